@@ -9,11 +9,11 @@ from django.db.models import F, Func, Q, Value
 from tools.models import Team
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
-"""SQL/JSON path that a JSON value matches if it is a list of nothing but texts."""
+"""SQL/JSON path that matches a JSON list containing only strings."""
 
 
 class ApiToken(models.Model):
-    """A bearer token; only its digest is kept."""
+    """A bearer token; only its digest is stored."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
@@ -23,18 +23,18 @@ class ApiToken(models.Model):
         null=True,
         blank=True,
         on_delete=models.CASCADE,
-        help_text="Team the token acts for; empty: it sees what all share.",
+        help_text="Team the token acts for; empty: it sees only what everybody shares.",
     )
     name = models.CharField(max_length=100)
     prefix = models.CharField(
-        max_length=12, editable=False, help_text="Shown to tell tokens apart."
+        max_length=12, editable=False, help_text="Start of the token, to identify it."
     )
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    scopes = models.JSONField(default=list, help_text="What the token may do, such as metrics.")
+    scopes = models.JSONField(default=list, help_text="What the token permits, such as metrics.")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, editable=False, help_text="To within a minute.")
+    last_used_at = models.DateTimeField(null=True, editable=False, help_text="To the minute.")
 
     class Meta:
         constraints = (
@@ -75,19 +75,21 @@ class OneTimePassword(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who changed what, when, by which way in. Never edited."""
+    """Who changed what, when and how connected; never edited."""
 
     at = models.DateTimeField(db_index=True)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    actor = models.CharField(max_length=150, help_text="User name as it was.")
-    kind = models.CharField(max_length=10, help_text="Way in: stdio, http, command, console.")
+    actor = models.CharField(max_length=150, help_text="User name at the time.")
+    kind = models.CharField(
+        max_length=10, help_text="Connection: stdio, http, command or console."
+    )
     team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
-    action = models.CharField(max_length=60, help_text="Verb in the past: server.registered.")
-    subject = models.TextField(help_text="What was changed, by its canonical name.")
+    action = models.CharField(max_length=60, help_text="What happened: server.registered.")
+    subject = models.TextField(help_text="Canonical name of the changed object.")
     request_id = models.CharField(max_length=32, blank=True, default="")
-    detail = models.JSONField(default=dict, help_text="What changed; never a secret.")
+    detail = models.JSONField(default=dict, help_text="The changes; never a secret.")
 
     class Meta:
         verbose_name_plural = "audit entries"
@@ -100,7 +102,7 @@ class AuditEntry(models.Model):
 class MetricTotal(models.Model):
     """A sample of a counter or histogram, summed over all processes that ever ran."""
 
-    name = models.CharField(max_length=100, help_text="Sample, such as foregate_calls_total.")
+    name = models.CharField(max_length=100, help_text="Such as foregate_calls_total.")
     labels = models.JSONField(default=dict)
     value = models.FloatField(default=0)
 

@@ -1,4 +1,4 @@
-"""Models of what runs have shown of tools."""
+"""Usage and latency of tools, learned from finished runs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class ToolExperience(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Team whose runs they were; empty: callers without one.",
+        help_text="Team whose runs are counted; empty: runs of callers without a team.",
     )
     runs = models.FloatField(
-        default=0.0, help_text="Workflows in which it succeeded; older ones count less."
+        default=0.0, help_text="Workflows in which the tool succeeded; older ones count less."
     )
     runs_at = models.DateTimeField(help_text="When the newest of them ended.")
-    calls = models.PositiveBigIntegerField(default=0, help_text="Calls it answered.")
-    total_ms = models.FloatField(default=0.0, help_text="What they took together.")
+    calls = models.PositiveBigIntegerField(default=0, help_text="Answered calls.")
+    total_ms = models.FloatField(default=0.0, help_text="Total duration of these calls.")
     latencies = ArrayField(
         models.PositiveBigIntegerField(),
         default=list,
-        help_text="Calls by how long they took, between fixed bounds.",
+        help_text="Histogram: number of these calls in each latency bucket.",
     )
 
     class Meta:

@@ -1,3 +1,3 @@
-"""Admin pages of runs, to look at; what people decide is registered by the composition root."""
+"""Read-only admin pages of runs; the composition root adds pages for decisions."""
 
 from execution.admin import parts, runs  # noqa: F401 - they register their pages

@@ -1,4 +1,4 @@
-"""Kinds of admin pages that show what a user may see of runs."""
+"""Base classes of admin pages that show only runs visible to the user."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tools import (
 from tools.admin_bases import ReadOnlyAdmin
 
 SHORT_ID_CHARS = 8
-"""Characters of a run's id that a list shows."""
+"""Characters of a run's id shown in lists."""
 
 
 def filter_visible_runs(
     request: HttpRequest, rows: QuerySet[Any], *, run: str = ""
 ) -> QuerySet[Any]:
-    """Leave out runs that are neither the user's own nor of a team of theirs.
+    """Keep the user's own runs and those of their teams.
 
     Args:
-        request: Who asks; superusers see all.
-        rows: Runs, or what belongs to them.
+        request: The request; superusers see all runs.
+        rows: Runs, or rows that belong to runs.
         run: Path from the rows to their run, such as `run__`.
     """
     if request.user.is_superuser:
@@ -39,7 +39,7 @@ def filter_visible_runs(
 
 
 def is_run_id(text: str) -> bool:
-    """Whether a text is an id of a run."""
+    """Whether a text is a valid run id."""
     try:
         UUID(text)
     except ValueError:
@@ -56,7 +56,7 @@ class RunChildAdmin(ReadOnlyAdmin):
     search_help_text = "id of a run, or part of the id of a task"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave out what belongs to others' runs."""
+        """Exclude rows of runs that the user may not see."""
         return filter_visible_runs(request, super().get_queryset(request), run="run__")
 
     def get_search_results(
@@ -65,7 +65,7 @@ class RunChildAdmin(ReadOnlyAdmin):
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Look for a run by its whole id, else for a task by part of its own."""
+        """Search for a run by its whole id, else for a task by part of its id."""
         term = search_term.strip().replace("\x00", "")
         if not term:
             return queryset, False
@@ -75,16 +75,16 @@ class RunChildAdmin(ReadOnlyAdmin):
 
     @admin.display(description="run", ordering="run")
     def run_link(self, row: Any) -> str:
-        """Lead to the run."""
+        """Link to the run."""
         page = reverse("admin:execution_workflowexecution_change", args=(row.run_id,))
         return format_html('<a href="{}">{}</a>', page, str(row.run_id)[:SHORT_ID_CHARS])
 
     @admin.display(description="tool", ordering="tool")
     def tool_name(self, row: Any) -> str:
-        """Name of the tool, which its server chooses, with nothing hidden."""
+        """Name of the tool, with hidden characters written out."""
         return hidden_text.reveal_hidden(row.tool)
 
     @admin.display(description="item", ordering="item")
     def item_label(self, row: Any) -> str:
-        """Place in a list; empty: the task as a whole."""
+        """Index in a list; empty: the task as a whole."""
         return "" if row.item == WHOLE_TASK else str(row.item)

@@ -1,4 +1,4 @@
-"""Admin pages of what belongs to runs: tasks, events, commands, approvals, sizes of payloads."""
+"""Admin pages of tasks, events, commands, approvals and payload sizes of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from execution.models import Approval, ExecutionEvent, Payload, RunCommand, Task
 
 @admin.register(TaskRun)
 class TaskRunAdmin(RunChildAdmin):
-    """Tasks of runs, and the items of those that run for each of a list."""
+    """Tasks of runs, and the items of for-each tasks."""
 
     list_display = (
         "task", "item_label", "tool_name", "status", "run_link", "attempts", "started_at",
@@ -42,13 +42,13 @@ class TaskRunAdmin(RunChildAdmin):
 
     @admin.display(description="answer")
     def result_size(self, row: TaskRun) -> str:
-        """Size of what the server gave."""
+        """Size of the server's result."""
         return "none" if row.result_bytes is None else filesizeformat(row.result_bytes)
 
 
 @admin.register(ExecutionEvent)
 class ExecutionEventAdmin(RunChildAdmin):
-    """What happened to runs, newest first."""
+    """Events of runs, newest first."""
 
     list_display = ("timestamp", "kind", "task", "item_label", "run_link", "seq", "data")
     list_filter = ("kind",)
@@ -58,13 +58,13 @@ class ExecutionEventAdmin(RunChildAdmin):
 
     @admin.display(description="at", ordering="at")
     def timestamp(self, row: ExecutionEvent) -> str:
-        """To the millisecond: most of what happens to a run happens within a second."""
+        """Time with milliseconds, since most events of a run are within a second."""
         return localtime(row.at).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 @admin.register(RunCommand)
 class RunCommandAdmin(RunChildAdmin):
-    """What runs were told, and what came of it."""
+    """Commands to runs and their outcomes."""
 
     list_display = ("created_at", "action", "run_link", "user", "kind", "applied_at", "outcome")
     list_filter = ("action", "kind")
@@ -78,7 +78,7 @@ class RunCommandAdmin(RunChildAdmin):
 
 
 class ApprovalAdmin(RunChildAdmin):
-    """Calls that a person was asked about; they are decided on a page of their own."""
+    """Approvals; they are decided on a page of their own."""
 
     list_display = (
         "requested_time", "tool_name", "status", "call_label", "run_link", "requested_by",
@@ -96,17 +96,17 @@ class ApprovalAdmin(RunChildAdmin):
 
     @admin.display(description="asked", ordering="created_at")
     def requested_time(self, row: Approval) -> str:
-        """When it was asked for."""
+        """Time of the request."""
         return _format_minute(row.created_at)
 
     @admin.display(description="until", ordering="expires_at")
     def expiry_time(self, row: Approval) -> str:
-        """When it can no longer be decided."""
+        """Time from which it can no longer be decided."""
         return _format_minute(row.expires_at)
 
     @admin.display(description="task", ordering="task")
     def call_label(self, row: Approval) -> str:
-        """Task, and item of those that run for each of a list."""
+        """Task, with the item of a for-each task."""
         return row.task if row.item == WHOLE_TASK else f"{row.task}[{row.item}]"
 
     @admin.display(description="decided by", ordering="decided_by")
@@ -121,13 +121,13 @@ class ApprovalAdmin(RunChildAdmin):
 
 
 def _format_minute(moment: datetime) -> str:
-    """Return a moment in as few characters as a list of many columns has room for."""
+    """Return a time in a short form, for lists with many columns."""
     return localtime(moment).strftime("%Y-%m-%d %H:%M")
 
 
 @admin.register(Payload)
 class PayloadAdmin(RunChildAdmin):
-    """How much is kept of what runs were given and answered; what it is stays sealed."""
+    """Sizes of stored payloads; their content stays sealed."""
 
     list_display = ("run_link", "kind", "task", "item_label", "size_label")
     list_filter = ("kind",)
@@ -136,11 +136,11 @@ class PayloadAdmin(RunChildAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the content in the database: it may be megabytes."""
+        """Do not load the content, which may be megabytes."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("content")
         return rows
 
     @admin.display(description="size", ordering="size")
     def size_label(self, row: Payload) -> str:
-        """Size before it was sealed."""
+        """Size before sealing."""
         return filesizeformat(row.size)

@@ -1,4 +1,4 @@
-"""The admin page of runs. What they were given and answered is sealed and not shown."""
+"""The admin page of runs. Inputs and results are sealed and not shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RELATED_MODELS = {
     "approval": "approvals",
     "payload": "payloads",
 }
-"""Models of what belongs to a run, and what a person calls them."""
+"""Models of rows that belong to a run, with their labels."""
 
 
 class WorkflowExecutionAdmin(ReadOnlyAdmin):
@@ -50,7 +50,7 @@ class WorkflowExecutionAdmin(ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave out others' runs."""
+        """Exclude runs that the user may not see."""
         return filter_visible_runs(request, super().get_queryset(request))
 
     def get_search_results(
@@ -59,7 +59,7 @@ class WorkflowExecutionAdmin(ReadOnlyAdmin):
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Look for a run by its whole id, else for users by part of their names."""
+        """Search for a run by its whole id, else for users by part of their names."""
         term = search_term.strip().replace("\x00", "")
         if not term:
             return queryset, False
@@ -80,7 +80,7 @@ class WorkflowExecutionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="related records")
     def related_links(self, row: WorkflowExecution) -> str:
-        """Lead to its tasks, events, commands and payloads."""
+        """Link to its tasks, events, commands and payloads."""
         links = [
             (reverse(f"admin:execution_{model}_changelist"), row.pk, name)
             for model, name in RELATED_MODELS.items()

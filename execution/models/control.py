@@ -1,4 +1,4 @@
-"""Steering of runs: commands, and approvals of single calls."""
+"""Commands to runs, and approvals of single calls."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ class RunCommand(models.Model):
     run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="commands")
     action = models.CharField(max_length=10, choices=ACTIONS)
     user = models.CharField(max_length=150)
-    kind = models.CharField(max_length=10, help_text="Way in: stdio, http, command, console.")
+    kind = models.CharField(
+        max_length=10, help_text="Connection: stdio, http, command or console."
+    )
     created_at = models.DateTimeField()
     applied_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(
-        max_length=60, blank=True, default="", help_text="done, or a code that says why not."
+        max_length=60, blank=True, default="", help_text="`done`, or the code of an error."
     )
-    detail = models.JSONField(default=dict, help_text="Ids and figures; no payloads.")
+    detail = models.JSONField(default=dict, help_text="Ids and numbers; no payloads.")
 
     class Meta:
-        verbose_name = "command to a run"
-        verbose_name_plural = "commands to runs"
+        verbose_name = "run command"
         indexes = (
             models.Index(
                 fields=["run", "id"], condition=Q(applied_at__isnull=True), name="command_open"
@@ -58,17 +59,17 @@ class Approval(models.Model):
     run = models.ForeignKey(WorkflowExecution, on_delete=models.CASCADE, related_name="approvals")
     task = models.TextField()
     item = models.IntegerField(default=WHOLE_TASK)
-    tool = models.TextField(help_text="Canonical id.")
+    tool = models.TextField(help_text="Canonical id, server:tool.")
     definition_hash = models.CharField(max_length=64)
-    arguments_digest = models.CharField(max_length=64, help_text="Keyed digest.")
-    reason = models.TextField(blank=True, default="", help_text="Why a person is asked.")
+    arguments_digest = models.CharField(max_length=64, help_text="Keyed digest of the arguments.")
+    reason = models.TextField(blank=True, default="", help_text="Why approval is required.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(help_text="By the clock of the database.")
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.CharField(max_length=150, blank=True, default="")
     decided_via = models.CharField(
-        max_length=12, blank=True, default="", help_text="console, command or elicitation."
+        max_length=12, blank=True, default="", help_text="By console, command or elicitation."
     )
     used_at = models.DateTimeField(null=True, blank=True)
 

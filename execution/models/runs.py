@@ -22,44 +22,46 @@ class WorkflowExecution(models.Model):
     """A run of a workflow."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.CharField(max_length=150, help_text="Name of the user it runs for.")
+    user = models.CharField(max_length=150, help_text="User name of the caller.")
     team = models.ForeignKey(
         Team,
         null=True,
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Team acted for; empty: none.",
+        help_text="Team of the caller; empty: none.",
     )
-    scopes = models.JSONField(default=list, help_text="What its caller might do at its start.")
-    kind = models.CharField(max_length=10, help_text="Way in: stdio, http, command, console.")
+    scopes = models.JSONField(default=list, help_text="The caller's permissions at the start.")
+    kind = models.CharField(
+        max_length=10, help_text="Connection: stdio, http, command or console."
+    )
     is_direct = models.BooleanField(
-        default=False, help_text="Whether it is a single call that had to wait for approval."
+        default=False, help_text="Whether it is a single tool call that needed approval."
     )
     status = models.CharField(max_length=16, choices=RUN_STATUSES, default=RunStatus.QUEUED)
     options = models.JSONField(
-        default=dict, help_text="How errors, layers and deadlines are dealt with."
+        default=dict, help_text="Failure policy, pauses between layers, and deadline."
     )
     version = models.PositiveIntegerField(
-        default=1, help_text="Of its workflow: one more with each replan."
+        default=1, help_text="Version of the workflow: 1, plus 1 for each replan."
     )
     tasks_total = models.PositiveIntegerField(default=0)
     idempotency_key = models.CharField(
-        max_length=64, blank=True, default="", help_text="Keyed digest; empty: none."
+        max_length=64, blank=True, default="", help_text="Keyed digest; empty: no key."
     )
     request_digest = models.CharField(
         max_length=64, blank=True, default="", help_text="Keyed digest of the whole request."
     )
     owner = models.CharField(
-        max_length=64, blank=True, default="", help_text="Process that runs it; empty: nobody."
+        max_length=64, blank=True, default="", help_text="Process that executes it; empty: none."
     )
     epoch = models.PositiveIntegerField(
-        default=0, help_text="One more each time a process takes it; older ones are refused."
+        default=0, help_text="Fencing token: number of claims; writes with an older one fail."
     )
     lease_until = models.DateTimeField(
-        null=True, blank=True, help_text="By the clock of the database."
+        null=True, blank=True, help_text="End of the owner's lease, by the clock of the database."
     )
-    last_seq = models.PositiveBigIntegerField(default=0, help_text="Of its newest event.")
+    last_seq = models.PositiveBigIntegerField(default=0, help_text="Number of the newest event.")
     error_code = models.CharField(max_length=60, blank=True, default="")
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
@@ -67,10 +69,10 @@ class WorkflowExecution(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     deadline_at = models.DateTimeField(null=True, blank=True)
     delivered_at = models.DateTimeField(
-        null=True, blank=True, help_text="When its caller was first given what came of it."
+        null=True, blank=True, help_text="When the caller first received the outcome."
     )
     learned_at = models.DateTimeField(
-        null=True, blank=True, help_text="When what it teaches was taken over."
+        null=True, blank=True, help_text="When learning had processed the run."
     )
 
     class Meta:
@@ -107,32 +109,31 @@ class WorkflowExecution(models.Model):
 
 
 class TaskRun(models.Model):
-    """A task of a run, or one item of a task that runs for each of a list."""
+    """A task of a run, or one item of a for-each task."""
 
     run = models.ForeignKey(
         WorkflowExecution, on_delete=models.CASCADE, related_name="tasks", db_index=False
     )
-    task = models.TextField(help_text="Id in the workflow.")
+    task = models.TextField(help_text="Id of the task in the workflow.")
     item = models.IntegerField(
-        default=WHOLE_TASK, help_text="Place in the list that it runs for; -1: the task itself."
+        default=WHOLE_TASK, help_text="Index in the list of a for-each task; -1: the task itself."
     )
-    position = models.PositiveIntegerField(help_text="Place of the task in the workflow.")
-    tool = models.TextField(help_text="Canonical id.")
+    position = models.PositiveIntegerField(help_text="Position in the workflow, from 0.")
+    tool = models.TextField(help_text="Canonical id, server:tool.")
     status = models.CharField(max_length=16, choices=TASK_STATUSES, default=TaskStatus.PENDING)
     attempts = models.PositiveIntegerField(default=0)
     definition_hash = models.CharField(max_length=64, blank=True, default="")
     arguments_digest = models.CharField(
-        max_length=64, blank=True, default="", help_text="Keyed digest."
+        max_length=64, blank=True, default="", help_text="Keyed digest of the arguments."
     )
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    duration_ms = models.FloatField(null=True, blank=True, help_text="Of the call alone.")
+    duration_ms = models.FloatField(null=True, blank=True, help_text="The call alone.")
     error_code = models.CharField(max_length=60, blank=True, default="")
     result_bytes = models.PositiveBigIntegerField(null=True, blank=True)
 
     class Meta:
-        verbose_name = "task of a run"
-        verbose_name_plural = "tasks of runs"
+        verbose_name = "run task"
         constraints = (
             models.UniqueConstraint(fields=["run", "task", "item"], name="task_once_per_run"),
             models.CheckConstraint(
@@ -147,17 +148,17 @@ class TaskRun(models.Model):
 
 
 class Payload(models.Model):
-    """Something sealed that belongs to a run, and expires."""
+    """Sealed data of a run; it expires."""
 
     class Kind(models.TextChoices):
-        """What it is."""
+        """Content of the payload."""
 
-        WORKFLOW = "workflow"  # its item is the version
+        WORKFLOW = "workflow"  # `item` is the version
         INTENT = "intent"
-        RESULT = "result"  # as the server gave it
-        ERROR = "error"  # what was said of a failure
+        RESULT = "result"  # as the server returned it
+        ERROR = "error"  # details of a failure
         ARGUMENTS = "arguments"  # of a call that waits for approval
-        REPLAN = "replan"  # its item is the primary key of the command
+        REPLAN = "replan"  # `item` is the primary key of the command
 
     run = models.ForeignKey(
         WorkflowExecution, on_delete=models.CASCADE, related_name="payloads", db_index=False
@@ -165,8 +166,8 @@ class Payload(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices)
     task = models.TextField(blank=True, default="")
     item = models.BigIntegerField(default=WHOLE_TASK)
-    content = models.BinaryField(help_text="JSON, sealed.")
-    size = models.PositiveBigIntegerField(help_text="Bytes before it was sealed.")
+    content = models.BinaryField(help_text="Sealed JSON.")
+    size = models.PositiveBigIntegerField(help_text="Size before sealing, in bytes.")
 
     class Meta:
         constraints = (
@@ -180,21 +181,20 @@ class Payload(models.Model):
 
 
 class ExecutionEvent(models.Model):
-    """Something that happened to a run; written with the change of state itself."""
+    """An event of a run, written in the transaction that changes its state."""
 
     run = models.ForeignKey(
         WorkflowExecution, on_delete=models.CASCADE, related_name="events", db_index=False
     )
-    seq = models.PositiveBigIntegerField(help_text="1, 2, 3 … in its run, without gaps.")
+    seq = models.PositiveBigIntegerField(help_text="1, 2, 3 … within its run, without gaps.")
     kind = models.CharField(max_length=30)
     task = models.TextField(blank=True, default="")
     item = models.IntegerField(default=WHOLE_TASK)
     at = models.DateTimeField()
-    data = models.JSONField(default=dict, help_text="Ids, codes and figures; no payloads.")
+    data = models.JSONField(default=dict, help_text="Ids, codes and numbers; no payloads.")
 
     class Meta:
-        verbose_name = "event of a run"
-        verbose_name_plural = "events of runs"
+        verbose_name = "run event"
         constraints = (models.UniqueConstraint(fields=["run", "seq"], name="event_once"),)
 
     def __str__(self) -> str:

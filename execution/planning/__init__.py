@@ -1,1 +1,1 @@
-"""Planning: from what a client gives to a workflow that can be run, or what is wrong with it."""
+"""Planning: from a client's JSON to a runnable workflow, or its problems."""

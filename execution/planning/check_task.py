@@ -116,7 +116,7 @@ class _TaskChecker:
         return self._tools_by_name[name]
 
     def _look_up_tool(self, name: str) -> CatalogueTool | str:
-        unknown = sum(isinstance(one, str) for one in self._tools_by_name.values())
+        unknown = sum(isinstance(entry, str) for entry in self._tools_by_name.values())
         if unknown >= MAX_UNKNOWN_SUGGESTIONS and not self._is_known_tool(name):
             return f"no tool {quote_value(name)}"
         try:
@@ -128,7 +128,7 @@ class _TaskChecker:
         """Whether a tool with this name may exist; without looking for similar ones."""
         if self._bare_names is None:
             self._bare_names = frozenset(
-                one.name for one in self._catalogue.list_visible(self._caller)
+                tool.name for tool in self._catalogue.list_visible(self._caller)
             )
         known = name in self._catalogue.tools or self._catalogue.exposed_id(name)
         return bool(known) or name in self._bare_names
@@ -182,8 +182,10 @@ class _TaskChecker:
                 index, task, "/tool", f"{tool.tool} cannot be called safely: {error}", ""
             )
             return
-        for one in found:
-            self._note_problem(index, task, f"/arguments{one.path}", one.message, one.expected)
+        for problem in found:
+            self._note_problem(
+                index, task, f"/arguments{problem.path}", problem.message, problem.expected
+            )
 
     def _check_reference(
         self,

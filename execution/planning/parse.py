@@ -53,10 +53,10 @@ def parse(
 
     Args:
         value: `{"tasks": [{"id", "tool", "arguments"?, "depends_on"?, "for_each"?, "on_error"?,
-            "timeout_s"?}, …]}`, as JSON; null stands for what is left out.
+            "timeout_s"?}, …]}`, as JSON; null means omitted.
         limits: Limits on its size.
-        known: Ids of further tasks that may be referred to: those that the run being replanned has
-            begun.
+        known: Ids of further tasks that may be referenced: the begun ones of a run being
+            replanned.
 
     Raises:
         InvalidWorkflow: With all problems found.

@@ -87,7 +87,7 @@ class ProblemList:
         self._hint_count += 1
         if self._hint_count > MAX_HINTS:
             return ""
-        known = {one[:MAX_COMPARED_CHARS]: one for one in list(ids)[: 10 * MAX_HINTS]}
+        known = {task_id[:MAX_COMPARED_CHARS]: task_id for task_id in list(ids)[: 10 * MAX_HINTS]}
         near = difflib.get_close_matches(text[:MAX_COMPARED_CHARS], known, n=1)
         return f"; did you mean {quote_value(known[near[0]])}?" if near else ""
 
@@ -254,7 +254,9 @@ class TaskReader:
             )
             return {}, []
         found_marks = self._find_marks(given)
-        return given, [one for mark in found_marks for one in self._read_mark(mark, for_each)]
+        return given, [
+            task_id for mark in found_marks for task_id in self._read_mark(mark, for_each)
+        ]
 
     def _find_marks(self, arguments: Mapping[str, Any]) -> list[ReferenceMark]:
         if self._budget is None:
@@ -303,7 +305,7 @@ class TaskReader:
     def _read_on_error(self, given: object) -> OnError | None:
         if given is None:
             return None
-        words = [one.value for one in OnError]
+        words = [policy.value for policy in OnError]
         if isinstance(given, str) and given in words:
             return OnError(given)
         expected = f"{', '.join(words[:-1])} or {words[-1]}"

@@ -50,8 +50,8 @@ class Plan:
             ],
             "layers": [list(layer) for layer in self.layers],
             "validation_errors": [
-                {"path": one.path, "message": one.message, "expected": one.expected}
-                for one in self.problems
+                {"path": problem.path, "message": problem.message, "expected": problem.expected}
+                for problem in self.problems
             ],
             "side_effects": [
                 {

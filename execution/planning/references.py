@@ -115,10 +115,10 @@ class _ReferenceResolver:
         if depth > MAX_DEPTH:
             raise ArgumentsTooDeep(f"arguments are nested deeper than {MAX_DEPTH} levels")
         if isinstance(value, list | tuple):
-            return [self.resolve_value(one, depth + 1) for one in value]
+            return [self.resolve_value(member, depth + 1) for member in value]
         if len(value) <= _MAX_MARK_KEYS and not _MARK_NAMES.isdisjoint(value):
             return self._resolve_object(value, depth)
-        return {key: self.resolve_value(one, depth + 1) for key, one in value.items()}
+        return {key: self.resolve_value(member, depth + 1) for key, member in value.items()}
 
     def require_within_limits(self) -> None:
         """Check the size of the inserted values.
@@ -128,10 +128,12 @@ class _ReferenceResolver:
         """
         sizes: dict[int, tuple[int, int]] = {}
         bytes_left, values_left = MAX_BYTES, MAX_VALUES
-        for one in self._inserted_values:
-            if id(one) not in sizes:
-                sizes[id(one)] = _measure_json(one, bytes_left=bytes_left, values_left=values_left)
-            size, values = sizes[id(one)]
+        for value in self._inserted_values:
+            if id(value) not in sizes:
+                sizes[id(value)] = _measure_json(
+                    value, bytes_left=bytes_left, values_left=values_left
+                )
+            size, values = sizes[id(value)]
             bytes_left -= size
             values_left -= values
             if min(bytes_left, values_left) < 0:
@@ -186,13 +188,13 @@ def _measure_json(value: Any, *, bytes_left: int, values_left: int) -> tuple[int
             inside: Any = holder.values()
         else:
             inside = holder
-        for one in inside:
-            if isinstance(one, str):
-                size += len(one) + 2
-            elif isinstance(one, dict | list):
+        for member in inside:
+            if isinstance(member, str):
+                size += len(member) + 2
+            elif isinstance(member, dict | list):
                 size += 2
-                count += len(one)
-                waiting.append(one)
+                count += len(member)
+                waiting.append(member)
                 if count > values_left:
                     raise ReferencedDataTooLarge
             else:

@@ -1,4 +1,4 @@
-"""Put a new plan in the place of what a run has not begun yet."""
+"""Replaces the unstarted part of a run's workflow."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def _find_kept_ids(old: Workflow, new: Workflow, fixed: Mapping[str, TaskStatus]
     ]
     ids = set(waiting)
     while waiting:
-        for one in old.by_id[waiting.pop()].waits_for:
-            if one not in ids and one not in new.by_id:
-                ids.add(one)
-                waiting.append(one)
+        for dependency in old.by_id[waiting.pop()].waits_for:
+            if dependency not in ids and dependency not in new.by_id:
+                ids.add(dependency)
+                waiting.append(dependency)
     return ids
 
 

@@ -242,7 +242,7 @@ class RunHolder:
             await self._executor.report_released(run, RunStatus.FAILED)
             return True
         if not self._try_admit(run, adopted.caller):
-            log.info("run.left_to_others", run=str(run))
+            log.info("run.lease_released", run=str(run))
             await retry_until_available(leases.release_lease, run, adopted.snapshot.epoch)
             self._claimed_runs[run].is_released = True
             return False

@@ -64,7 +64,7 @@ def pick_main_error(
     others = [error for error in errors if error is not main]
     for other in others[:MAX_NOTES]:
         main.add_note(f"beside it failed: {other!r}")
-        log.warning("a task failed with %r beside %r", other, main)
+        log.warning("task failed with %r, in addition to %r", other, main)
     return main
 
 

@@ -96,7 +96,7 @@ async def _ask_about_call(
     try:
         return read_decision(await turn.consult(ELICIT, params))
     except MCPError as refusal:
-        log.info("approval.question_refused", approval=str(approval.id), reason=str(refusal))
+        log.info("approval.elicitation_refused", approval=str(approval.id), reason=str(refusal))
         return None
 
 

@@ -189,7 +189,7 @@ async def _watch_run(
         await asyncio.wait([reports])
         # A failure to report progress must not cost the client its answer.
         if not reports.cancelled() and (error := reports.exception()) is not None:
-            log.warning("run.progress_lost", run=str(run), reason=repr(error))
+            log.warning("run.progress_report_failed", run=str(run), reason=repr(error))
 
 
 async def _relay_progress(

@@ -83,7 +83,7 @@ class Runtime:
             log.error("%s", error)  # noqa: TRY400 - one line; the user can fix the cause
             self.readiness.refuse(error)
         except Exception:
-            log.exception("the gateway's set-up ended")
+            log.exception("gateway setup failed")
             self.readiness.refuse(
                 NotReady("internal_error", "the gateway failed to set itself up; see its log")
             )
@@ -149,7 +149,7 @@ async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
         try:
             loop.call_soon_threadsafe(settle, outcome)
         except RuntimeError:  # the loop is closed: nothing waits for this any more
-            log.debug("set-up finished after the end")
+            log.debug("gateway setup finished after shutdown")
 
     threading.Thread(target=run, name="set-up", daemon=True).start()
     return await done

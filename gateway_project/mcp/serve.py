@@ -54,7 +54,7 @@ def serve_stdio(
     except asyncio.CancelledError:
         log.debug("stopped by a signal")
     except _CLIENT_GONE:
-        log.debug("the client no longer listens")
+        log.debug("client disconnected")
 
 
 async def _serve_connection(

@@ -149,7 +149,7 @@ async def _read_messages(
             if message is not None and error is None:
                 await incoming.send(SessionMessage(message))
             elif error is not None:
-                log.info("answered a line that is no message")
+                log.info("answered an invalid message with an error")
                 await refused.send(SessionMessage(error))
 
 
@@ -264,7 +264,7 @@ class LineReader:
                 loop.call_soon_threadsafe(self._deliver_line, line)
             loop.call_soon_threadsafe(self._deliver_line, None)
         except RuntimeError:  # the loop is closed: the server is gone
-            log.debug("stdin is no longer read")
+            log.debug("stdin reader stopped: event loop closed")
 
     def _deliver_line(self, line: Line | None) -> None:
         self._waiting.append(line)

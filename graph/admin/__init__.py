@@ -1,6 +1,6 @@
 """Admin pages of the tool graph.
 
-Those that people change are registered by the composition root, which owns the audit.
+Pages on which people change rows are registered by the composition root, which audits them.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from graph.relations import EvidenceSource
 from tools.admin_bases import ReadOnlyAdmin
 
 MAX_FIELDS = 8
-"""Fields of a result that a list names."""
+"""Fields of a result shown in a list."""
 
 
 @admin.register(RelationEvidence)
 class RelationEvidenceAdmin(TeamScopedAdmin):
-    """What schemas, people, files and runs say of relations."""
+    """Evidence for relations from schemas, people, files and runs."""
 
     list_display = (
         "relation_name", "source", "source_name", "team", "confidence_text", "observed_counts",
@@ -51,17 +51,17 @@ class RelationEvidenceAdmin(TeamScopedAdmin):
 
     @admin.display(description="evidence from")
     def source_name(self, row: RelationEvidence) -> str:
-        """Name who or what said it."""
+        """Name the origin of the evidence."""
         return breakable_html(row.origin)
 
     @admin.display(description="confidence", ordering="confidence")
     def confidence_text(self, row: RelationEvidence) -> str:
-        """Say how sure the source is, where it is not counts that speak."""
+        """Return the confidence that the source states, if it has no counts."""
         return "" if row.confidence is None else f"{row.confidence:.2f}"
 
     @admin.display(description="counted")
     def observed_counts(self, row: RelationEvidence) -> str:
-        """Say how often it held, where it was counted."""
+        """Return successes of all observations, if it has counts."""
         return (
             f"{row.successes:.3g} held, {row.failures:.3g} not"
             if row.source == EvidenceSource.OBSERVED
@@ -71,7 +71,7 @@ class RelationEvidenceAdmin(TeamScopedAdmin):
 
 @admin.register(ToolMetric)
 class ToolMetricAdmin(ToolRowAdmin):
-    """Each tool's place in the shared graph, as last computed."""
+    """Latest metrics of each tool in the shared graph."""
 
     list_display = (
         "tool_label",
@@ -87,7 +87,7 @@ class ToolMetricAdmin(ToolRowAdmin):
 
     @admin.display(description="PageRank", ordering="pagerank")
     def pagerank_share(self, row: ToolMetric) -> str:
-        """Share of all rank."""
+        """PageRank."""
         return f"{row.pagerank:.3g}"
 
     @admin.display(description="betweenness", ordering="betweenness")
@@ -97,7 +97,7 @@ class ToolMetricAdmin(ToolRowAdmin):
 
     @admin.display(description="closeness", ordering="closeness")
     def closeness_value(self, row: ToolMetric) -> str:
-        """How near the others are."""
+        """Closeness to other tools."""
         return f"{row.closeness:.3g}"
 
 
@@ -113,7 +113,7 @@ class ToolUsageAdmin(TeamScopedAdmin, ToolRowAdmin):
 
 @admin.register(OutputShape)
 class OutputShapeAdmin(TeamScopedAdmin, ToolRowAdmin):
-    """Which fields the results of tools have shown."""
+    """Fields seen in the results of tools."""
 
     list_display = ("tool_label", "team", "samples", "top_fields", "last_seen_at")
     list_filter = (TEAM_FILTER, "tool__server")
@@ -128,7 +128,7 @@ class OutputShapeAdmin(TeamScopedAdmin, ToolRowAdmin):
 
 @admin.register(GraphState)
 class GraphStateAdmin(ReadOnlyAdmin):
-    """What the stored relations and metrics were computed from."""
+    """Inputs of the stored relations and metrics."""
 
     list_display = ("__str__", "derived_at", "computed_at")
 
@@ -145,7 +145,7 @@ class GraphSnapshotAdmin(ReadOnlyAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the content in the database: it may be megabytes."""
+        """Do not load the content, which may be megabytes."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("content")
         sized: QuerySet[Any] = rows.annotate(content_bytes=Length("content"))
         return sized

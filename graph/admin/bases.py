@@ -1,4 +1,4 @@
-"""Kinds of admin pages that show what a user may see of teams' rows."""
+"""Base classes of admin pages that show only rows visible to the user."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TOOL_SEARCH_FIELDS = ("tool__name", "tool__server__name")
 
 
 class TeamScopedAdmin(ReadOnlyAdmin):
-    """Rows of which a user sees everybody's and those of their own teams."""
+    """Rows that are shared or belong to a team; a user sees shared ones and those of own teams."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave out other teams'."""
+        """Exclude rows of other teams."""
         return filter_own_teams(request, super().get_queryset(request))
 
 

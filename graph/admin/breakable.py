@@ -1,4 +1,4 @@
-"""How ids of tools are shown where there is little room."""
+"""Line breaks in tool ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BREAKS: Final = re.compile(r"(?<=[:_./-])")
 
 
 def breakable_html(text: object) -> SafeString:
-    """Return a text as HTML that may be broken after the marks that join its words."""
+    """Return a text as HTML that may be wrapped after punctuation."""
     return format_html_join(
         mark_safe("<wbr>"), "{}", ((part,) for part in _BREAKS.split(str(text)))
     )

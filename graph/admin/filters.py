@@ -1,4 +1,4 @@
-"""What a user sees of relations, and the filters of their list."""
+"""Visibility of relations, and the filters of their list."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EVIDENCE_FILTERS = {
     "observed": ("observed in runs", Q(source=EvidenceSource.OBSERVED.value)),
     "imported": ("imported from a file", Q(source=EvidenceSource.IMPORTED.value) & ~IS_SHIPPED),
 }
-"""What a relation can rest on, by value of the filter, with its name and its condition."""
+"""Kinds of evidence: label and condition by value of the filter."""
 
 
 def filter_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Leave out what belongs to teams the user is not in; superusers see all."""
+    """Exclude rows of teams the user is not in; superusers see all."""
     if request.user.is_superuser:
         return rows
     own = Team.objects.filter(memberships__user=request.user.pk)
@@ -36,12 +36,12 @@ def filter_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]
 
 
 def filter_visible_evidence(request: HttpRequest) -> QuerySet[RelationEvidence]:
-    """Return the evidence that a user sees: everybody's, and that of their teams."""
+    """Return the evidence visible to a user: shared, and of their teams."""
     return filter_own_teams(request, RelationEvidence.objects.select_related("team"))
 
 
 def find_hidden_relations(request: HttpRequest) -> QuerySet[Any]:
-    """Return the keys of relations that only teams have observed which the user is not in."""
+    """Return the keys of relations that only other teams have observed."""
     if request.user.is_superuser:
         return RelationEvidence.objects.none().values("relation")
     own = Team.objects.filter(memberships__user=request.user.pk)
@@ -51,7 +51,7 @@ def find_hidden_relations(request: HttpRequest) -> QuerySet[Any]:
 
 
 def find_named_tools(word: str) -> QuerySet[Tool]:
-    """Return the tools that a word fits: a part of a name or of a server's, or of an id."""
+    """Return the tools matching a word: part of a tool's or server's name, or of an id."""
     server, separator, name = word.partition(ids.SEPARATOR)
     if separator:
         return Tool.objects.filter(server__name__icontains=server, name__icontains=name)
@@ -59,7 +59,7 @@ def find_named_tools(word: str) -> QuerySet[Tool]:
 
 
 class EvidenceFilter(admin.SimpleListFilter):
-    """By what a relation rests on, as far as the user sees it."""
+    """By the evidence for a relation that is visible to the user."""
 
     title = "evidence source"
     parameter_name = "evidence"
@@ -69,7 +69,7 @@ class EvidenceFilter(admin.SimpleListFilter):
         return [(value, name) for value, (name, _) in EVIDENCE_FILTERS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep those that something of the kind speaks for."""
+        """Keep relations with evidence of the kind."""
         if self.value() not in EVIDENCE_FILTERS:
             return queryset
         _, condition = EVIDENCE_FILTERS[str(self.value())]
@@ -91,7 +91,7 @@ class ServerFilter(admin.SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-        """Keep those from or to a tool of the server."""
+        """Keep relations from or to a tool of the server."""
         server = str(self.value() or "")
         if not server.isdecimal():
             return queryset
@@ -100,18 +100,18 @@ class ServerFilter(admin.SimpleListFilter):
 
 
 class ToolFilter(admin.SimpleListFilter):
-    """By one tool, which the address names; the page of a tool links to it."""
+    """By one tool, given in the query string; the page of a tool links to it."""
 
     title = "tool"
     parameter_name = "tool"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> FilterLookups:  # noqa: ARG002
-        """Offer the tool that was asked for, and no other: there may be thousands."""
+        """Offer only the requested tool, since there may be thousands."""
         asked = str(request.GET.get(self.parameter_name, ""))
         rows = Tool.objects.filter(pk=asked) if asked.isdecimal() else Tool.objects.none()
         return [(str(row.pk), str(row)) for row in rows.select_related("server")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-        """Keep those from or to the tool."""
+        """Keep relations from or to the tool."""
         tool = str(self.value() or "")
         return queryset.filter(Q(source=tool) | Q(target=tool)) if tool.isdecimal() else queryset

@@ -1,4 +1,4 @@
-"""The form by which a person says how two tools relate."""
+"""The form to curate a relation between two tools."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ KEY_FIELDS = ("source", "kind", "target")
 
 
 class RelationForm(forms.ModelForm[ToolDependency]):
-    """What a person says of two tools.
+    """A curated relation between two tools.
 
     Attributes:
-        is_curated: Whether a person has said so before.
+        is_curated: Whether a person has curated the relation before.
     """
 
     confidence = forms.FloatField(
@@ -84,14 +84,14 @@ class RelationForm(forms.ModelForm[ToolDependency]):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         stored = relations.load([self.instance.pk]) if self.instance.pk else []
-        every = (said for one in stored for said in one.evidence)
-        said = next((said for said in every if said.source is EvidenceSource.CURATED), None)
-        self.is_curated = said is not None and said.is_curated_here
-        if said is not None and said.confidence is not None:
-            self.initial.setdefault("confidence", said.confidence)
+        evidence = (item for relation in stored for item in relation.evidence)
+        curated = next((item for item in evidence if item.source is EvidenceSource.CURATED), None)
+        self.is_curated = curated is not None and curated.is_curated_here
+        if curated is not None and curated.confidence is not None:
+            self.initial.setdefault("confidence", curated.confidence)
 
     def clean(self) -> dict[str, Any]:
-        """Refuse what cannot be, naming what it contradicts."""
+        """Refuse contradictions, naming the relation contradicted."""
         data: dict[str, Any] = super().clean() or self.cleaned_data
         self._require_fields_of_kind(data)
         source, kind, target = (
@@ -114,14 +114,14 @@ class RelationForm(forms.ModelForm[ToolDependency]):
         return data
 
     def build_claim(self) -> RelationClaim:
-        """Return what the person says, once it is valid."""
+        """Return the claim of a valid form."""
         row = self.instance
         return self._make_claim(
             self.cleaned_data, row.source_id, row.target_id, RelationKind(row.kind)
         )
 
     def _get_validation_exclusions(self) -> set[str]:
-        """Leave the constraints of what identifies a relation to `clean`, which says more."""
+        """Exclude the identifying fields; `clean` checks them with better messages."""
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
         return excluded.union(KEY_FIELDS)
 
@@ -174,12 +174,12 @@ class RelationForm(forms.ModelForm[ToolDependency]):
 
 
 def _is_shared(other: RelationRecord) -> bool:
-    """Whether it is known to all, not only to the teams that observed it."""
+    """Whether everybody sees a relation, not only the teams that observed it."""
     return other.rejected or any(said.team is None for said in other.evidence)
 
 
 def _link_relation(other: RelationRecord) -> str:
-    """Say what a relation claims, as a link to its page."""
+    """Return a relation as a sentence that links to its page."""
     called = names.load_relation_ids([other])
     seen = Relation(*other.key, 1.0, other.required)
     address = reverse("admin:graph_tooldependency_change", args=[other.pk])

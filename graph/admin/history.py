@@ -1,4 +1,4 @@
-"""Admin pages of what runs have shown. Nothing that is sealed is shown, nor any vector."""
+"""Admin pages of past runs. Sealed data and vectors are never shown."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tools import generic_django  # noqa: F401 - for the subscripts below
 from tools.admin_bases import ReadOnlyAdmin
 
 MAX_SHOWN = 6
-"""Tasks of a pattern that a list names."""
+"""Tasks of a pattern shown in a list."""
 
 
 class WorkflowPatternAdmin(TeamScopedAdmin):
-    """Workflows that carried out an intent, and how often; the console adds forgetting them."""
+    """Patterns: intents with their workflows; the console adds an action to forget them."""
 
     list_display = ("id", "tool_sequence", "team", "successes", "failures", "last_seen_at")
     list_filter = (TEAM_FILTER,)
@@ -52,16 +52,17 @@ class WorkflowPatternAdmin(TeamScopedAdmin):
 
     @admin.display(description="workflow")
     def workflow(self, row: WorkflowPattern) -> str:
-        """Say of each task what it waits for, and what it takes from others."""
+        """Describe the dependencies and references of each task."""
         return format_html_join(
-            mark_safe("<br>"), "{}", ((_format_task(one),) for one in row.tasks)
+            mark_safe("<br>"), "{}", ((_format_task(task),) for task in row.tasks)
         )
 
 
 def _format_task(task: dict[str, Any]) -> str:
     waits = ", ".join(task["depends_on"])
     taken = ", ".join(
-        f"{one['parameter']} from {one['task']}{one['pointer']}" for one in task["references"]
+        f"{reference['parameter']} from {reference['task']}{reference['pointer']}"
+        for reference in task["references"]
     )
     parts = (f"after {waits}" if waits else "", f"takes {taken}" if taken else "")
     told = "; ".join(part for part in parts if part)
@@ -70,7 +71,7 @@ def _format_task(task: dict[str, Any]) -> str:
 
 @admin.register(PatternEmbedding)
 class PatternEmbeddingAdmin(ReadOnlyAdmin):
-    """By which models the intents of patterns are embedded."""
+    """Embedding models of patterns' intents."""
 
     list_display = ("pattern", "model")
     list_filter = ("model",)
@@ -80,7 +81,7 @@ class PatternEmbeddingAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave vectors in the database, and other teams' patterns out."""
+        """Do not load vectors; exclude other teams' patterns."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("vector", "encoded")
         if request.user.is_superuser:
             return rows
@@ -92,7 +93,7 @@ class PatternEmbeddingAdmin(ReadOnlyAdmin):
 
 @admin.register(PatternRun)
 class PatternRunAdmin(TeamScopedAdmin):
-    """Finished runs that count."""
+    """Recorded runs."""
 
     list_display = ("key", "pattern", "team", "succeeded", "at")
     list_filter = ("succeeded", TEAM_FILTER)
@@ -105,14 +106,14 @@ class PatternRunAdmin(TeamScopedAdmin):
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave in the database what bindings are fitted with."""
+        """Do not load the training data of bindings."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("samples")
         return rows
 
 
 @admin.register(LearnedBinding)
 class LearnedBindingAdmin(TeamScopedAdmin):
-    """Where arguments of past runs came from."""
+    """Sources of the arguments of past runs."""
 
     list_display = (
         "tool_label", "parameter", "kind", "given_value", "team", "uses", "runs", "stated",
@@ -136,7 +137,7 @@ class LearnedBindingAdmin(TeamScopedAdmin):
 
     @admin.display(description="value")
     def given_value(self, row: LearnedBinding) -> str:
-        """Say what was given, as far as that may be told."""
+        """Return the value or its source, unless it is sealed."""
         if row.giver is not None:
             which = f", task {row.nth + 1} of it" if row.nth else ""
             return f"result of {row.giver}{which}, {row.pointer or 'the whole'}"
@@ -149,7 +150,7 @@ class LearnedBindingAdmin(TeamScopedAdmin):
 
 @admin.register(FittedModel)
 class FittedModelAdmin(TeamScopedAdmin):
-    """Models that suggestions go by, as last fitted."""
+    """Latest fitted models for suggestions."""
 
     list_display = (
         "served_team", "embedding_model", "pattern_count", "run_count", "seconds",
@@ -167,24 +168,24 @@ class FittedModelAdmin(TeamScopedAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the content in the database: it may be megabytes."""
+        """Do not load the content, which may be megabytes."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("content", "bindings")
         sized: QuerySet[Any] = rows.annotate(content_bytes=Length("content"))
         return sized
 
     @admin.display(description="serves", ordering="team")
     def served_team(self, row: FittedModel) -> str:
-        """Name whom it serves."""
+        """Name the team that it serves."""
         return "all without their own runs" if row.team is None else str(row.team)
 
     @admin.display(description="patterns")
     def pattern_count(self, row: FittedModel) -> str:
-        """How many it was fitted to."""
+        """Number of past intents it was fitted to."""
         return str(row.figures.get("patterns", ""))
 
     @admin.display(description="runs")
     def run_count(self, row: FittedModel) -> str:
-        """How many runs these stand for."""
+        """Number of runs with these intents."""
         return str(row.figures.get("runs", ""))
 
     @admin.display(description="stored")

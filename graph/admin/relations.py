@@ -1,4 +1,4 @@
-"""The admin page of relations; who may change them is added by the composition root."""
+"""The admin page of relations; the composition root adds who may change them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools import generic_django  # noqa: F401 - for the subscripts below
 from tools.admin_bases import ConsoleAdmin
 
 MAX_NAMED = 100
-"""Relations that are named before they are deleted; the rest is counted."""
+"""Relations listed before deletion; the rest is counted."""
 SERVER_RELATIONS = ("source__server", "target__server")
 CURATION_HINT = (
     "Saving vouches for the relation, whatever its other evidence: it counts as curated by you."
@@ -42,7 +42,7 @@ KIND_FIELDSETS = {
 
 
 class EvidenceInline(admin.TabularInline[RelationEvidence, ToolDependency]):
-    """What speaks for a relation; written by those who say it, never here."""
+    """The evidence for a relation, read-only."""
 
     model = RelationEvidence
     extra = 0
@@ -56,37 +56,37 @@ class EvidenceInline(admin.TabularInline[RelationEvidence, ToolDependency]):
     verbose_name_plural = "evidence for this relation"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RelationEvidence]:
-        """Show what the user may see."""
+        """Keep evidence visible to the user."""
         return (
             filter_visible_evidence(request).select_related("relation").order_by("source", "team")
         )
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Who may look at a relation may see evidence source."""
+        """Whoever may view a relation may view its evidence."""
         permissions = ("graph.view_tooldependency", "graph.change_tooldependency")
-        return any(request.user.has_perm(one) for one in permissions)
+        return any(request.user.has_perm(permission) for permission in permissions)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nobody adds by hand."""
+        """Evidence is never added by hand."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nobody changes by hand."""
+        """Evidence is never changed by hand."""
         return False
 
     @admin.display(description="evidence from")
     def source_name(self, row: RelationEvidence) -> str:
-        """Who or what said it."""
+        """Origin of the evidence."""
         return row.origin
 
     @admin.display(description="confidence")
     def confidence_text(self, row: RelationEvidence) -> str:
-        """Say how sure the source is, where it is not counts that speak."""
+        """Return the confidence that the source states, if it has no counts."""
         return "" if row.confidence is None else f"{row.confidence:.2f}"
 
     @admin.display(description="counted")
     def observed_counts(self, row: RelationEvidence) -> str:
-        """How often it held, where it was counted."""
+        """Successes of all observations, if it has counts."""
         if row.source != EvidenceSource.OBSERVED.value:
             return ""
         text = wording.write_counts(RelationKind(row.relation.kind), row.successes, row.failures)
@@ -99,7 +99,7 @@ class EvidenceInline(admin.TabularInline[RelationEvidence, ToolDependency]):
 
 
 class RelationAdmin(ConsoleAdmin):
-    """Relations between tools, with what speaks for them."""
+    """Relations between tools with their evidence."""
 
     form = RelationForm
     inlines = (EvidenceInline,)
@@ -119,7 +119,7 @@ class RelationAdmin(ConsoleAdmin):
     autocomplete_fields = ("source", "target")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolDependency]:
-        """Leave out what rests on nothing but other teams' observations."""
+        """Exclude relations that only other teams have observed."""
         rows: QuerySet[ToolDependency] = (
             super().get_queryset(request).select_related(*SERVER_RELATIONS)
         )
@@ -133,14 +133,14 @@ class RelationAdmin(ConsoleAdmin):
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Keep relations of a tool that each word fits; the tools are looked up first."""
+        """Keep relations of tools that match each word; the tools are looked up first."""
         for word in search_term.split():
             tools = find_named_tools(word)
             queryset = queryset.filter(Q(source__in=tools) | Q(target__in=tools))
         return queryset, False
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Explain the kinds, and show of a relation that is there what its kind can have."""
+        """Explain the kinds; for an existing relation, show only the fields of its kind."""
         shown = () if obj is None else DISPLAY_FIELDS
         kinds = set(RelationKind) if obj is None else {RelationKind(obj.kind)}
         explained = KINDS_HELP_HTML if obj is None else KIND_MEANINGS[RelationKind(obj.kind)]
@@ -154,19 +154,19 @@ class RelationAdmin(ConsoleAdmin):
         )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:  # noqa: ARG002
-        """Let people choose once what identifies a relation."""
+        """Make the identifying fields of an existing relation read-only."""
         return () if obj is None else (*KEY_FIELDS, *DISPLAY_FIELDS)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:  # noqa: ARG002
-        """Show evidence only where there can be some."""
+        """Show evidence of existing relations only."""
         return () if obj is None else self.inlines
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Leave rejected relations as they are until somebody takes the rejection back."""
+        """Rejected relations cannot be changed until the rejection is revoked."""
         return super().has_change_permission(request, obj) and not (obj and obj.rejected)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Name the relations; what speaks for them goes along, whoever may delete evidence."""
+        """List the relations; deleting their evidence needs no further permission."""
         chosen = list(objs)
         named = [str(row) for row in chosen[:MAX_NAMED]]
         if len(chosen) > MAX_NAMED:
@@ -193,7 +193,7 @@ class RelationAdmin(ConsoleAdmin):
 
     @admin.display(description="confidence")
     def confidence_text(self, row: Any) -> str:
-        """Combine all evidence that the user sees; nothing where it was rejected."""
+        """Return the combined confidence of all visible evidence; empty if rejected."""
         if row.rejected or not row.seen:
             return "-"
         evidence = map(_to_evidence, row.seen)
@@ -201,12 +201,12 @@ class RelationAdmin(ConsoleAdmin):
 
     @admin.display(description="evidence")
     def evidence_sources(self, row: Any) -> str:
-        """Name the sources of the evidence, with who or what said it."""
+        """Name the sources and origins of the evidence."""
         return breakable_html(", ".join(dict.fromkeys(map(_name_source, row.seen))) or "nothing")
 
     @admin.display(description="holds", boolean=True)
     def is_accepted(self, row: ToolDependency) -> bool:
-        """Whether nobody rejected it."""
+        """Whether it is not rejected."""
         return not row.rejected
 
     @admin.display(description="state")

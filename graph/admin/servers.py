@@ -13,7 +13,7 @@ from tools import generic_django  # noqa: F401 - for the subscripts below
 
 
 class RelationCountingMixin(admin.ModelAdmin[Any]):
-    """Adds the relations of servers' tools to the objects that are deleted along with them."""
+    """Adds relations to the objects that are deleted with a server."""
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Count relations from and to tools of the servers, each once."""

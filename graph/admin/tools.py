@@ -1,4 +1,4 @@
-"""What the page of a tool shows of its relations."""
+"""Relations on the admin page of a tool."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ RELATED_TO_SELECT = ("server", "category", "definition")
 
 
 class ToolRelationsMixin(admin.ModelAdmin[Any]):
-    """Adds to the pages of tools what replaces them, and the way to their relations."""
+    """Adds replacements and a link to the relations to the pages of tools."""
 
     ordering = ("server__name", "name")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Read the server along, since a tool is shown by its id: in lists to choose from, too."""
+        """Load the server too, since tools are shown by id, also in selection lists."""
         return super().get_queryset(request).select_related(*RELATED_TO_SELECT)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Look for both halves of a tool's id."""
+        """Search for both halves of a tool's id."""
         words = search_term.replace(ids.SEPARATOR, " ")
         return super().get_search_results(request, queryset, words)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Add a part of its own, before the record of the tool."""
+        """Add a section of relations before the tool's record."""
         *parts, record = super().get_fieldsets(request, obj)
         return (*parts, ("Relations", {"fields": ("replaced_by", "relations")}), record)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only show them."""
+        """Make these fields read-only."""
         return (*super().get_readonly_fields(request, obj), "replaced_by", "relations")
 
     @admin.display(description="deprecated")
     def replaced_by(self, tool: Tool) -> str:
-        """What supersedes the tool, which makes it deprecated."""
+        """Tools that replace this one, which is therefore deprecated."""
         rows = ToolDependency.objects.filter(
             target=tool, kind=RelationKind.REPLACES.value, rejected=False, evidence__team=None,
             evidence__isnull=False,
@@ -62,7 +62,7 @@ class ToolRelationsMixin(admin.ModelAdmin[Any]):
 
     @admin.display(description="relations")
     def relations(self, tool: Tool) -> str:
-        """Lead to the relations from and to the tool."""
+        """Link to the relations from and to the tool."""
         every = reverse("admin:graph_tooldependency_changelist")
         return format_html(
             '<a href="{}?tool={}">Look at its relations</a> or <a href="{}?source={}">add one</a>',

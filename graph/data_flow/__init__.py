@@ -1,1 +1,1 @@
-"""Which output of one tool feeds which input of another, read from schemas and texts."""
+"""Data flow between tools: which output feeds which input, by schemas and texts."""

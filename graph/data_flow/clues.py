@@ -48,7 +48,7 @@ class Clue(NamedTuple):
     """One reason for a relation, with the features that weaken it.
 
     Attributes:
-        basis: What it rests on.
+        basis: Its basis.
         match: How well the terms match.
         input_class: What the input takes.
         action: What the source does.

@@ -102,7 +102,7 @@ def derive_flows(
         ):
             links[source, target] = links.get((source, target)) or [link]
     flows = [_make_flow(read, pair, found) for pair, found in links.items()]
-    teams = {one.tool.pk: one.tool.team for one in read}
+    teams = {parsed.tool.pk: parsed.tool.team for parsed in read}
     return sorted(_limit_per_source(flows, teams), key=lambda flow: (flow.source, flow.target))
 
 

@@ -1,4 +1,4 @@
-"""What each tool needs and what it offers, in terms that can be compared."""
+"""Reads the inputs and outputs of tools as terms that can be compared."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ MAX_NEEDS = 60
 """Inputs of one tool that are matched."""
 MAX_OFFERS = 200
 OWN_ATTRIBUTES: Final = IDENTIFIER_ATTRIBUTES | NAME_ATTRIBUTES | ADDRESS_ATTRIBUTES
-"""Attributes that, alone, are those of what the tool acts on."""
+"""Attributes that, without a noun, belong to the object the tool acts on."""
 FORMAT_ATTRIBUTES: Final[Mapping[str, str]] = {
     "uri": "url",
     "url": "url",
     "email": "email",
     "uuid": "id",
 }
-"""What a format says of a field whose name says nothing of the kind."""
+"""Attribute implied by a format if the name of the field implies none."""
 SESSION_TERMS: Final = (
     NounTerm(("session",), "id"),
     NounTerm(("access",), "token"),
     NounTerm(("auth",), "token"),
 )
-"""What signing in gives."""
+"""Outputs of a sign-in."""
 SEARCH_RESULT_TERMS: Final = (NounTerm(("result",), ""), NounTerm(("search", "result"), ""))
-"""What a search finds, whatever it is."""
+"""Outputs of any search."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlowTool:
-    """What is known of a tool's inputs and outputs.
+    """Known inputs and outputs of a tool.
 
     Attributes:
         pk: Primary key.
-        name: At its server.
-        description: As the server gives it; may be empty.
-        input_schema: As the server gives it, however loose.
-        output_schema: As the server declares it; None where it declares none.
+        name: Name at its server.
+        description: As listed by the server; may be empty.
+        input_schema: As listed by the server, however loose.
+        output_schema: As declared by the server; None if undeclared.
         server: Name of its server.
-        team: Whose private server it is; None: everybody's.
-        observed: Shape of the results seen so far (see `graph.output_shape`); None: none seen.
-        team_observed: Of those that the team saw which relations are derived for; None: none seen.
+        team: Owner of a private server; None: shared.
+        observed: Shape of the results so far (see `graph.output_shape`); None: no results.
+        team_observed: The same, of results seen by the team that relations are derived for.
     """
 
     pk: int
@@ -76,9 +76,9 @@ class ToolInput(NamedTuple):
     """An input that another tool's output may feed.
 
     Attributes:
-        field: Where it is.
-        terms: What it takes, the likeliest first; empty where only a mention can tell.
-        is_generic: Whether its name, alone, says nothing of what it takes.
+        field: Its field.
+        terms: What it takes, likeliest first; empty if only a mention can tell.
+        is_generic: Whether its name alone does not reveal what it takes.
     """
 
     field: SchemaField
@@ -87,13 +87,13 @@ class ToolInput(NamedTuple):
 
 
 class ToolOutput(NamedTuple):
-    """Something that a tool gives back.
+    """An output of a tool.
 
     Attributes:
         term: What it is.
-        field: Where it is; None where only texts say that it is there.
-        is_echo: Whether the caller gave it to the tool in the first place.
-        is_generic: Whether its name, alone, says nothing of what it is.
+        field: Its field; None if only texts mention it.
+        is_echo: Whether it returns one of the tool's own inputs.
+        is_generic: Whether its name alone does not reveal what it is.
     """
 
     term: NounTerm
@@ -104,16 +104,16 @@ class ToolOutput(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolEndpoints:
-    """A tool, read.
+    """A tool with its inputs and outputs parsed.
 
     Attributes:
-        tool: As given.
-        action: What it does, and to what.
-        inputs: Inputs.
-        outputs: Outputs that are declared or were seen, then those that texts speak of.
-        input_term_set: What it is given; of a tool that creates, what it must be given.
-        name_words: Of its name.
-        has_outputs: Whether any output is declared or was seen.
+        tool: The tool.
+        action: Its action and object.
+        inputs: Its inputs.
+        outputs: Declared or observed outputs, then those mentioned in texts.
+        input_term_set: Terms of its inputs; for a tool that creates, of required ones only.
+        name_words: Words of its name.
+        has_outputs: Whether any output is declared or observed.
     """
 
     tool: FlowTool
@@ -126,13 +126,13 @@ class ToolEndpoints:
 
 
 class EndpointReader:
-    """Reads tools, each again only where something of it is new since it was read last."""
+    """Reads tools and caches the result until something about them changes."""
 
     def __init__(self) -> None:
         self._known: dict[int, ToolEndpoints] = {}
 
     def read(self, tool: FlowTool) -> ToolEndpoints:
-        """Read what a tool needs and offers."""
+        """Parse the inputs and outputs of a tool."""
         known = self._known.get(tool.pk)
         if known is None or known.tool != tool:
             known = self._known[tool.pk] = read_endpoints(tool)
@@ -140,14 +140,14 @@ class EndpointReader:
 
 
 def read_endpoints(tool: FlowTool) -> ToolEndpoints:
-    """Read what a tool needs and offers."""
+    """Parse the inputs and outputs of a tool."""
     deed = phrases.read_action(tool.name, tool.description, tool.server)
     inputs = _input_fields(tool)
     taken = frozenset(
-        one
+        term
         for field in inputs
         if field.is_required or deed.action is not ActionKind.MAKE
-        for one in _input_terms(field, deed)
+        for term in _input_terms(field, deed)
     )
     outputs = _output_fields(tool)
     return ToolEndpoints(
@@ -174,7 +174,7 @@ def _input_fields(tool: FlowTool) -> list[SchemaField]:
 
 
 def _output_fields(tool: FlowTool) -> list[SchemaField]:
-    """Return the fields that are declared or were seen, each once."""
+    """Return the declared or observed fields, each once."""
     found: dict[str, SchemaField] = {}
     for schema in (tool.output_schema, tool.observed, tool.team_observed):
         for field in fields.read_fields(schema) if schema is not None else ():
@@ -191,16 +191,16 @@ def _find_inputs(inputs: Sequence[SchemaField], deed: ToolAction) -> Iterator[To
         is_generic = _is_generic(words)
         terms = () if field.is_choice or field.is_container else _input_terms(field, deed)
         if deed.action is ActionKind.MAKE:
-            terms = tuple(one for one in terms if not _is_own_attribute(one, deed))
+            terms = tuple(term for term in terms if not _is_own_attribute(term, deed))
         elif deed.action is ActionKind.SIGN_IN:
-            terms = tuple(one for one in terms if one.attribute in IDENTIFIER_ATTRIBUTES)
+            terms = tuple(term for term in terms if term.attribute in IDENTIFIER_ATTRIBUTES)
         yield ToolInput(field, terms, is_generic)
 
 
-def _is_own_attribute(one: NounTerm, deed: ToolAction) -> bool:
-    """Tell whether a tool that creates a thing asks what it shall be called."""
-    size = len(one.thing)
-    return bool(one.attribute) and any(one.thing == made.thing[-size:] for made in deed.terms)
+def _is_own_attribute(term: NounTerm, deed: ToolAction) -> bool:
+    """Whether a tool that creates something asks for its name."""
+    size = len(term.thing)
+    return bool(term.attribute) and any(term.thing == made.thing[-size:] for made in deed.terms)
 
 
 def _is_generic(words: tuple[str, ...]) -> bool:
@@ -214,39 +214,39 @@ def _input_terms(field: SchemaField, deed: ToolAction) -> tuple[NounTerm, ...]:
     words = split_name(field.name)
     parts = [tuple(g) for is_or, g in groupby(words, lambda word: word == "or") if not is_or]
     for part in parts:
-        one = _drop_qualifiers(parse_term(part))
-        if not one.attribute and CONTROL_WORDS.intersection(part):
+        term = _drop_qualifiers(parse_term(part))
+        if not term.attribute and CONTROL_WORDS.intersection(part):
             continue
-        if one.thing and not (len(part) == 1 and part[0] in GENERIC_WORDS):
-            found[one] = None
-        if one.attribute and not one.thing and len(parts) > 1:
-            found[NounTerm(parse_term(parts[0]).thing, one.attribute)] = None
-        if one.attribute and thing and not set(thing) <= GENERIC_WORDS:
-            found[NounTerm(thing, one.attribute)] = None
+        if term.thing and not (len(part) == 1 and part[0] in GENERIC_WORDS):
+            found[term] = None
+        if term.attribute and not term.thing and len(parts) > 1:
+            found[NounTerm(parse_term(parts[0]).thing, term.attribute)] = None
+        if term.attribute and thing and not set(thing) <= GENERIC_WORDS:
+            found[NounTerm(thing, term.attribute)] = None
         elif (
-            one.attribute in OWN_ATTRIBUTES
-            and not one.thing
+            term.attribute in OWN_ATTRIBUTES
+            and not term.thing
             and deed.action in (ActionKind.GET, ActionKind.TAKE, None)
         ):
-            found.update((NounTerm(made.thing, one.attribute), None) for made in deed.terms[:1])
-    return tuple(one for one in found if one.thing)
+            found.update((NounTerm(made.thing, term.attribute), None) for made in deed.terms[:1])
+    return tuple(term for term in found if term.thing)
 
 
-def _drop_qualifiers(one: NounTerm) -> NounTerm:
-    """Return a term without words that only say which of several: `source_url` is a URL."""
-    return NounTerm((), one.attribute) if QUALIFIER_WORDS.issuperset(one.thing) else one
+def _drop_qualifiers(term: NounTerm) -> NounTerm:
+    """Return a term without words that only distinguish instances: `source_url` is a URL."""
+    return NounTerm((), term.attribute) if QUALIFIER_WORDS.issuperset(term.thing) else term
 
 
 def _collect_outputs(
     outputs: Sequence[SchemaField], deed: ToolAction, inputs: Sequence[SchemaField]
 ) -> list[ToolOutput]:
-    """Return what the fields of a result offer."""
+    """Return the outputs in the fields of a result."""
     asked = {words for field in inputs for words in _field_word_variants(field)}
     return [
-        ToolOutput(one, field, not asked.isdisjoint(_field_word_variants(field)), is_generic)
+        ToolOutput(term, field, not asked.isdisjoint(_field_word_variants(field)), is_generic)
         for field in outputs
         if not (field.is_container or "boolean" in field.types)
-        for one, is_generic in _output_terms(field, deed)
+        for term, is_generic in _output_terms(field, deed)
     ]
 
 
@@ -260,36 +260,38 @@ def _output_terms(field: SchemaField, deed: ToolAction) -> Iterator[tuple[NounTe
     words = split_name(field.name)
     if not words:
         return
-    one = parse_term(words)
+    term = parse_term(words)
     implied = FORMAT_ATTRIBUTES.get(field.format)
-    if implied and not one.attribute:
+    if implied and not term.attribute:
         yield NounTerm(words, implied), False
     if not _is_generic(words):
-        yield one, False
+        yield term, False
         return
-    yield NounTerm(words, "") if not one.attribute else one, True
+    yield NounTerm(words, "") if not term.attribute else term, True
     owner = split_name(field.owner)
     if owner and not CONTAINER_WORDS.issuperset(owner):
-        yield NounTerm(owner, one.attribute or words[-1]), False
-        if not one.attribute:
+        yield NounTerm(owner, term.attribute or words[-1]), False
+        if not term.attribute:
             yield NounTerm((*owner, *words), ""), False
-    elif one.attribute:
-        yield from ((NounTerm(made.thing, one.attribute), False) for made in deed.terms)
+    elif term.attribute:
+        yield from ((NounTerm(made.thing, term.attribute), False) for made in deed.terms)
 
 
 def _described_outputs(deed: ToolAction) -> Iterator[ToolOutput]:
-    """Yield what texts say a tool gives back."""
+    """Yield the outputs that texts mention."""
     told: tuple[NounTerm, ...] = ()
     if deed.action is ActionKind.SIGN_IN:
         told = SESSION_TERMS
     elif deed.action in (ActionKind.SEARCH, ActionKind.GET, ActionKind.MAKE, ActionKind.COMPUTE):
         told = tuple(
-            one for one in deed.terms if _drop_qualifiers(one).thing and not _is_generic_term(one)
+            term
+            for term in deed.terms
+            if _drop_qualifiers(term).thing and not _is_generic_term(term)
         )
     if deed.action is ActionKind.SEARCH:
         told += SEARCH_RESULT_TERMS
-    yield from (ToolOutput(one, None, is_echo=False, is_generic=False) for one in told)
+    yield from (ToolOutput(term, None, is_echo=False, is_generic=False) for term in told)
 
 
-def _is_generic_term(one: NounTerm) -> bool:
-    return not one.attribute and len(one.thing) == 1 and one.thing[0] in GENERIC_WORDS
+def _is_generic_term(term: NounTerm) -> bool:
+    return not term.attribute and len(term.thing) == 1 and term.thing[0] in GENERIC_WORDS

@@ -26,7 +26,7 @@ class SchemaField(NamedTuple):
     """A field with a name.
 
     Attributes:
-        pointer: JSON pointer; `*` stands for any item of an array.
+        pointer: JSON pointer; `*` matches any item of an array.
         name: Its name.
         owner: Name of the nearest enclosing object with a name; empty at the root.
         types: JSON types; for a list, those of its items; empty: any.
@@ -60,7 +60,7 @@ class _SchemaPart(NamedTuple):
     depth: int
     is_required: bool
     enclosing_ids: frozenset[int] = frozenset()
-    """Identities of the schemas it lies in by reference."""
+    """Identities of the referenced schemas around it."""
 
 
 def read_fields(schema: object) -> list[SchemaField]:

@@ -1,4 +1,4 @@
-"""Match what tools need with what others offer, by an index of words: never all pairs."""
+"""Match inputs with outputs of other tools by an index of words, never all pairs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from graph.data_flow.vocabulary import (
 from graph.data_flow.words import NounTerm, parse_term, split_name
 
 MAX_CANDIDATES = 60
-"""Offers that one term of an input is compared with; if more fit, none is meant."""
+"""Outputs that one term of an input is compared with; with more matches, none counts."""
 MAX_KIN = 20
-"""Tools of a server whose names may share a word that still makes them kin."""
+"""Tools of a server whose names may share a word for it to relate them."""
 KIN_SHARE = 0.3
 MIN_COLLECTION_TOOLS = 150
-"""Tools from which on a server is a collection: to be of it says little."""
+"""Number of tools from which sharing a server means little."""
 MIN_WRAPPER_TOOLS = 4
-"""Tools of a server from which on a bare name that most of them give is how it answers."""
+"""Number of tools from which a field common to most of a server's results means nothing."""
 _COMMON_WORDS: Final = GENERIC_WORDS | ACCOUNT_WORDS | LEADING_ACTION_WORDS.keys()
 _NAME_ATTRIBUTES: Final = frozenset({"name", "title"})
 
@@ -42,9 +42,9 @@ class FeedCandidate(NamedTuple):
     """A tool that may feed an input.
 
     Attributes:
-        source: Place of the tool that gives.
-        clue: Why, without regard to rivals.
-        output: What it gives; None where the input's description names the tool.
+        source: Index of the tool.
+        clue: The reason, without regard to rivals.
+        output: Its output; None if the input's description names the tool.
     """
 
     source: int
@@ -53,7 +53,7 @@ class FeedCandidate(NamedTuple):
 
 
 class OutputIndex:
-    """Offers by the noun of what is offered."""
+    """Outputs by their noun."""
 
     def __init__(self, tools: Sequence[ToolEndpoints]) -> None:
         self._tools = tools
@@ -90,17 +90,17 @@ class OutputIndex:
         return [best[source] for source in sorted(best)]
 
     def find_finders(self, target: int) -> list[FeedCandidate]:
-        """Return the tools of the same family that find what a tool acts on."""
+        """Return the tools of the same family that find the object of a tool."""
         taker = self._tools[target]
         if taker.action.action is not ActionKind.TAKE or not taker.action.family:
             return []
         server = (taker.tool.server, taker.tool.team)
         found = {
             source
-            for one in taker.action.terms
-            for noun in {one.thing[0], one.thing[-1]}
+            for term in taker.action.terms
+            for noun in {term.thing[0], term.thing[-1]}
             for source, offer in _drop_if_too_many(self._near.get((server, noun), []))
-            if offer.term.thing == one.thing[: len(offer.term.thing)]
+            if offer.term.thing == term.thing[: len(offer.term.thing)]
             and _is_finder(self._tools[source])
             and self._tools[source].action.family == taker.action.family
         }
@@ -188,14 +188,14 @@ class OutputIndex:
     def _is_wrapper_field(
         self, found: Sequence[tuple[int, ToolOutput]], server: ServerKey
     ) -> bool:
-        """Tell whether so many tools give a bare name that it says nothing: `content`."""
+        """Whether too many tools return a bare name for it to mean anything, as with `content`."""
         givers = len({source for source, _ in found})
         return givers >= MIN_WRAPPER_TOOLS and 2 * givers > self._sizes[server]
 
     def _count_shared_words(
         self, one: ToolEndpoints, other: ToolEndpoints, about: NounTerm
     ) -> int:
-        """Count what two names share beside what the relation is about."""
+        """Count the words that two names share beside the term of the relation."""
         if one.tool.server != other.tool.server:
             return 0
         server = (one.tool.server, one.tool.team)
@@ -210,7 +210,7 @@ class OutputIndex:
 
 
 def shared_words(offer: ToolOutput) -> set[str]:
-    """Return the words that `list_wanted_words` has in common where an offer may feed a tool."""
+    """Return the words by which `list_wanted_words` finds a tool that this output may feed."""
     return (
         {offer.term.thing[-1], _bare_term_name(offer.term)}
         if offer.term.thing
@@ -219,7 +219,7 @@ def shared_words(offer: ToolOutput) -> set[str]:
 
 
 def list_wanted_words(one: ToolEndpoints) -> set[str]:
-    """Return the nouns of what a tool needs or acts on, and its inputs' bare names."""
+    """Return the nouns of a tool's inputs and object, and its inputs' bare names."""
     found = {wanted.thing[-1] for need in one.inputs for wanted in need.terms}
     found |= {_bare_input_name(need) for need in one.inputs if need.is_generic}
     if one.action.action is ActionKind.TAKE:
@@ -230,15 +230,15 @@ def list_wanted_words(one: ToolEndpoints) -> set[str]:
 def rank_candidates(
     candidates: Iterable[FeedCandidate], teams: Mapping[int, int | None], taker: int | None
 ) -> list[tuple[float, FeedCandidate]]:
-    """Return candidates with their confidence among their rivals, the surest first.
+    """Return candidates with their confidence among their rivals, most confident first.
 
-    A rival counts only where whoever sees the relation sees the rival: what a team's private
-    server offers changes nothing for others.
+    A rival counts only if everybody who sees the relation sees the rival too: a team's private
+    server changes nothing for others.
 
     Args:
-        candidates: Of one input.
+        candidates: The candidates for one input.
         teams: Team of each source.
-        taker: Team of the tool whose input it is.
+        taker: Team of the tool that has the input.
     """
     alone = [(clue_confidence(item.clue), item) for item in _mark_outranked(candidates)]
     found = []
@@ -253,7 +253,7 @@ def rank_candidates(
 
 
 def _mark_outranked(candidates: Iterable[FeedCandidate]) -> Iterator[FeedCandidate]:
-    """Mark those that a nearer kin of the target outdoes; of sign-ins, leave only the nearest."""
+    """Mark candidates with a closer rival; of sign-ins, keep only the closest."""
     items = list(candidates)
     nearest: dict[tuple[ClueBasis, bool], int] = {}
     for item in items:
@@ -270,7 +270,7 @@ def _mark_outranked(candidates: Iterable[FeedCandidate]) -> Iterator[FeedCandida
 
 
 def _drop_if_too_many(items: list[tuple[int, ToolOutput]]) -> list[tuple[int, ToolOutput]]:
-    """Return nothing where too much would fit: it would be a guess."""
+    """Return no candidates if too many match: any choice would be a guess."""
     return items if len(items) <= MAX_CANDIDATES else []
 
 
@@ -307,7 +307,7 @@ def _input_class(one: NounTerm) -> InputClass:
 
 
 def _match_terms(wanted: NounTerm, offer: ToolOutput) -> TermMatch | None:
-    """Return how well what is offered fits what is wanted; None if not at all."""
+    """Return how well an output matches a wanted term; None if not at all."""
     given = offer.term
     fit = _match_things(wanted.thing, given.thing)
     if fit is None or wanted.attribute == given.attribute:

@@ -1,4 +1,4 @@
-"""Derive the data flow that everybody sees, and what the results a team saw add to it for it."""
+"""Derive the shared data flow, and additions from the results that a team saw."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from graph.relations import RelationKind
 from tools.catalogue import CatalogueTool
 
 ObservedShapes = Mapping[tuple[int, int | None], Mapping[str, Any]]
-"""Shapes of results, by tool and by the team that saw them; None: a caller without a team."""
+"""Shapes of results by tool and the team that saw them; None: callers without a team."""
 
 
 def derive_shared(tools: Iterable[CatalogueTool], shapes: ObservedShapes) -> list[RelationClaim]:
-    """Return what schemas, texts, and results that are no single team's matter speak for.
+    """Return the data flows that everybody may see, from schemas, texts and shared results.
 
-    Of results count those that callers without a team saw, and those of a team's own servers. Of
-    the former, only fields that every one of them had: the name of another may be a value.
+    Shared results are those seen by callers without a team, and those of a team's own servers. Of
+    the former only fields present in every result count: the name of any other may be a value.
 
     Args:
-        tools: Of the catalogue; those without a pinned definition are left out.
-        shapes: Of the definitions in force.
+        tools: Tools of the catalogue; those without a pinned definition are skipped.
+        shapes: Shapes of the current definitions.
     """
     known = [tool for tool in tools if tool.definition_hash]
     return [
@@ -39,20 +39,20 @@ def derive_shared(tools: Iterable[CatalogueTool], shapes: ObservedShapes) -> lis
 def derive_for_team(
     tools: Iterable[CatalogueTool], shapes: ObservedShapes, shared: Iterable[RelationClaim]
 ) -> dict[int, list[RelationClaim]]:
-    """Return what the results that a team saw of shared tools add for its own callers.
+    """Return the data flows that results of shared tools add for the team that saw them.
 
-    It is derived once more for each team that saw fields which neither the output schema nor
-    what everybody knows has: from the tools that the team sees, its shapes in place, and for
-    those alone that such fields may feed.
+    For each team that saw fields which neither the output schema nor the shared shapes have, data
+    flow is derived again: from the tools the team sees, with its shapes, and only for targets
+    that such fields may feed.
 
     Args:
         tools: As for `derive_shared`.
         shapes: As for `derive_shared`.
-        shared: What that returned.
+        shared: Result of `derive_shared`.
 
     Returns:
-        By team, relations from those tools only: new ones, surer ones, and such as name outputs
-        that the shared relation does not.
+        By team, relations from those tools only: new ones, more confident ones, and those
+        that name further outputs.
     """
     every = [tool for tool in tools if tool.definition_hash]
     known = _known_shapes(every, shapes)
@@ -78,7 +78,7 @@ def derive_for_team(
 def _known_shapes(
     tools: Iterable[CatalogueTool], shapes: ObservedShapes
 ) -> dict[int, Mapping[str, Any]]:
-    """Return the shapes that everybody may know of who sees the tools."""
+    """Return the shapes that everybody who sees the tools may know."""
     found: dict[int, Mapping[str, Any]] = {}
     for tool in tools:
         own = shapes.get((tool.pk, tool.team)) if tool.team is not None else None
@@ -93,7 +93,7 @@ def _known_shapes(
 def _team_only_shapes(
     tools: Iterable[CatalogueTool], shapes: ObservedShapes, known: Mapping[int, Mapping[str, Any]]
 ) -> dict[int, dict[int, Mapping[str, Any]]]:
-    """Return, by team, the shapes of shared tools in which it saw fields that are not known."""
+    """Return, by team, the shapes of shared tools with fields that are not shared knowledge."""
     shared = {tool.pk: tool for tool in tools if tool.team is None}
     found: dict[int, dict[int, Mapping[str, Any]]] = defaultdict(dict)
     for (pk, team), own in shapes.items():
@@ -131,7 +131,7 @@ def _to_flow_tools(
 
 
 def _is_new_or_stronger(flow: DataFlow, stated: Mapping[tuple[int, int], RelationClaim]) -> bool:
-    """Tell whether a relation says more than what everybody sees."""
+    """Whether a relation says more than the shared one."""
     known = stated.get((flow.source, flow.target))
     if known is None or flow.confidence > (known.confidence or 0.0):
         return True

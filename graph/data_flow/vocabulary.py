@@ -1,7 +1,7 @@
-"""Words that names of tools and parameters are made of, and what they say about data flow.
+"""Words in names of tools and parameters, and what they mean for data flow.
 
-The lists are short on purpose: a word that is missing costs a relation, one too many links what
-does not belong together. All words are in the singular and in lower case.
+The lists are short on purpose: a missing word loses a relation, a superfluous one creates false
+ones. All words are singular and in lower case.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 
 class ActionKind(Enum):
-    """What a tool does to the thing it names, as far as that decides what it gives back."""
+    """What a tool does to its object, as far as that decides its output."""
 
     SEARCH = "finds"
     GET = "reads"
@@ -40,7 +40,7 @@ ACTION_WORDS: Final = {
     }.items()
     for word in words.split()
 }
-"""Verbs that are hardly ever nouns: they count wherever they stand in a name."""
+"""Verbs that are hardly ever nouns: they count anywhere in a name."""
 LEADING_ACTION_WORDS: Final = ACTION_WORDS | {
     word: act
     for act, words in {
@@ -54,14 +54,14 @@ LEADING_ACTION_WORDS: Final = ACTION_WORDS | {
     }.items()
     for word in words.split()
 }
-"""Verbs that are nouns as well: they count only where a name begins."""
+"""Verbs that are nouns as well: they count only at the beginning of a name."""
 
 IDENTIFIER_ATTRIBUTES: Final = _split_words("id slug")
-"""Attributes that mean something only to the server that gave them."""
+"""Attributes that only the server that issued them understands."""
 SECRET_ATTRIBUTES: Final = _split_words("token key hash sha ref handle number")
-"""The same, of which a thing may have several or none."""
+"""The same, if an object may have several or none."""
 CODE_ATTRIBUTES: Final = _split_words("code symbol")
-"""Attributes by which the world at large knows a thing."""
+"""Attributes that identify an object across servers."""
 ADDRESS_ATTRIBUTES: Final = _split_words("url path email")
 NAME_ATTRIBUTES: Final = _split_words("name title")
 ATTRIBUTES: Final = (
@@ -71,9 +71,9 @@ ATTRIBUTES: Final = (
     | ADDRESS_ATTRIBUTES
     | NAME_ATTRIBUTES
 )
-"""Attributes by which a thing is told from others of its kind."""
+"""Attributes that distinguish an object from others of its kind."""
 ACCOUNT_WORDS: Final = _split_words("login signin authenticate log in user account to")
-"""Words that names of tools for signing in are made of, beside what one signs in to."""
+"""Words in names of sign-in tools, apart from the service."""
 
 ALIASES: Final = {
     word: canonical
@@ -119,7 +119,7 @@ COMPOUNDS: Final = {
     "foldername": ("directory", "name"),
     "timezone": ("timezone",),
 }
-"""Words written together that are two."""
+"""Compounds of two words."""
 
 GENERIC_WORDS: Final = _split_words(
     "query text content message data value input output body prompt keyword term string type "
@@ -133,7 +133,7 @@ GENERIC_WORDS: Final = _split_words(
     "command pattern header method timeout interval period duration range radius distance age "
     "gender temperature word sentence phrase image file document path name title id url link"
 )
-"""Words that, alone, name what any tool may take or give."""
+"""Words that, alone, may name inputs or outputs of any tool."""
 CONTROL_WORDS: Final = _split_words(
     "limit page offset cursor sort sorting order pagination max maximum min minimum count "
     "timeout include exclude enable verbose debug format width height color font theme locale "
@@ -145,14 +145,14 @@ QUALIFIER_WORDS: Final = _split_words(
     "current sender receiver recipient src dst input output pickup dropoff home work a b other "
     "selected specific given unique exact primary secondary"
 )
-"""Words before a noun that say which of several it is, not what it is."""
+"""Words before a noun that say which one it is, not what it is."""
 AMBIENT_WORDS: Final = _split_words("current system default active nearest my")
-"""Words before a noun of which there is one at a time."""
+"""Words before a noun that is unique at a time."""
 CONTAINER_WORDS: Final = _split_words(
     "result data item response content list value output payload record entry hit info "
     "information detail object body page element collection set row match"
 )
-"""Words for what things come in: they say nothing of the things."""
+"""Words for containers, which say nothing about their content."""
 FILLER_WORDS: Final = _split_words(
     "a an the it them all any some each every this that these those your their its "
     "his her new existing "
@@ -161,7 +161,7 @@ FILLER_WORDS: Final = _split_words(
     "actual related relevant matching different best top full-text public trending popular "
     "upcoming historical past real-time realtime"
 )
-"""Words before a noun that do not change what it is."""
+"""Words before a noun that do not change its meaning."""
 WRAPPER_WORDS: Final = _split_words(
     "list set collection detail information info overview series result profile metadata data "
     "array group"

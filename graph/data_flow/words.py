@@ -52,7 +52,7 @@ def split_name(name: str) -> tuple[str, ...]:
         (('user', 'name'), ('category',))
     """
     words = (canonical for word in split_raw_name(name) for canonical in canonicalize_word(word))
-    return tuple(word for word, _ in groupby(words))[:MAX_WORDS]  # ticker_symbol says it twice
+    return tuple(word for word, _ in groupby(words))[:MAX_WORDS]  # ticker_symbol repeats itself
 
 
 def split_raw_name(name: str) -> list[str]:

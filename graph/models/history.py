@@ -1,6 +1,6 @@
-"""Tables of what runs have shown: patterns, where arguments came from, models fitted to them.
+"""Tables of past runs: patterns, sources of arguments, and the models fitted to both.
 
-Nothing of an intent or an argument stands here in clear, but for what schemas already tell.
+Of intents and arguments, only values that a schema lists anyway are stored in clear.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BINDING_KINDS = [
 
 
 class WorkflowPattern(models.Model):
-    """An intent that was carried out by a workflow, however often."""
+    """An intent and the workflow that carried it out, counted over runs."""
 
     team = models.ForeignKey(
         Team,
@@ -27,22 +27,23 @@ class WorkflowPattern(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Whose runs these are; empty: everybody learns from them.",
+        help_text="Team whose runs these are; empty: everybody learns from them.",
     )
     workflow_hash = models.CharField(
-        max_length=64, help_text="Digest of its tools, what waits for what, and its references."
+        max_length=64, help_text="Digest of the workflow's tools, dependencies and references."
     )
     intent_hash = models.CharField(
-        max_length=64, help_text="Keyed digest of the intent without the values it states."
+        max_length=64, help_text="Keyed digest of the intent without its values."
     )
     tasks = models.JSONField(
-        help_text="The workflow in the order it ran: tools, what each waits for, where each "
-        "argument came from; no values."
+        help_text="The workflow in the order it ran: tools, dependencies and the sources of "
+        "arguments; no values."
     )
     tools = ArrayField(
-        models.BigIntegerField(), help_text="Primary keys in the order they ran; tools may recur."
+        models.BigIntegerField(),
+        help_text="Primary keys of the tools in the order they ran, with repeats.",
     )
-    intent = models.TextField(help_text="The intent without the values it states, sealed.")
+    intent = models.TextField(help_text="The intent without its values, sealed.")
     successes = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
     first_seen_at = models.DateTimeField()
@@ -63,7 +64,7 @@ class WorkflowPattern(models.Model):
 
 
 class PatternEmbedding(models.Model):
-    """An intent as vectors by one model, so that another can be prepared while it serves."""
+    """A pattern's intent as vectors of one model; several models can coexist."""
 
     pattern = models.ForeignKey(
         WorkflowPattern, on_delete=models.CASCADE, related_name="embeddings"
@@ -71,16 +72,15 @@ class PatternEmbedding(models.Model):
     model = models.CharField(max_length=200)
     vector = VectorField(
         null=True,
-        help_text="Of the intent without the values it states, L2-normalised; "
-        "empty where nothing else is left of it.",
+        help_text="Embedding of the intent without its values, L2-normalised; empty if nothing "
+        "but values is in it.",
     )
     encoded = models.BinaryField(
-        help_text="Vectors of the intent and its parts, keys of its words; sealed."
+        help_text="Vectors of the intent and its clauses, and keys of its words; sealed."
     )
 
     class Meta:
-        verbose_name = "vectors of a pattern"
-        verbose_name_plural = "vectors of patterns"
+        verbose_name = "pattern embedding"
         constraints = (
             models.UniqueConstraint(fields=["model", "pattern"], name="pattern_embedded_once"),
         )
@@ -90,19 +90,19 @@ class PatternEmbedding(models.Model):
 
 
 class PatternRun(models.Model):
-    """A finished run that counts; its key keeps it from counting twice."""
+    """A finished run that was counted; its key prevents counting it twice."""
 
     team = models.ForeignKey(
         Team, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
-    key = models.CharField(max_length=200, help_text="Of the run; unique in its team.")
+    key = models.CharField(max_length=200, help_text="Key of the run, unique in its team.")
     pattern = models.ForeignKey(WorkflowPattern, on_delete=models.CASCADE, related_name="runs")
     succeeded = models.BooleanField()
-    at = models.DateTimeField(help_text="When it ended.")
+    at = models.DateTimeField(help_text="When the run ended.")
     samples = models.BinaryField(
         default=bytes,
         blank=True,
-        help_text="Features of the values its intent stated, by which bindings are fitted.",
+        help_text="Training data for bindings: features of the values stated in the intent.",
     )
 
     class Meta:
@@ -119,9 +119,9 @@ class PatternRun(models.Model):
 
 
 class LearnedBinding(models.Model):
-    """How often successful runs gave a parameter in one way.
+    """How often successful runs bound a parameter in one way.
 
-    Of `call`: called its tool at all. Of `other`: in ways that are not told apart.
+    A row of kind `call` counts calls of the tool, one of kind `other` all undistinguished ways.
     """
 
     team = models.ForeignKey(
@@ -129,11 +129,17 @@ class LearnedBinding(models.Model):
     )
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="learned_bindings")
     parameter = models.CharField(
-        max_length=200, blank=True, default="", help_text="Empty: calls of the tool."
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="Empty: the row counts calls of the tool.",
     )
     kind = models.CharField(max_length=20, choices=BINDING_KINDS)
     key = models.CharField(
-        max_length=64, blank=True, default="", help_text="Tells values apart; of literals keyed."
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="Identifies the value; of literals a keyed digest.",
     )
     giver = models.ForeignKey(
         Tool,
@@ -141,26 +147,26 @@ class LearnedBinding(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Of references: the tool whose result it was taken from.",
+        help_text="For references: the tool whose result was used.",
     )
     pointer = models.TextField(
-        blank=True, default="", help_text="Of references: JSON pointer into that result."
+        blank=True, default="", help_text="For references: JSON pointer into that result."
     )
     nth = models.SmallIntegerField(
         default=0,
-        help_text="Of references: which of the earlier tasks of that tool, from 0; -1: the one in "
-        "the same place as the taker.",
+        help_text="For references: which earlier task of that tool, from 0; -1: the one paired "
+        "by position, where both tools occur equally often.",
     )
     value = models.JSONField(
-        null=True, blank=True, help_text="Enumeration members, booleans, defaults of schemas."
+        null=True, blank=True, help_text="Enumeration members, booleans and defaults of schemas."
     )
     sealed = models.TextField(
-        blank=True, default="", help_text="A literal, sealed; kept once three runs gave it."
+        blank=True, default="", help_text="A literal, sealed; stored once three runs have used it."
     )
     uses = models.PositiveIntegerField(default=0)
-    runs = models.PositiveIntegerField(default=0, help_text="Runs that these uses were in.")
+    runs = models.PositiveIntegerField(default=0, help_text="Number of runs with these uses.")
     stated = models.PositiveIntegerField(
-        default=0, help_text="Of the uses, those whose value the intent stated."
+        default=0, help_text="Number of these uses whose value was stated in the intent."
     )
     last_seen_at = models.DateTimeField()
 
@@ -191,7 +197,7 @@ class LearnedBinding(models.Model):
 
 
 class FittedModel(models.Model):
-    """What suggestions for a team are ranked and bound by, as last fitted."""
+    """The latest ranking and binding models for a team's suggestions."""
 
     team = models.ForeignKey(
         Team,
@@ -199,27 +205,27 @@ class FittedModel(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Whom it serves; empty: all whose team has recorded no runs of its own.",
+        help_text="Team that it serves; empty: everybody whose team has no recorded runs.",
     )
     embedding_model = models.CharField(max_length=200)
     content = models.BinaryField(
-        help_text="The ranker with the history it goes by, sealed; empty: never fitted."
+        help_text="Fitted ranker with its history, sealed; empty: never fitted."
     )
-    bindings = models.BinaryField(default=bytes, help_text="The model that picks stated values.")
+    bindings = models.BinaryField(default=bytes, help_text="Assigns stated values to parameters.")
     digest = models.CharField(
-        max_length=64, blank=True, default="", help_text="Of the history it was fitted to."
+        max_length=64, blank=True, default="", help_text="Digest of the history it was fitted to."
     )
     refused = models.CharField(
         max_length=64,
         blank=True,
         default="",
-        help_text="Digest of a newer history that it could not be fitted to.",
+        help_text="Digest of a newer history for which fitting failed.",
     )
-    failure = models.TextField(blank=True, default="", help_text="Why it could not.")
+    failure = models.TextField(blank=True, default="", help_text="Why fitting failed.")
     fitted_at = models.DateTimeField()
-    seconds = models.FloatField(help_text="Time it took to fit.")
-    peak_memory_mb = models.PositiveIntegerField(help_text="Of the process that fitted it.")
-    figures = models.JSONField(default=dict, help_text="How much history it was fitted to.")
+    seconds = models.FloatField(help_text="Duration of the fitting, in seconds.")
+    peak_memory_mb = models.PositiveIntegerField(help_text="Of the fitting process.")
+    figures = models.JSONField(default=dict, help_text="Size of the history it was fitted to.")
 
     class Meta:
         verbose_name = "fitted model"

@@ -1,4 +1,4 @@
-"""Tables of the tool graph: relations, what speaks for them, and what is computed from them."""
+"""Tables of the tool graph: relations, their evidence, and figures computed from them."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ SOURCES = [(source.value, source.value) for source in EvidenceSource]
 
 
 class ToolDependency(models.Model):
-    """A relation of one kind between two tools; its evidence says how sure it is."""
+    """A relation of one kind between two tools; its confidence comes from its evidence."""
 
     source = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="relations_from")
     target = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="relations_to")
     kind = models.CharField(
         max_length=20,
         choices=KINDS,
-        help_text="Read from the source to the target: the source depends on the target, "
-        "precedes it, provides for it, replaces it.",
+        help_text="Read from source to target: the source depends on, precedes, provides data "
+        "for or replaces the target.",
     )
     required = models.BooleanField(
-        default=True, help_text="Of depends on: whether the source cannot do without the target."
+        default=True, help_text="For depends on: whether the source needs the target."
     )
     rejected = models.BooleanField(
         default=False,
-        help_text="It does not hold, whatever else speaks for it; it is not derived again.",
+        help_text="Rejected by a person: evidence is ignored, and it is not derived again.",
     )
-    reason = models.TextField(blank=True, default="", help_text="Why; of alternatives above all.")
+    reason = models.TextField(
+        blank=True, default="", help_text="Why it holds; shown for alternatives and replacements."
+    )
     version = models.CharField(
-        max_length=100, blank=True, default="", help_text="Of replaces: since which version."
+        max_length=100,
+        blank=True,
+        default="",
+        help_text="For replaces: version since which it does.",
     )
     deprecated_at = models.DateField(
-        null=True, blank=True, help_text="Of replaces: when the target became deprecated."
+        null=True, blank=True, help_text="For replaces: when the target became deprecated."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -67,7 +72,7 @@ class ToolDependency(models.Model):
 
 
 class RelationEvidence(models.Model):
-    """What one source says of a relation; what a team observed or saw in results is its own."""
+    """Evidence from one source; what a team observed or saw in results belongs to that team."""
 
     relation = models.ForeignKey(ToolDependency, on_delete=models.CASCADE, related_name="evidence")
     source = models.CharField(max_length=10, choices=SOURCES)
@@ -77,26 +82,26 @@ class RelationEvidence(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Whose observation it is, or whose results show it; empty: everybody's.",
+        help_text="Team that observed it, or whose results show it; empty: everybody.",
     )
     origin = models.CharField(
         max_length=200,
         blank=True,
         default="",
-        help_text="Who or what said it: a user, a file, `foregate` for what it ships with.",
+        help_text="Where it comes from: a user, a file, or `foregate` for shipped relations.",
     )
     confidence = models.FloatField(
-        null=True, blank=True, help_text="Of the source itself, from 0 to 1; empty: counts speak."
+        null=True, blank=True, help_text="As the source states it, 0 to 1; empty: from the counts."
     )
     successes = models.FloatField(default=0.0)
     failures = models.FloatField(default=0.0)
     seconds = models.FloatField(
-        null=True, blank=True, help_text="Of precedes: average time between the two."
+        null=True, blank=True, help_text="For precedes: average time between the calls."
     )
     fields = models.JSONField(
         default=list,
         blank=True,
-        help_text="Of provides: which output feeds which input, as JSON pointers.",
+        help_text="For provides: which output feeds which input, as JSON pointers.",
     )
     last_seen_at = models.DateTimeField(default=timezone.now)
 
@@ -131,15 +136,15 @@ class RelationEvidence(models.Model):
 
 
 class ToolMetric(models.Model):
-    """A tool's place in the shared graph, as last computed."""
+    """Latest metrics of a tool in the shared graph."""
 
     tool = models.OneToOneField(
         Tool, primary_key=True, on_delete=models.CASCADE, related_name="metric"
     )
-    pagerank = models.FloatField(help_text="Share of all rank; the ranks of all tools sum to 1.")
-    community = models.IntegerField(help_text="Number of its community, the largest being 0.")
+    pagerank = models.FloatField(help_text="PageRank, from 0 to 1; all tools sum to 1.")
+    community = models.IntegerField(help_text="Number of the tool's community; 0 is the largest.")
     betweenness = models.FloatField(help_text="Share of shortest paths through it, from 0 to 1.")
-    closeness = models.FloatField(help_text="How near the others are, from 0 to 1.")
+    closeness = models.FloatField(help_text="Closeness to the others, from 0 to 1.")
 
     def __str__(self) -> str:
         return f"{self.tool_id}: {self.pagerank:.2g}"
@@ -169,7 +174,7 @@ class ToolUsage(models.Model):
 
 
 class OutputShape(models.Model):
-    """Which fields the results of a tool have shown to a team: names and types, no values."""
+    """Fields that a team has seen in a tool's results: names and types, no values."""
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="output_shapes")
     team = models.ForeignKey(
@@ -192,15 +197,15 @@ class OutputShape(models.Model):
 
 
 class GraphState(models.Model):
-    """What the stored relations and metrics were computed from; one row."""
+    """Inputs of the latest relations and metrics; a single row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     derived_from = models.CharField(
-        max_length=64, default="", help_text="Digest of the schemas that relations come from."
+        max_length=64, default="", help_text="Digest of the schemas behind the relations."
     )
     derived_at = models.DateTimeField(null=True)
     computed_from = models.CharField(
-        max_length=64, default="", help_text="Digest of the relations that metrics come from."
+        max_length=64, default="", help_text="Digest of the relations behind the metrics."
     )
     computed_at = models.DateTimeField(null=True)
     statistics = models.JSONField(default=dict)
@@ -213,10 +218,10 @@ class GraphState(models.Model):
 
 
 class GraphSnapshot(models.Model):
-    """The shared graph at one time."""
+    """The shared graph at one moment."""
 
     taken_at = models.DateTimeField(default=timezone.now, db_index=True)
-    digest = models.CharField(max_length=64, help_text="Of the relations.")
+    digest = models.CharField(max_length=64, help_text="Digest of the relations.")
     reason = models.CharField(max_length=20, default="scheduled")
     tools = models.PositiveIntegerField()
     relations = models.PositiveIntegerField()

@@ -31,7 +31,7 @@ def learned():
         return learning.learn([gathered("one"), gathered("two", is_ordered=False)])
 
 
-def test_a_prior_speaks_of_every_feature_at_every_size(learned):
+def test_a_prior_covers_every_feature_at_every_size(learned):
     assert learned.learned_on == ("one", "two")
     for linear, features in (
         (learned.tools, tool_model.FEATURES),
@@ -43,7 +43,7 @@ def test_a_prior_speaks_of_every_feature_at_every_size(learned):
     assert prior.to_json(prior.from_json(prior.to_json(learned))) == prior.to_json(learned)
 
 
-def test_without_history_a_prior_says_nothing_of_it(learned):
+def test_a_prior_without_history_omits_history_features(learned):
     assert not learned.tools.select_features(tool_model.HISTORY_FEATURES).coefficients_at(0).any()
     assert (
         not learned.sets.select_features(set_features.set_evidence.EVIDENCE_FEATURES)
@@ -55,7 +55,7 @@ def test_without_history_a_prior_says_nothing_of_it(learned):
     ]
 
 
-def test_what_was_learned_suggests_in_a_catalogue_without_history(learned):
+def test_a_learned_prior_ranks_in_a_catalogue_without_history(learned):
     ranker = prior_ranker("fake/words", prior=learned)
     asked = encoded(f"{TEXTS[34]} then {TEXTS[13]}")
     assert rank_tool_sets(asked, view(), ranker).best.tools == (34, 13)

@@ -37,7 +37,7 @@ def test_boosting_learns_which_tools_and_in_which_order():
     assert all(0 <= chance <= 1 for _, chance in found)
 
 
-def test_what_it_learns_from_does_not_know_what_the_run_itself_did():
+def test_training_features_of_a_run_exclude_the_run_itself():
     catalogue = Catalogue(vectors=TOOLS, bm25=lambda _: np.zeros(12))
     alone = [*PAST[:-1], intent(11)]
     fitted = Boosting(catalogue, alone, [*CHAINS[:-1], [11]])

@@ -9,13 +9,13 @@ QUERIES = [
 ]
 
 
-def test_paraphrases_stand_on_one_side():
+def test_paraphrases_are_in_the_same_fold():
     sides = folds.assign_folds(QUERIES)
     assert set(sides) == set(range(folds.FOLDS))
     assert all(sides[at] == sides[at + 1] for at in range(0, 100, 2))
 
 
-def test_every_query_is_asked_once_and_never_in_its_own_history():
+def test_every_query_is_tested_once_and_never_part_of_its_own_history():
     asked = []
     for fold in range(folds.FOLDS):
         split = folds.split(QUERIES, fold=fold, runs=None)

@@ -57,7 +57,7 @@ def study():
     return found
 
 
-def test_folds_are_put_together_and_a_constant_is_taken_from_the_others():
+def test_folds_are_pooled_and_a_constant_comes_from_the_other_folds():
     one = summary.sized(study())["ultratool", 50]
     assert len(one.rows) == 20
     assert one.means("ours")[summary.EXACT].mean == pytest.approx(0.7)
@@ -67,7 +67,7 @@ def test_folds_are_put_together_and_a_constant_is_taken_from_the_others():
     assert one.part(one.seen).means("ours")[summary.EXACT].mean == pytest.approx(0.6)
 
 
-def test_intervals_hold_their_means_and_repeat():
+def test_intervals_contain_their_means_and_are_reproducible():
     rows = np.random.default_rng(1).random((80, 2))
     first, second = resample.compute_mean_intervals(rows)
     assert first.low < first.mean < first.high
@@ -118,7 +118,7 @@ def test_a_part_of_the_study_shows_a_part_of_the_tables():
     }
 
 
-def test_results_are_kept_until_what_they_depend_on_changes(tmp_path):
+def test_results_are_cached_until_their_inputs_change(tmp_path):
     job = next(iter(jobs()))
     kept = result_files.ResultFiles(tmp_path, digest="one")
     assert kept.divide([job]) == ([], [job])

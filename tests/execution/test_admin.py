@@ -46,7 +46,7 @@ def pages_of(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_table_has_pages_that_only_show(client, run, model):
+def test_every_table_has_read_only_pages(client, run, model):
     client.force_login(UserFactory(superuser=True))
     assert model.objects.exists()
     for url in pages_of(model):
@@ -108,7 +108,7 @@ def test_the_page_of_a_run_leads_to_what_belongs_to_it(client, sealer, run):
         assert {row.run_id for row in client.get(link).context["cl"].queryset} == {run}
 
 
-def test_what_is_sealed_stays_in_the_database(client, run):
+def test_sealed_data_is_never_shown(client, run):
     client.force_login(UserFactory(superuser=True))
     urls = pages_of(Payload)
     with CaptureQueriesContext(connection) as asked:

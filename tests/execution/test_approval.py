@@ -31,7 +31,7 @@ def reason(caller=NOBODYS, approve_from=None, **values):
         ),
     ],
 )
-def test_a_person_is_asked_and_told_why(values, words):
+def test_an_approval_request_states_its_reason(values, words):
     assert words in reason(**values)
 
 
@@ -45,18 +45,18 @@ def test_a_person_is_asked_and_told_why(values, words):
         {"danger": Danger.DESTRUCTIVE, "destructive_by": "admin", "approval": "never"},
     ],
 )
-def test_nobody_is_asked_where_nothing_that_can_be_relied_on_says_so(values):
+def test_untrusted_hints_require_no_approval(values):
     assert reason(**values) == ""
 
 
-def test_a_word_of_a_server_that_nobody_trusts_asks_once_a_team_wants_it():
+def test_untrusted_annotations_require_approval_if_the_team_asks_for_it():
     doubtful = {"danger": Danger.DESTRUCTIVE, "destructive_by": ""}
     rule = {7: Danger.DESTRUCTIVE}
     assert reason(approve_from=rule, **doubtful) == ""
     assert "your team requires approval from destructive up" in reason(OF_TEAM, rule, **doubtful)
 
 
-def test_the_rule_of_another_team_counts_for_nobody_else():
+def test_a_teams_rule_applies_to_that_team_only():
     assert reason(OF_TEAM, {8: Danger.READ}, danger=Danger.WRITE) == ""
 
 

@@ -36,7 +36,7 @@ def on_the_loop(monkeypatch):
     monkeypatch.setattr(computing, "run_in_validation_thread", refuse)
 
 
-async def test_small_arguments_are_judged_without_another_thread(on_the_loop):
+async def test_small_arguments_are_validated_on_the_loop(on_the_loop):
     await require_fitting(unique("small"), objects(20))
     with pytest.raises(InvalidArguments, match="must be an array"):
         await require_fitting(unique("small"), {"a": 1})
@@ -75,7 +75,7 @@ async def test_the_loop_judges_neither_large_arguments_nor_by_large_schemas(
     assert threading.get_ident() not in threads
 
 
-async def test_what_takes_too_many_steps_is_refused_and_not_sent(monkeypatch):
+async def test_arguments_too_costly_to_validate_are_not_sent(monkeypatch):
     monkeypatch.setattr(schema_steps, "MAX_STEPS", 5_000)
     upstream = FakeUpstream()
     request = call.CallRequest(tool="fs:write", arguments=objects(5_000))
@@ -88,7 +88,7 @@ async def test_what_takes_too_many_steps_is_refused_and_not_sent(monkeypatch):
     assert upstream.calls == []
 
 
-async def test_what_holds_too_many_values_is_refused(monkeypatch):
+async def test_arguments_with_too_many_values_are_refused(monkeypatch):
     monkeypatch.setattr(argument_validation, "MAX_VALUES", 3_000)
     with pytest.raises(ArgumentsTooCostly, match="more than 3,000 values"):
         await require_fitting(tool("fs:write"), {"a": list(range(3_001))})
@@ -116,7 +116,7 @@ async def test_a_call_that_is_cancelled_ends_the_judging_of_its_arguments(monkey
     assert await asyncio.to_thread(ended.wait, PATIENCE_S)
 
 
-async def test_arguments_that_cannot_be_judged_at_once_are_judged_when_the_call_is_made():
+async def test_arguments_that_cannot_be_validated_at_once_are_validated_at_the_call():
     known = catalogue(unique("later"))
     twice = {"a": [{"id": 1}] * 3_000}
     request = call.CallRequest(tool="fs:write", arguments=twice)
@@ -126,7 +126,7 @@ async def test_arguments_that_cannot_be_judged_at_once_are_judged_when_the_call_
         await call.call(request, caller=ADMIN, catalogue=known, upstream=FakeUpstream())
 
 
-async def test_what_was_found_to_fit_is_not_judged_again_by_the_same_definition(monkeypatch):
+async def test_valid_arguments_are_not_validated_twice_by_the_same_definition(monkeypatch):
     judged = []
     validate = schema.validate_arguments
 

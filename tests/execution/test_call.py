@@ -34,7 +34,7 @@ def counted(server_name, outcome):
     return telemetry.calls.labels(server_name, outcome)._value.get()
 
 
-async def test_a_call_reaches_its_server_as_it_was_made_and_brings_back_its_result():
+async def test_a_call_reaches_its_server_unchanged_and_returns_the_result():
     upstream = FakeUpstream()
     known = catalogue(tool("git:log", definition_hash="abc", input_schema=FIELDS))
     before = counted("git", "ok")
@@ -93,7 +93,7 @@ async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
         ({"a": functools.reduce(lambda v, _: [v], range(200), 1)}, "", "deeper than 190 levels"),
     ],
 )
-async def test_what_no_message_could_carry_is_not_sent(arguments, path, words):
+async def test_arguments_that_no_message_can_carry_are_not_sent(arguments, path, words):
     upstream = FakeUpstream()
     with pytest.raises(InvalidArguments, match=words) as refused:
         await make_call(catalogue(tool("git:log")), upstream, arguments=arguments)
@@ -131,7 +131,7 @@ async def test_a_tool_of_another_team_is_as_unknown_as_one_that_is_not_there():
         ({}, (server("git", enabled=False),), "server_disabled", "server that is disabled"),
     ],
 )
-async def test_a_tool_that_may_not_be_called_now_says_why(values, servers, reason, words):
+async def test_a_tool_that_cannot_be_called_now_gives_the_reason(values, servers, reason, words):
     upstream = FakeUpstream()
     with pytest.raises(ToolUnavailable, match=words) as refused:
         await make_call(catalogue(tool("git:log", **values), servers=servers), upstream)
@@ -139,7 +139,7 @@ async def test_a_tool_that_may_not_be_called_now_says_why(values, servers, reaso
     assert upstream.calls == []
 
 
-async def test_a_tool_that_waits_for_a_person_says_what_was_found_in_its_texts():
+async def test_a_tool_awaiting_approval_reports_the_findings_in_its_texts():
     known = catalogue(tool("git:log", state="pending", findings=("severe: bidi in title: x",)))
     with pytest.raises(ToolUnavailable) as refused:
         await make_call(known, FakeUpstream())
@@ -169,7 +169,7 @@ async def test_a_call_beyond_its_deadline_is_cancelled_upstream():
     assert counted("git", "deadline_exceeded") == before + 1
 
 
-async def test_a_timeout_that_is_not_ours_stays_what_it_is():
+async def test_a_foreign_timeout_is_passed_through():
     async def answer(_called, _progress):
         raise TimeoutError("the disk")
 

@@ -63,7 +63,7 @@ async def refused(upstream, *args, **given):
     return not upstream.calls
 
 
-def test_what_a_call_takes_is_known_before_it_is_made():
+def test_the_requirements_of_a_call_are_known_before_it_is_made():
     asked = prepared()
     assert (asked.tool, asked.server, asked.definition_hash) == (
         "fs:delete_file",
@@ -111,7 +111,7 @@ async def test_a_grant_without_a_digest_is_ignored():
     ],
     ids=str,
 )
-async def test_other_arguments_were_not_approved(arguments):
+async def test_an_approval_does_not_cover_other_arguments(arguments):
     assert await refused(FakeUpstream(), arguments, grant=grant(), digest=keyed)
 
 
@@ -124,12 +124,12 @@ async def test_no_arguments_but_those_that_were_approved_are_sent(arguments):
 
 
 @pytest.mark.parametrize("changed", [{"user": "bob"}, {"team": 3}], ids=str)
-async def test_the_approval_of_one_caller_is_not_that_of_another(changed):
+async def test_an_approval_does_not_cover_another_caller(changed):
     other = replace(ANN, **changed)
     assert await refused(FakeUpstream(), caller=other, grant=grant(), digest=keyed)
 
 
-async def test_what_was_approved_is_the_definition_that_was_there():
+async def test_an_approval_does_not_cover_a_changed_definition():
     changed = catalogue(replace(DELETE, definition_hash="changed"))
     assert await refused(FakeUpstream(), known=changed, grant=grant(), digest=keyed)
 
@@ -143,7 +143,7 @@ async def test_a_grant_for_another_call_is_ignored(changed):
     assert await refused(FakeUpstream(), grant=grant(**changed), digest=keyed)
 
 
-async def test_what_a_model_sends_along_approves_nothing():
+async def test_nothing_a_model_sends_approves_a_call():
     upstream = FakeUpstream()
     request = CallRequest(
         tool="fs:delete_file",
@@ -164,7 +164,7 @@ async def test_an_unneeded_grant_is_harmless():
     assert len(upstream.calls) == 1
 
 
-async def test_a_rule_of_the_callers_team_stands_before_each_call():
+async def test_the_callers_team_rule_applies_to_each_call():
     write = tool("fs:write_file", definition_hash="w")
     plain = catalogue(write)
     strict = Catalogue(servers=plain.servers, tools=plain.tools, approve_from={3: Danger.WRITE})
@@ -186,7 +186,7 @@ def test_arguments_that_json_cannot_hold_are_refused_in_one_line():
 
 
 @pytest.mark.parametrize("changed", [{"tool": "other:delete_file"}, {"pk": -1}], ids=str)
-def test_calls_of_tools_that_are_defined_alike_are_told_apart(changed):
+def test_calls_of_identically_defined_tools_are_distinguished(changed):
     alike = replace(DELETE, **changed)
     request = CallRequest(tool=alike.tool, arguments=ARGUMENTS)
     known = catalogue(replace(alike, server="fs"))
@@ -196,7 +196,7 @@ def test_calls_of_tools_that_are_defined_alike_are_told_apart(changed):
 
 
 @pytest.mark.parametrize("size", [2_000_000, 500_000])
-def test_nobody_is_asked_about_more_than_a_person_can_look_at(size):
+def test_arguments_too_large_to_review_request_no_approval(size):
     arguments = {"path": "x" * size}
     if size < 1_000_000:
         assert prepared(arguments).approval_reason

@@ -57,7 +57,7 @@ async def test_a_call_that_may_be_repeated_outlives_three_failures_of_its_server
     ]
 
 
-async def test_after_three_more_attempts_the_last_failure_stands():
+async def test_after_three_retries_the_last_failure_is_returned():
     upstream = failing(*[DIED] * 9)
     with pytest.raises(ServerExited):
         await make_call(upstream)
@@ -80,7 +80,7 @@ async def test_a_call_that_may_have_had_an_effect_is_made_once():
     ],
     ids=repr,
 )
-async def test_what_would_fail_again_is_not_repeated(error):
+async def test_permanent_failures_are_not_retried(error):
     upstream = failing(error)
     with pytest.raises(type(error)):
         await make_call(upstream)
@@ -101,7 +101,7 @@ async def test_an_error_that_the_tool_reports_is_an_answer():
     [({"timeout_s": 5}, {}), ({}, {"call_timeout_s": 5}), ({}, {})],
     ids=["of the call", "of the server", "of the installation"],
 )
-async def test_no_attempt_begins_after_the_time_of_the_call_is_up(given, limits, monkeypatch):
+async def test_no_attempt_starts_after_the_deadline(given, limits, monkeypatch):
     monkeypatch.setattr(retry, "DELAYS_S", (60.0,))
     upstream = failing(DIED)
     with pytest.raises(ServerExited):
@@ -109,7 +109,7 @@ async def test_no_attempt_begins_after_the_time_of_the_call_is_up(given, limits,
     assert len(upstream.calls) == 1
 
 
-async def test_the_deadline_covers_all_attempts_and_cancels_the_one_under_way(monkeypatch):
+async def test_the_deadline_covers_all_attempts_and_cancels_the_current_one(monkeypatch):
     left = [DIED]
 
     async def answer(_called, _progress):
@@ -139,7 +139,7 @@ async def test_the_deadline_covers_all_attempts_and_cancels_the_one_under_way(mo
     ],
     ids=str,
 )
-async def test_what_may_not_be_called_any_more_is_not_called_again(changed):
+async def test_a_call_that_is_no_longer_permitted_is_not_retried(changed):
     upstream = failing(DIED)
     before = tool("git:log", repeatable=True)
     by_then = catalogue(replace(before, **changed))

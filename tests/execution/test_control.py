@@ -23,7 +23,7 @@ S = RunStatus
         (Action.REPLAN, S.UNKNOWN),
     ],
 )
-def test_a_run_is_told_what_it_can_do(action, status):
+def test_allowed_actions_are_accepted(action, status):
     assert control.is_action_needed(action, status)
 
 
@@ -36,7 +36,7 @@ def test_a_run_is_told_what_it_can_do(action, status):
         (Action.ABORT, S.ABORTED),
     ],
 )
-def test_telling_a_run_twice_does_nothing_the_second_time(action, status):
+def test_a_repeated_command_has_no_effect(action, status):
     assert not control.is_action_needed(action, status)
 
 
@@ -51,14 +51,14 @@ def test_telling_a_run_twice_does_nothing_the_second_time(action, status):
         (Action.REPLAN, S.ABORTED, "run_not_open"),
     ],
 )
-def test_what_a_run_cannot_do_is_refused_with_the_state_it_would_need(action, status, code):
+def test_an_impossible_action_is_refused_with_the_required_status(action, status, code):
     with pytest.raises(ActionNotPossible) as refused:
         control.is_action_needed(action, status)
     assert refused.value.code == code
     assert status.value in str(refused.value)
 
 
-def test_unknown_calls_are_made_again_only_where_a_person_chose_so():
+def test_unknown_calls_are_repeated_only_if_a_person_chose_so():
     assert control.is_action_needed(Action.RESUME, S.UNKNOWN, rerun_unknown=True)
     for beside in (S.QUEUED, S.RUNNING, S.WAITING, S.PAUSED):
         assert control.is_action_needed(Action.RESUME, beside, rerun_unknown=True)

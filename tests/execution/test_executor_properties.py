@@ -100,7 +100,7 @@ WORLDS = st.fixed_dictionaries(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(WORLDS)
-def test_a_run_always_ends_and_keeps_the_rules_on_its_way(world):
+def test_a_run_always_ends_and_respects_the_invariants(world):
     with (
         patch.object(approval_requests, "MAX_PENDING", world["most_waiting"]),
         patch.object(dispatch, "PREPARE_BUDGET_S", world["prepares_s"]),

@@ -7,7 +7,7 @@ from execution.no_runs import UnavailableRuns
 from execution.run_dependencies import RunsUnavailable
 
 
-async def test_where_no_runs_are_kept_each_request_says_so():
+async def test_without_run_storage_each_request_reports_it():
     runs, run = UnavailableRuns(), uuid.uuid4()
     for asked in (runs.start, runs.wait, runs.load_view):
         with pytest.raises(RunsUnavailable, match="nothing is set up"):

@@ -65,7 +65,7 @@ def places_in_clear():
     return found
 
 
-async def test_nothing_that_a_run_is_given_or_answered_stands_in_clear(home, sealer):
+async def test_run_inputs_and_results_are_never_stored_in_clear(home, sealer):
     options = RunOptions(on_error=OnError.CONTINUE)
     async with process(means(home, sealer, FakeUpstream(answer=answer)), listens=True) as runs:
         started = await runs.start(

@@ -98,7 +98,7 @@ def break_off():
         )
 
 
-async def test_a_job_has_its_run_run_and_is_gone_afterwards():
+async def test_a_job_executes_its_run_and_is_deleted():
     runner = Runner()
     early = await deferred()
     async with working(runner.take):
@@ -164,7 +164,7 @@ async def test_a_connection_that_breaks_off_is_replaced():
         assert await runner.next() == again
 
 
-async def test_a_run_that_cannot_be_taken_costs_no_other():
+async def test_a_run_that_cannot_be_claimed_does_not_affect_others():
     runner = Runner()
     runner.may_end.set()
     bad = await deferred()
@@ -194,7 +194,7 @@ def take_for_dead():
         cursor.execute("DELETE FROM procrastinate_workers")
 
 
-async def test_a_worker_that_was_taken_for_dead_signs_on_again():
+async def test_a_worker_presumed_dead_registers_again():
     runner = Runner()
     runner.may_end.set()
     async with working(runner.take):
@@ -222,7 +222,7 @@ def leave_in_line():
     return run
 
 
-async def test_a_run_that_a_worker_fetched_which_stands_still_is_fetched_by_another():
+async def test_a_job_fetched_by_a_stalled_worker_is_fetched_by_another():
     runner = Runner()
     left = await run_in_database_thread(leave_in_line)
     async with working(runner.take, lease_s=SHORT_LEASE_S):
@@ -242,7 +242,7 @@ def works_often(monkeypatch):
 
 
 @pytest.mark.usefixtures("works_often")
-async def test_lost_jobs_are_looked_for_though_all_places_are_taken():
+async def test_lost_jobs_are_searched_for_even_by_a_full_worker():
     runner = Runner()
     busy = await deferred()
     async with working(runner.take, concurrency=1, lease_s=SHORT_LEASE_S):
@@ -260,7 +260,7 @@ def heartbeat():
 
 
 @pytest.mark.usefixtures("works_often")
-async def test_a_worker_shows_often_within_its_lease_that_it_lives():
+async def test_a_worker_sends_several_heartbeats_per_lease():
     runner = Runner()
     async with working(runner.take, lease_s=SHORT_LEASE_S):
         run = await deferred()

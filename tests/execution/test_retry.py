@@ -28,7 +28,7 @@ def http(status):
     ],
     ids=repr,
 )
-def test_what_failed_on_its_way_is_tried_again(error):
+def test_transit_failures_are_retried(error):
     assert retry.is_transient(error)
 
 
@@ -47,7 +47,7 @@ def test_what_failed_on_its_way_is_tried_again(error):
     ],
     ids=repr,
 )
-def test_what_was_answered_or_took_too_long_is_not_tried_again(error):
+def test_answers_and_timeouts_are_not_retried(error):
     assert not retry.is_transient(error)
 
 
@@ -74,7 +74,7 @@ def test_what_was_answered_or_took_too_long_is_not_tried_again(error):
     ],
     ids=repr,
 )
-def test_it_is_known_which_failed_calls_may_have_taken_effect(error, may):
+def test_failures_that_may_have_taken_effect_are_identified(error, may):
     assert retry.may_have_run(error) is may
 
 

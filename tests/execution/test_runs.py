@@ -55,7 +55,7 @@ async def decide(run, *, approve):
     )
 
 
-async def test_who_waits_is_given_what_a_reader_sees_without_another_look(
+async def test_a_waiting_client_gets_the_same_view_without_another_query(
     home, sealer, monkeypatch
 ):
     upstream = Gate("a")
@@ -96,7 +96,7 @@ async def test_fifty_requests_with_one_key_are_one_run(home, sealer):
     assert upstream.seen == ["a"]
 
 
-async def test_a_wait_ends_when_its_time_is_up_and_the_run_goes_on(home, sealer):
+async def test_a_wait_times_out_and_the_run_continues(home, sealer):
     upstream = Gate("b")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs)
@@ -105,7 +105,7 @@ async def test_a_wait_ends_when_its_time_is_up_and_the_run_goes_on(home, sealer)
         assert (await ended(runs, run)).status == "succeeded"
 
 
-async def test_a_run_outlives_whoever_asked_for_it(home, sealer, monkeypatch):
+async def test_a_run_outlives_its_requester(home, sealer, monkeypatch):
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         asking = asyncio.create_task(start(runs, ONE))
@@ -115,7 +115,7 @@ async def test_a_run_outlives_whoever_asked_for_it(home, sealer, monkeypatch):
         await upstream.until("a")
 
 
-async def test_a_run_of_somebody_else_is_unknown_whatever_is_asked_of_it(home, sealer):
+async def test_a_run_of_another_caller_is_unknown_to_every_request(home, sealer):
     async with process(means(home, sealer, Gate("a"))) as runs:
         run = await start(runs, ONE)
         with pytest.raises(UnknownRun):
@@ -128,7 +128,7 @@ async def test_a_run_of_somebody_else_is_unknown_whatever_is_asked_of_it(home, s
             await runs.load_view(ADMIN, uuid.uuid4())
 
 
-async def test_events_are_followed_to_the_end_and_from_wherever_one_stopped(home, sealer):
+async def test_events_can_be_followed_from_any_point_to_the_end(home, sealer):
     upstream = Gate("b")
     async with process(means(home, sealer, upstream), listens=True) as runs:
         run = await start(runs)
@@ -143,9 +143,7 @@ async def test_events_are_followed_to_the_end_and_from_wherever_one_stopped(home
     assert seen[-1].kind == "run_ended"
 
 
-async def test_a_paused_run_lets_calls_in_flight_end_and_starts_nothing_until_resumed(
-    home, sealer
-):
+async def test_a_paused_run_finishes_calls_in_flight_and_starts_none_until_resumed(home, sealer):
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs)
@@ -177,7 +175,7 @@ async def test_abort_cancels_the_calls_in_flight(home, sealer):
             await runs.control(ADMIN, run, Action.RESUME)
 
 
-async def test_a_run_at_rest_is_aborted_by_a_process_that_takes_it_for_that(home, sealer):
+async def test_a_resting_run_is_claimed_to_be_aborted(home, sealer):
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs)
@@ -191,7 +189,7 @@ async def test_a_run_at_rest_is_aborted_by_a_process_that_takes_it_for_that(home
     assert upstream.seen == ["a"]
 
 
-async def test_commands_are_carried_out_in_order_each_once(home, sealer):
+async def test_commands_are_applied_in_order_each_once(home, sealer):
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs)
@@ -206,7 +204,7 @@ async def test_commands_are_carried_out_in_order_each_once(home, sealer):
     assert upstream.seen == ["a", "b", "c"]
 
 
-async def test_a_call_waits_for_its_approval_and_is_made_once_it_has_it(home, sealer):
+async def test_a_call_waits_for_its_approval_and_is_then_made(home, sealer):
     upstream = Gate()
     plan = planned({"id": "a", "tool": "s:ask"}, {"id": "b", "depends_on": ["a"]})
     async with process(means(home, sealer, upstream), listens=True) as runs:
@@ -230,7 +228,7 @@ async def test_a_rejected_call_fails_with_that_code(home, sealer):
 
 
 @pytest.mark.usefixtures("looks_often")
-async def test_an_approval_that_nobody_gives_in_time_fails_its_task(home, sealer):
+async def test_an_expired_approval_fails_its_task(home, sealer):
     upstream = Gate()
     async with process(means(home, sealer, upstream, approval_expiry_s=0.05)) as runs:
         run = await start(runs, planned({"id": "a", "tool": "s:ask"}))
@@ -250,7 +248,7 @@ async def test_runs_beyond_the_limit_wait_their_turn(home, sealer):
         assert (await ended(runs, second)).status == "succeeded"
 
 
-async def test_a_process_that_executes_nothing_leaves_its_runs_to_others(home, sealer):
+async def test_a_non_executing_process_leaves_runs_to_others(home, sealer):
     upstream, deferred = Gate(), []
     gateway = means(home, sealer, upstream, is_executor=False, enqueue_run=deferred.append)
     async with process(gateway) as runs:
@@ -262,7 +260,7 @@ async def test_a_process_that_executes_nothing_leaves_its_runs_to_others(home, s
         assert (await ended(runs, run)).status == "succeeded"
 
 
-async def test_without_the_database_every_request_says_so(home, sealer, monkeypatch):
+async def test_without_a_database_every_request_reports_it(home, sealer, monkeypatch):
     def away(*_args, **_named):
         raise django.db.OperationalError("the server closed the connection")
 
@@ -281,7 +279,7 @@ async def test_without_the_database_every_request_says_so(home, sealer, monkeypa
             assert refused.value.code == "database_unavailable"
 
 
-async def test_whoever_listens_to_a_run_hears_what_its_servers_report(home, sealer):
+async def test_listeners_of_a_run_receive_server_progress(home, sealer):
     heard = asyncio.Event()
 
     async def answer(_called, progress):

@@ -83,14 +83,14 @@ async def adopt(home, sealer, run, upstream, *, until="succeeded", **said):
         await until_stored(lambda: status(run) == until)
 
 
-async def test_what_a_killed_process_left_is_gone_on_with_at_once(home, sealer):
+async def test_runs_of_a_killed_process_continue_at_once(home, sealer):
     upstream = Gate()
     run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     await adopt(home, sealer, run, upstream)
     assert upstream.seen == ["b"]
 
 
-async def test_a_lost_call_that_may_be_repeated_is_made_again(home, sealer):
+async def test_a_lost_repeatable_call_is_repeated(home, sealer):
     upstream = Gate()
     run = await run_in_database_thread(
         left, sealer, owner=killed(home), a="succeeded", b="running"
@@ -108,7 +108,7 @@ async def test_any_other_lost_call_is_unknown_and_waits_for_a_person(home, seale
 
 
 @pytest.mark.usefixtures("looks_often")
-async def test_a_run_on_another_machine_is_taken_once_its_lease_has_lapsed(home, sealer):
+async def test_a_run_on_another_machine_is_claimed_after_its_lease(home, sealer):
     upstream = Gate()
     run = await run_in_database_thread(
         left, sealer, owner=uuid.uuid4().hex, lease_s=0.3, a="succeeded"
@@ -117,7 +117,7 @@ async def test_a_run_on_another_machine_is_taken_once_its_lease_has_lapsed(home,
     assert upstream.seen == ["b"]
 
 
-async def test_a_run_on_another_machine_is_taken_also_if_the_databases_clock_was_set_back(
+async def test_a_run_on_another_machine_is_claimed_even_if_the_database_clock_was_set_back(
     home, sealer, monkeypatch
 ):
     # It has to look about, without a gap of half a lease, for two of them.
@@ -130,14 +130,14 @@ async def test_a_run_on_another_machine_is_taken_also_if_the_databases_clock_was
     assert upstream.seen == ["b"]
 
 
-async def test_a_run_that_somebody_holds_is_left_alone(home, sealer):
+async def test_a_run_with_a_live_owner_is_left_alone(home, sealer):
     run = await run_in_database_thread(left, sealer, owner=uuid.uuid4().hex, a="succeeded")
     async with process(means(home, sealer, Gate())) as carried:
         assert not await carried.claim_and_execute(run)
     assert await run_in_database_thread(status, run) == "running"
 
 
-async def test_what_a_process_writes_late_is_refused_and_the_run_is_done_once(home, sealer):
+async def test_late_writes_are_refused_and_the_run_is_done_once(home, sealer):
     stopped, another = Gate("b"), Gate()
     async with process(means(home, sealer, stopped)) as late:
         run = (await late.start(ADMIN, CHAIN, options=RunOptions())).run
@@ -160,7 +160,7 @@ async def test_what_a_process_writes_late_is_refused_and_the_run_is_done_once(ho
     assert (await run_in_database_thread(tasks, run))["b"] == "unknown"
 
 
-async def test_a_process_that_ends_gives_its_runs_back(home, sealer, monkeypatch):
+async def test_a_process_that_ends_releases_its_runs(home, sealer, monkeypatch):
     end_at_leisure(monkeypatch, 0.1)
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs_:
@@ -177,7 +177,7 @@ async def test_a_process_that_ends_gives_its_runs_back(home, sealer, monkeypatch
 
 
 @pytest.mark.usefixtures("looks_often")
-async def test_a_notification_that_was_lost_is_made_up_for_by_looking(home, sealer, monkeypatch):
+async def test_polling_makes_up_for_a_lost_notification(home, sealer, monkeypatch):
     monkeypatch.setattr(runs_module, "POLL_INTERVAL_S", 0.2)
     upstream = Gate()
     gateway = means(home, sealer, upstream, is_executor=False)
@@ -209,9 +209,7 @@ def spoil_options(run):
         (spoil_options, "internal_error"),
     ],
 )
-async def test_a_run_that_cannot_be_read_is_failed_once_and_harms_no_other(
-    home, sealer, spoil, code
-):
+async def test_an_unreadable_run_fails_once_and_does_not_affect_others(home, sealer, spoil, code):
     upstream = Gate()
     gone = killed(home)
     bad = await run_in_database_thread(left, sealer, owner=gone, a="succeeded", b="running")
@@ -232,7 +230,7 @@ async def test_a_workflow_that_is_none_fails_its_run(home, sealer):
     assert await run_in_database_thread(error_code, created.run) == "invalid_workflow"
 
 
-async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
+async def test_a_run_of_a_deleted_user_fails(home, sealer):
     def gone(caller):
         raise LookupError(f"no active user {caller.user!r}")
 
@@ -242,7 +240,7 @@ async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
     assert (await run_in_database_thread(error_code, run), upstream.seen) == ("not_permitted", [])
 
 
-async def test_a_run_over_which_the_gateway_breaks_down_is_failed_and_harms_no_other(
+async def test_a_run_that_crashes_the_gateway_fails_and_does_not_affect_others(
     home, sealer, monkeypatch
 ):
     carry_out = live_run.execute_run
@@ -281,9 +279,7 @@ async def test_a_run_whose_acquisition_was_not_acknowledged_is_acquired_again(
     assert (len(lost), upstream.seen) == (1, ["b"])
 
 
-async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot_loop(
-    home, sealer, monkeypatch
-):
+async def test_a_run_that_keeps_failing_is_not_claimed_in_a_hot_loop(home, sealer, monkeypatch):
     taken = []
 
     async def idle(_held, run, _given):
@@ -300,7 +296,7 @@ async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot
     assert len(taken) == run_claimer.MAX_CLAIMS_PER_LEASE
 
 
-async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, sealer):
+async def test_a_job_fetched_before_the_process_is_ready_waits(home, sealer):
     run = await run_in_database_thread(left, sealer, owner="gone", lease_s=0.0, a="succeeded")
     worker = Runs(means(home, sealer, Gate(), can_claim_runs=False))
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
@@ -311,7 +307,9 @@ async def test_a_job_that_comes_before_its_process_is_ready_is_waited_for(home, 
         carrying.cancel()
 
 
-async def test_a_run_whose_making_was_not_acknowledged_is_the_callers(home, sealer, monkeypatch):
+async def test_a_run_whose_creation_was_not_acknowledged_belongs_to_the_caller(
+    home, sealer, monkeypatch
+):
     create = runs.create_run
 
     def lossy(*args, **kwargs):

@@ -38,7 +38,7 @@ async def replan(runs, run, name):
     await runs.control(ADMIN, run, Action.REPLAN, workflow=new)
 
 
-async def test_who_approves_a_call_that_was_exchanged_for_one_alike_sees_the_new_one(home, sealer):
+async def test_approving_a_replaced_call_shows_the_new_one(home, sealer):
     upstream = Gate()
     known = catalogue(STAGING, PROD)
     async with process(
@@ -52,7 +52,7 @@ async def test_who_approves_a_call_that_was_exchanged_for_one_alike_sees_the_new
     assert [one.server for one in upstream.calls] == ["prod"]
 
 
-async def test_an_approval_is_no_approval_of_the_same_call_of_another_server(home, sealer):
+async def test_an_approval_does_not_cover_the_same_call_of_another_server(home, sealer):
     upstream = Gate()
     known = catalogue(STAGING, PROD)
     async with process(
@@ -68,7 +68,7 @@ async def test_an_approval_is_no_approval_of_the_same_call_of_another_server(hom
     assert [one.tool for one in view.pending_approvals] == ["prod:drop"]
 
 
-async def test_what_comes_back_under_the_name_of_what_was_approved_is_not_called(home, sealer):
+async def test_a_new_tool_under_an_approved_name_is_not_called(home, sealer):
     upstream = Gate()
     known = [catalogue(STAGING)]
     given = means(home, sealer, upstream, catalogue=lambda: known[0])

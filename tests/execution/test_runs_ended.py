@@ -76,7 +76,7 @@ async def answer_once_it_ends(upstream, holder):
     upstream.open.set()
 
 
-async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sealer):
+async def test_calls_in_flight_get_a_grace_period_at_shutdown(home, sealer):
     upstream = Gate("a")
     async with process(means(home, sealer, upstream, grace_s=PATIENCE_S)) as carrying:
         run = await start(carrying, CHAIN)
@@ -87,9 +87,7 @@ async def test_calls_in_flight_get_a_moment_to_end_when_a_process_does(home, sea
     assert (await run_in_database_thread(tasks, run))["a"] == "succeeded"
 
 
-async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_given_back(
-    home, sealer, monkeypatch
-):
+async def test_outcomes_during_a_slow_write_are_written_before_release(home, sealer, monkeypatch):
     end_at_leisure(monkeypatch, 0.2)
     slow, upstream = SlowWrite(monkeypatch), LateAnswers()
     async with process(means(home, sealer, upstream)) as carrying:
@@ -109,9 +107,7 @@ async def test_what_came_in_during_a_slow_write_is_written_before_its_run_is_giv
     assert await run_in_database_thread(holder_of, run) == ""
 
 
-async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
-    home, sealer, monkeypatch
-):
+async def test_a_run_is_released_after_its_last_write(home, sealer, monkeypatch):
     end_at_leisure(monkeypatch, 0.2, 0.2)
     slow, upstream = SlowWrite(monkeypatch), Gate()
     async with process(means(home, sealer, upstream)) as carrying:
@@ -126,7 +122,9 @@ async def test_a_process_that_ends_gives_a_run_back_after_the_last_write_of_it(
     assert await run_in_database_thread(holder_of, run) == ""
 
 
-async def test_runs_that_could_not_be_given_back_are_seen_to_be_nobodys(home, sealer, monkeypatch):
+async def test_runs_that_could_not_be_released_are_recognised_as_unowned(
+    home, sealer, monkeypatch
+):
     def away(*_args):
         raise django.db.OperationalError("connection refused")
 
@@ -155,9 +153,7 @@ class UnheardEnd:
         return written
 
 
-async def test_a_run_whose_end_is_written_but_not_heard_of_is_not_taken_for_lost(
-    home, sealer, monkeypatch
-):
+async def test_a_run_with_an_unacknowledged_end_is_not_treated_as_lost(home, sealer, monkeypatch):
     end, learned = UnheardEnd(monkeypatch), []
 
     async def learn(run):

@@ -29,7 +29,7 @@ def are_done(*wanted):
     return all(views.load_status(run).value == "succeeded" for run in wanted)
 
 
-async def test_more_locked_runs_than_a_process_has_connections_hold_up_no_other(home, sealer):
+async def test_many_locked_runs_do_not_block_others(home, sealer):
     locked = [
         await run_in_database_thread(queued, sealer, f"l{number}") for number in range(MAX_THREADS)
     ]

@@ -44,7 +44,7 @@ def crowded(home, sealer, upstream, **said):
 
 @pytest.mark.usefixtures("looks_often")
 @pytest.mark.parametrize("claims", [True, False])
-async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer, claims):
+async def test_a_user_without_rights_has_no_further_calls_made(home, sealer, claims):
     upstream, gone = Gate("a"), []
 
     def standing(caller):
@@ -66,7 +66,7 @@ async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer
 
 
 @pytest.mark.usefixtures("looks_often")
-async def test_a_user_with_fewer_rights_has_their_runs_gone_on_with_by_those(home, sealer):
+async def test_runs_continue_with_the_remaining_rights_of_their_user(home, sealer):
     upstream, cut = Gate("a"), []
 
     def standing(caller):
@@ -91,7 +91,7 @@ async def test_a_user_with_fewer_rights_has_their_runs_gone_on_with_by_those(hom
     assert upstream.seen == ["a", "hang", "b"]
 
 
-async def test_one_user_takes_half_of_the_places_and_the_rest_of_theirs_wait(home, sealer):
+async def test_one_user_gets_half_of_the_places_and_further_runs_wait(home, sealer):
     upstream = Gate("hang")
     async with process(crowded(home, sealer, upstream), listens=True) as runs:
         for _ in range(20):
@@ -106,7 +106,7 @@ async def test_one_user_takes_half_of_the_places_and_the_rest_of_theirs_wait(hom
         await until_stored(lambda: statuses(user="bob") == ["succeeded"] * 20)
 
 
-async def test_runs_that_others_left_are_taken_by_halves_too(home, sealer):
+async def test_adopted_runs_count_towards_the_half_too(home, sealer):
     upstream = Gate("hang")
     gateway = crowded(home, sealer, upstream, is_executor=False)
     async with process(gateway) as runs:
@@ -120,7 +120,7 @@ async def test_runs_that_others_left_are_taken_by_halves_too(home, sealer):
         upstream.open.set()
 
 
-async def test_a_full_process_hears_what_runs_at_rest_and_in_line_are_told(home, sealer):
+async def test_a_full_process_handles_commands_of_resting_and_queued_runs(home, sealer):
     upstream = Gate("hang")
     async with process(crowded(home, sealer, upstream), listens=True) as runs:
         asks = await start(runs, ADMIN, ASKS)
@@ -140,7 +140,7 @@ async def test_a_full_process_hears_what_runs_at_rest_and_in_line_are_told(home,
         upstream.open.set()
 
 
-async def test_a_process_knows_of_the_dead_only_as_long_as_they_hold_runs(home, sealer):
+async def test_dead_owners_are_remembered_while_they_own_runs(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
         holder = runs._process.holder
         holder._claimer._ended_owners.add("gone")
@@ -149,9 +149,7 @@ async def test_a_process_knows_of_the_dead_only_as_long_as_they_hold_runs(home, 
 
 
 @pytest.mark.usefixtures("looks_often")
-async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken_again(
-    home, sealer
-):
+async def test_a_lost_run_has_its_call_cancelled_and_can_be_claimed_again(home, sealer):
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs, ADMIN, planned({"id": "a", "tool": "s:read"}))

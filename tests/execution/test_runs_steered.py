@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 LAYERED = RunOptions(per_layer_validation=True)
 
 
-async def test_a_layered_run_rests_after_each_layer_until_it_is_told_to_continue(home, sealer):
+async def test_a_layered_run_pauses_after_each_layer_until_continued(home, sealer):
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
@@ -52,7 +52,7 @@ async def test_a_resting_run_is_replanned_and_keeps_what_is_done(home, sealer):
     assert {task.task: task.status for task in view.tasks} == {"a": "succeeded", "z": "succeeded"}
 
 
-async def test_a_replan_that_fits_no_more_when_its_turn_comes_is_refused(home, sealer):
+async def test_a_replan_that_is_outdated_when_applied_is_refused(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
         run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
         await ended(runs, run)
@@ -78,7 +78,7 @@ async def lost(home, sealer):
     return await run_in_database_thread(left, sealer, owner=killed(home), a="running")
 
 
-async def test_an_unknown_call_is_made_again_only_because_a_person_says_so(home, sealer):
+async def test_an_unknown_call_is_repeated_only_by_a_persons_choice(home, sealer):
     upstream = Gate()
     run = await lost(home, sealer)
     async with process(means(home, sealer, upstream)) as runs:
@@ -91,7 +91,7 @@ async def test_an_unknown_call_is_made_again_only_because_a_person_says_so(home,
     assert upstream.seen == ["a", "b"]
 
 
-async def test_an_unknown_call_is_made_again_while_another_is_under_way(home, sealer, monkeypatch):
+async def test_an_unknown_call_is_repeated_while_another_is_in_flight(home, sealer, monkeypatch):
     side_by_side = [{**task, "depends_on": []} for task in test_runs_adopted.NAMED["tasks"]]
     monkeypatch.setattr(test_runs_adopted, "NAMED", {"tasks": side_by_side})
     upstream = Gate("b")
@@ -106,7 +106,7 @@ async def test_an_unknown_call_is_made_again_while_another_is_under_way(home, se
         assert (await ended(runs, run)).status == "succeeded"
 
 
-async def test_an_unknown_run_can_be_aborted_and_says_of_its_call_that_nobody_knows(home, sealer):
+async def test_an_aborted_unknown_run_keeps_its_call_unknown(home, sealer):
     run = await lost(home, sealer)
     async with process(means(home, sealer, Gate())) as runs:
         await until_stored(lambda: views.load_status(run) == "unknown")
@@ -116,7 +116,7 @@ async def test_an_unknown_run_can_be_aborted_and_says_of_its_call_that_nobody_kn
     assert view.tasks[0].status == "unknown"
 
 
-async def test_a_run_at_rest_belongs_to_nobody(home, sealer):
+async def test_a_resting_run_has_no_owner(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
         run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
         await ended(runs, run)
@@ -124,9 +124,7 @@ async def test_a_run_at_rest_belongs_to_nobody(home, sealer):
         assert (row.owner, row.lease_until, row.status) == ("", None, "paused")
 
 
-async def test_who_comes_last_has_the_last_word_though_nothing_was_done_before(
-    home, sealer, monkeypatch
-):
+async def test_the_last_command_wins_even_if_none_was_applied_before(home, sealer, monkeypatch):
     monkeypatch.setattr(runs_module, "APPLY_WAIT_S", 0.0)
     upstream = Gate("a")
     async with process(means(home, sealer, upstream, is_executor=False)) as asking:

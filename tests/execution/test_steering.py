@@ -33,7 +33,7 @@ async def decide(recorded, tools, *, approved, code="", **values):
 # Approvals.
 
 
-async def test_nothing_is_called_before_a_person_approves_and_all_else_goes_on():
+async def test_nothing_is_called_before_approval_and_other_tasks_continue():
     recorded, tools = run_of(
         {"id": "drop"}, {"id": "after", "depends_on": ["drop"]}, {"id": "x"}, asks={"drop"}
     )
@@ -45,7 +45,7 @@ async def test_nothing_is_called_before_a_person_approves_and_all_else_goes_on()
     assert [asked.status for asked in recorded.approvals.values()] == ["used"]
 
 
-async def test_a_call_can_be_approved_while_its_run_goes_on():
+async def test_a_call_can_be_approved_while_its_run_continues():
     gate = asyncio.Event()
     recorded, tools = run_of({"id": "drop"}, {"id": "x"}, asks={"drop"}, gates={"x": gate})
     execution = tools.execution()
@@ -86,7 +86,7 @@ async def test_an_approval_that_was_used_or_has_expired_fails_only_its_call():
     assert [call.task for call in tools.calls] == ["x"]
 
 
-async def test_an_approval_fits_no_other_arguments():
+async def test_an_approval_covers_no_other_arguments():
     recorded, tools = run_of({"id": "drop"}, asks={"drop"})
     assert await finish(tools.execution()) is RunStatus.WAITING
     tools.recorded.workflow = workflow({"id": "drop", "arguments": {"all": True}})
@@ -94,7 +94,7 @@ async def test_an_approval_fits_no_other_arguments():
     assert (recorded.code, tools.calls) == ("not_approved", [])
 
 
-async def test_each_item_is_approved_for_itself():
+async def test_each_item_is_approved_separately():
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "each", "tool": "s:drop", "for_each": ref("list", "/rows")},
@@ -134,7 +134,7 @@ def layered(**values):
     )
 
 
-async def test_by_layers_the_run_stops_at_each_decision_point_but_the_last():
+async def test_a_layered_run_stops_at_each_decision_point_but_the_last():
     recorded, tools = layered()
     seen = []
     assert await finish(tools.execution()) is RunStatus.PAUSED
@@ -176,7 +176,7 @@ async def test_a_layer_that_completes_while_the_run_is_paused_is_a_decision_poin
     assert recorded.kinds()[-1] == "layer_complete"
 
 
-async def test_a_process_that_adopts_between_layers_goes_on_without_asking_twice():
+async def test_a_process_that_adopts_between_layers_does_not_pause_twice():
     recorded, tools = layered()
     assert await finish(tools.execution()) is RunStatus.PAUSED
     recorded.status = RunStatus.RUNNING  # told to go on; the process died before it began a task
@@ -187,7 +187,7 @@ async def test_a_process_that_adopts_between_layers_goes_on_without_asking_twice
 # Replanning.
 
 
-async def test_a_replan_keeps_what_is_done_and_swaps_the_rest():
+async def test_a_replan_keeps_finished_tasks_and_replaces_the_rest():
     recorded, tools = layered(answers={"a": {"id": 7}})
     assert await finish(tools.execution()) is RunStatus.PAUSED
     execution = tools.execution()
@@ -201,7 +201,7 @@ async def test_a_replan_keeps_what_is_done_and_swaps_the_rest():
     assert (recorded.version, recorded.applied) == (2, {5: "done"})
 
 
-async def test_a_running_run_takes_a_new_plan_and_brings_back_results_it_had_forgotten():
+async def test_a_replan_of_a_running_run_reloads_results_it_had_dropped():
     gate = asyncio.Event()
     recorded, tools = run_of(
         {"id": "a"},
@@ -226,7 +226,7 @@ async def test_a_running_run_takes_a_new_plan_and_brings_back_results_it_had_for
     assert "old" not in execution.workflow.by_id
 
 
-async def test_a_plan_that_changes_what_has_begun_is_refused_and_the_old_one_goes_on():
+async def test_a_replan_that_changes_a_begun_task_is_refused():
     recorded, tools = layered()
     assert await finish(tools.execution()) is RunStatus.PAUSED
     execution = tools.execution()
@@ -249,7 +249,7 @@ async def test_a_paused_run_stays_paused_with_its_new_plan():
     assert [call.task for call in tools.calls] == ["a"]
 
 
-async def test_a_call_that_waits_for_approval_can_be_planned_away():
+async def test_a_replan_can_remove_a_call_that_waits_for_approval():
     _, tools = run_of({"id": "drop"}, asks={"drop"})
     assert await finish(tools.execution()) is RunStatus.WAITING
     execution = tools.execution()
@@ -258,7 +258,7 @@ async def test_a_call_that_waits_for_approval_can_be_planned_away():
     assert [call.task for call in tools.calls] == ["safe"]
 
 
-async def test_a_new_plan_leaves_a_list_that_has_begun_as_it_is():
+async def test_a_replan_leaves_a_begun_list_unchanged():
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "each", "for_each": ref("list", "/rows")},
@@ -288,7 +288,7 @@ async def test_a_new_plan_leaves_a_list_that_has_begun_as_it_is():
     assert recorded.stands("drop") is WAITING
 
 
-async def test_an_unknown_item_of_a_list_that_waits_for_a_person_can_be_called_again():
+async def test_an_unknown_item_can_be_repeated_while_its_list_waits_for_approval():
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "each", "tool": "s:drop", "for_each": ref("list", "/rows")},
@@ -315,7 +315,7 @@ async def test_an_unknown_item_of_a_list_that_waits_for_a_person_can_be_called_a
     assert second[1].status == "pending"
 
 
-async def test_a_call_that_waits_for_a_slot_waits_for_what_a_new_plan_puts_before_it():
+async def test_a_call_waiting_for_a_slot_respects_new_dependencies():
     recorded, tools = run_of({"id": "a"}, {"id": "b"})
     execution = tools.execution(call_slots=CallSlots(total=1, per_server=1))
     new = workflow({"id": "a"}, {"id": "c", "tool": "q:c"}, {"id": "b", "depends_on": ["c"]})

@@ -43,7 +43,7 @@ def called(tools):
 
 
 @pytest.mark.parametrize("repeatable", [True, False])
-async def test_a_run_that_is_being_aborted_is_gone_on_with_by_nobody(repeatable):
+async def test_a_run_being_aborted_is_not_continued(repeatable):
     recorded, tools = run_of(*CHAIN, gates={"a": asyncio.Event()}, may_repeat=True)
     execution = tools.execution()
     ending = asyncio.create_task(execution.run())
@@ -64,7 +64,7 @@ async def test_a_run_that_is_being_aborted_is_gone_on_with_by_nobody(repeatable)
 
 
 @pytest.mark.parametrize("told", ["replan", "resume"])
-async def test_what_a_run_is_told_after_its_abort_does_not_undo_that(told):
+async def test_commands_after_an_abort_do_not_undo_it(told):
     recorded, tools = run_of(*CHAIN, gates={"a": asyncio.Event()})
     await kill(tools.execution(), lambda: tools.calls)
     execution = tools.execution()
@@ -78,7 +78,7 @@ async def test_what_a_run_is_told_after_its_abort_does_not_undo_that(told):
     assert called(tools) == [("a", -1)]
 
 
-async def test_a_list_that_an_item_has_stopped_begins_no_further_one():
+async def test_a_list_stopped_by_an_item_starts_no_further_items():
     recorded, tools = run_of(
         {"id": "list"},
         EACH,
@@ -118,7 +118,7 @@ def stopped_beside_a_list():
     )
 
 
-async def test_a_list_that_another_task_has_stopped_begins_no_further_item():
+async def test_a_list_stopped_by_another_task_starts_no_further_items():
     recorded, tools = stopped_beside_a_list()
     limits = CallSlots(total=2, per_server=1)
     await kill(
@@ -131,7 +131,7 @@ async def test_a_list_that_another_task_has_stopped_begins_no_further_item():
     assert (called(tools), recorded.code) == ([("each", 0)], "connection_lost")
 
 
-async def test_of_a_stopped_list_only_the_unknown_call_is_made_again():
+async def test_only_the_unknown_call_of_a_stopped_list_is_repeated():
     recorded, tools = stopped_beside_a_list()
     limits = CallSlots(total=2, per_server=1)
     await kill(tools.execution(call_slots=limits), lambda: recorded.errors.get(("bad", -1)))
@@ -144,7 +144,7 @@ async def test_of_a_stopped_list_only_the_unknown_call_is_made_again():
     assert called(tools) == [("each", 0)]
 
 
-async def test_a_failure_that_stopped_a_run_fails_it_whoever_ends_it():
+async def test_a_stopping_failure_fails_the_run_in_any_process():
     recorded, tools = run_of(
         {"id": "bad"},
         {"id": "slow"},
@@ -160,7 +160,7 @@ async def test_a_failure_that_stopped_a_run_fails_it_whoever_ends_it():
     assert "'bad'" in recorded.error
 
 
-async def test_a_plan_that_came_after_a_stop_is_gone_on_with():
+async def test_a_replan_after_a_stop_is_executed():
     gate = asyncio.Event()
     recorded, tools = run_of(
         {"id": "bad"}, {"id": "slow"}, answers={"bad": BROKE}, gates={"slow": gate}
@@ -178,7 +178,7 @@ async def test_a_plan_that_came_after_a_stop_is_gone_on_with():
     assert recorded.stands("next") is TaskStatus.SUCCEEDED
 
 
-async def test_a_lost_call_that_is_to_be_made_again_cannot_be_planned_away():
+async def test_a_replan_cannot_remove_a_lost_call_due_for_repetition():
     recorded, tools = run_of(*CHAIN, gates={"a": asyncio.Event()}, may_repeat=True)
     await kill(tools.execution(), lambda: tools.calls)
     tools.gates.clear()
@@ -193,7 +193,7 @@ async def test_a_lost_call_that_is_to_be_made_again_cannot_be_planned_away():
 @pytest.mark.parametrize(
     ("is_aborted", "status"), [(True, RunStatus.ABORTED), (False, RunStatus.FAILED)]
 )
-async def test_what_may_fail_is_no_success_if_it_was_called_off(monkeypatch, is_aborted, status):
+async def test_a_cancelled_safe_to_fail_task_is_not_a_success(monkeypatch, is_aborted, status):
     time_s = PATIENCE_S / 2
     recorded, tools = run_of(
         *CHAIN,

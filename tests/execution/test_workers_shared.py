@@ -70,7 +70,7 @@ def statuses(user):
     return sorted(found.values_list("status", flat=True))
 
 
-async def test_one_users_hanging_runs_leave_half_of_a_workers_places_to_others(home, sealer):
+async def test_hanging_runs_of_one_user_leave_half_of_the_places(home, sealer):
     line, upstream = Line(), Gate("hang")
     async with (
         gateway(home, sealer, upstream) as asking,
@@ -87,7 +87,7 @@ async def test_one_users_hanging_runs_leave_half_of_a_workers_places_to_others(h
         await until_stored(lambda: statuses("bob") == ["succeeded"] * 10)
 
 
-async def test_what_a_worker_leaves_for_lack_of_room_another_takes_at_once(home, sealer):
+async def test_a_run_one_worker_has_no_room_for_is_claimed_by_another(home, sealer):
     line, upstream = Line(), Gate("hang")
     async with gateway(home, sealer, upstream) as asking, worker(home, sealer, upstream, line):
         for _ in range(4):
@@ -120,7 +120,7 @@ async def test_runs_that_wait_for_room_are_begun_in_the_order_they_were_asked_fo
             assert (await ended(asking, run, BOB)).status == "succeeded"
 
 
-async def test_a_worker_that_is_full_hears_what_a_run_that_rests_is_told(home, sealer):
+async def test_a_full_worker_handles_commands_to_resting_runs(home, sealer):
     line, upstream = Line(), Gate("hang")
     async with (
         gateway(home, sealer, upstream) as asking,

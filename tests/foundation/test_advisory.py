@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_who_gives_the_same_name_waits_and_who_gives_another_does_not():
+async def test_locks_of_the_same_name_exclude_each_other():
     order = []
 
     async def second():

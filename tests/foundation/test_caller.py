@@ -20,7 +20,7 @@ def someone(*scopes, team=None):
         (("searching",), "search", False),
     ],
 )
-def test_a_scope_is_held_by_name_or_by_the_star(scopes, asked, may):
+def test_a_scope_is_granted_by_name_or_wildcard(scopes, asked, may):
     assert someone(*scopes).has_scope(asked) is may
 
 
@@ -28,7 +28,7 @@ def test_a_scope_is_held_by_name_or_by_the_star(scopes, asked, may):
     ("own", "row", "sees"),
     [(None, None, True), (1, None, True), (1, 1, True), (1, 2, False), (None, 1, False)],
 )
-def test_a_caller_sees_shared_rows_and_those_of_its_own_team(own, row, sees):
+def test_a_caller_sees_shared_and_own_team_rows(own, row, sees):
     assert someone(team=own).can_see_team(row) is sees
 
 
@@ -36,6 +36,6 @@ def test_holding_every_scope_does_not_open_other_teams():
     assert not someone(SCOPE_ALL, team=1).can_see_team(2)
 
 
-def test_a_caller_cannot_be_changed_on_its_way_down():
+def test_a_caller_is_immutable():
     with pytest.raises(dataclasses.FrozenInstanceError):
         someone().user = "eve"

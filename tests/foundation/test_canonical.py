@@ -71,7 +71,7 @@ def whole_numbers_as_floats(value):
         ({"B": 1, "a": 2, "é": 3, "": 4}, '{"":4,"B":1,"a":2,"é":3}'),
     ],
 )
-def test_each_value_has_one_canonical_text(value, text):
+def test_equal_values_have_the_same_canonical_text(value, text):
     assert canonical.dumps(value) == text
 
 
@@ -125,7 +125,7 @@ def test_a_lone_surrogate_is_escaped_and_differs_from_its_own_escape():
         (object(), "cannot represent object"),
     ],
 )
-def test_what_json_cannot_hold_is_refused_with_its_reason(value, said):
+def test_values_json_cannot_represent_are_refused_with_a_reason(value, said):
     with pytest.raises(NotCanonicalizable, match=said):
         canonical.dumps(value)
 
@@ -150,14 +150,14 @@ def test_nesting_is_accepted_up_to_the_limit_and_refused_beyond():
         canonical.dumps(nested(100_000))
 
 
-def test_text_that_is_an_enumeration_counts_as_its_value():
+def test_string_enumerations_count_as_their_value():
     class Colour(enum.StrEnum):
         RED = "red"
 
     assert canonical.hash_json({"colour": Colour.RED}) == canonical.hash_json({"colour": "red"})
 
 
-def test_a_text_digest_is_that_of_its_utf8_and_takes_surrogates():
+def test_a_text_digest_hashes_utf8_and_accepts_surrogates():
     assert canonical.hash_text("é") == hashlib.sha256("é".encode()).hexdigest()
     assert canonical.hash_text("\ud800") != canonical.hash_text("\ud801")
 

@@ -18,7 +18,7 @@ DOORS = pytest.mark.parametrize(
 
 
 @DOORS
-async def test_what_is_computed_comes_back_from_another_thread(door):
+async def test_results_are_computed_on_another_thread(door):
     assert await door(lambda x: x + 1, 1) == 2
     assert await door(threading.get_ident) != threading.get_ident()
     with pytest.raises(ZeroDivisionError):
@@ -26,7 +26,7 @@ async def test_what_is_computed_comes_back_from_another_thread(door):
 
 
 @DOORS
-async def test_work_whose_caller_is_cancelled_learns_that_nobody_waits(door):
+async def test_work_can_detect_that_its_caller_was_cancelled(door):
     begun, ended = threading.Event(), threading.Event()
 
     def work():
@@ -44,7 +44,7 @@ async def test_work_whose_caller_is_cancelled_learns_that_nobody_waits(door):
     assert await asyncio.to_thread(ended.wait, PATIENCE_S)
 
 
-async def test_what_has_not_begun_when_its_caller_is_cancelled_never_begins():
+async def test_queued_work_of_a_cancelled_caller_never_starts():
     hold, begun = threading.Event(), []
     holding = [
         asyncio.create_task(computing.run_in_message_thread(hold.wait, PATIENCE_S))
@@ -61,7 +61,7 @@ async def test_what_has_not_begun_when_its_caller_is_cancelled_never_begins():
     assert begun == []
 
 
-async def test_costly_work_keeps_no_search_waiting():
+async def test_costly_work_does_not_delay_searches():
     hold = threading.Event()
     holding = [
         asyncio.create_task(computing.run_in_message_thread(hold.wait, PATIENCE_S))
@@ -73,7 +73,7 @@ async def test_costly_work_keeps_no_search_waiting():
         assert await task
 
 
-async def test_costly_judging_keeps_no_message_waiting():
+async def test_costly_validation_does_not_delay_messages():
     hold = threading.Event()
     holding = [
         asyncio.create_task(computing.run_in_validation_thread(whose, hold.wait, PATIENCE_S))
@@ -85,7 +85,7 @@ async def test_costly_judging_keeps_no_message_waiting():
     assert await asyncio.gather(*holding) == [True] * len(holding)
 
 
-async def test_what_one_caller_has_judged_leaves_a_thread_to_others():
+async def test_validation_of_one_caller_leaves_a_thread_to_others():
     hold, judged = threading.Event(), []
 
     def judge():

@@ -28,7 +28,7 @@ def test_every_setting_has_a_default_and_a_description():
     assert all(field.description for field in config.Config.model_fields.values())
 
 
-def test_local_data_lies_in_the_users_data_folder(monkeypatch, tmp_path):
+def test_local_data_is_in_the_users_data_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
     assert config.load_config().home.name == "foregate"
@@ -82,9 +82,7 @@ def test_an_empty_home_counts_as_unset_not_as_the_current_folder(monkeypatch):
         ("DATABASE_URL", "mysql://u:p@h/n"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_one_line_that_names_its_variable(
-    monkeypatch, variable, value
-):
+def test_an_invalid_value_is_one_line_that_names_its_variable(monkeypatch, variable, value):
     with pytest.raises(ConfigurationError) as caught:
         load_with(monkeypatch, **{variable: value})
     message = str(caught.value)
@@ -104,7 +102,7 @@ def test_a_wrong_secret_is_not_repeated(monkeypatch, variable, value):
     assert caught.value.__suppress_context__
 
 
-def test_all_wrong_variables_are_named_at_once(monkeypatch):
+def test_all_invalid_variables_are_reported_together(monkeypatch):
     with pytest.raises(ConfigurationError, match=r"FOREGATE_DEBUG: .*; FOREGATE_CONSOLE_PORT: "):
         load_with(monkeypatch, FOREGATE_DEBUG="perhaps", FOREGATE_CONSOLE_PORT="0")
 

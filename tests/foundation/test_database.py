@@ -47,7 +47,7 @@ async def test_the_function_runs_on_a_database_thread_not_on_the_loops():
     assert name.startswith("database")
 
 
-async def test_what_is_bound_to_the_request_is_known_on_the_thread():
+async def test_request_context_is_available_on_the_database_thread():
     with telemetry.bind_request_id("abc"):
         assert await run_in_database_thread(telemetry.current_request_id) == "abc"
     assert await run_in_database_thread(telemetry.current_request_id) == ""
@@ -129,14 +129,14 @@ def stand_still():
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_session_that_stood_still_in_a_transaction_is_as_if_the_database_were_away():
+async def test_a_timed_out_transaction_counts_as_database_unavailable():
     with pytest.raises((InternalError, OperationalError)) as raised:
         await run_in_database_thread(stand_still)
     assert is_database_away(raised.value)
 
 
 @pytest.mark.parametrize("cause", [IdleInTransactionSessionTimeout, TransactionTimeout])
-def test_so_it_is_where_the_driver_says_why(cause):
+def test_the_causes_of_driver_errors_are_considered(cause):
     error = InternalError()
     error.__cause__ = cause()
     assert is_database_away(error)
@@ -158,5 +158,5 @@ def test_a_statement_that_is_too_large_is_refused_for_good():
         (DataError(), False),
     ],
 )
-def test_the_database_is_away_or_else_refuses(error, away):
+def test_unavailability_is_distinguished_from_refusal(error, away):
     assert is_database_away(error) is away

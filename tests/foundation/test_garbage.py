@@ -12,7 +12,7 @@ def _enabled():
     gc.enable()
 
 
-def test_there_is_no_collecting_within_and_again_after_it_even_if_it_fails():
+def test_garbage_collection_is_suspended_inside_and_resumed_even_on_error():
     def fail():
         assert not gc.isenabled()
         raise KeyError
@@ -22,14 +22,14 @@ def test_there_is_no_collecting_within_and_again_after_it_even_if_it_fails():
     assert gc.isenabled()
 
 
-def test_collection_that_was_disabled_before_stays_disabled():
+def test_previously_disabled_collection_stays_disabled():
     gc.disable()
     with pause_collection(), pause_collection():
         pass
     assert not gc.isenabled()
 
 
-def test_what_has_aged_is_not_looked_through_as_new():
+def test_frozen_objects_move_to_the_oldest_generation():
     with pause_collection():
         new = [[] for _ in range(1_000)]
         freeze_objects()

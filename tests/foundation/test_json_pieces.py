@@ -42,7 +42,7 @@ def test_parsing_in_pieces_equals_parsing_at_once(piece, value, ascii_only, inde
 
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("inner", [b"[1, 2, 3]", b'{"b": 1, "c": [2, 3]}', b"1", b"null"])
-def test_no_member_of_a_document_is_taken_for_a_mark_of_the_reader(monkeypatch, inner):
+def test_document_members_are_not_mistaken_for_reader_marks(monkeypatch, inner):
     markers = []
     token_hex = json_pieces.secrets.token_hex
     monkeypatch.setattr(
@@ -142,14 +142,14 @@ def test_rubbish_is_refused_or_read_as_at_once(document):
 
 
 @pytest.mark.usefixtures("_small")
-def test_more_values_than_may_be_are_refused_before_all_are_read():
+def test_too_many_values_are_refused_before_all_are_read():
     document = b"[" + b"[1,2]," * 100 + b"0]"
     assert len(parse_in_pieces(document, max_values=301)) == 101
     with pytest.raises(TooManyValues, match="more than 100 values"):
         parse_in_pieces(document, max_values=100)
 
 
-def test_levels_are_counted_over_all_pieces():
+def test_nesting_is_counted_across_pieces():
     assert parse_in_pieces(b"[" * 5 + b"]" * 5, max_depth=5) == [[[[[]]]]]
     with pytest.raises(ValueError, match="deeper than 5 levels"):
         parse_in_pieces(b"[" * 6 + b"]" * 6, max_depth=5)

@@ -91,7 +91,7 @@ async def test_other_channels_are_not_heard():
         assert await ears.heard_until("mark") == []
 
 
-async def test_a_notification_leaves_when_its_transaction_commits_and_not_when_it_fails():
+async def test_a_notification_is_sent_only_on_commit():
     def roll_back():
         with transaction.atomic():
             notify.send_notification(CATALOGUE, "never")
@@ -102,7 +102,7 @@ async def test_a_notification_leaves_when_its_transaction_commits_and_not_when_i
         assert await ears.heard_until("mark") == []
 
 
-async def test_a_killed_connection_is_opened_again_and_followed_by_a_resync():
+async def test_a_killed_connection_is_reopened_and_followed_by_a_resync():
     async with listening() as ears:
         assert await run_in_database_thread(
             kill_listeners
@@ -218,7 +218,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize(("write", "table"), WRITES.values(), ids=WRITES.keys())
-async def test_the_database_tells_of_every_change_of_the_catalogue(write, table):
+async def test_every_catalogue_change_is_notified(write, table):
     def prepare():
         ToolFactory(server__name="here")
         ServerFactory(name="bare")
@@ -237,7 +237,7 @@ SILENT = {
 
 
 @pytest.mark.parametrize("write", SILENT.values(), ids=SILENT.keys())
-async def test_what_does_not_change_the_catalogue_wakes_nobody(write):
+async def test_other_changes_are_not_notified(write):
     await run_in_database_thread(lambda: ToolFactory(server__name="here"))
     async with listening() as ears:
         await run_in_database_thread(write)

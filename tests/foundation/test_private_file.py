@@ -29,7 +29,7 @@ def test_nothing_but_the_file_is_left_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.key"]
 
 
-def test_of_several_at_once_the_first_wins_and_all_read_the_same(tmp_path):
+def test_concurrent_creators_agree_on_the_first_file(tmp_path):
     path, together = tmp_path / "a.key", threading.Barrier(8, timeout=PATIENCE_S)
     seen = []
 
@@ -50,7 +50,7 @@ def test_of_several_at_once_the_first_wins_and_all_read_the_same(tmp_path):
     assert [left.name for left in tmp_path.iterdir()] == ["a.key"]
 
 
-def test_a_file_made_by_another_meanwhile_is_kept(tmp_path):
+def test_a_file_created_concurrently_is_kept(tmp_path):
     path = tmp_path / "a.key"
 
     def make():
@@ -62,7 +62,7 @@ def test_a_file_made_by_another_meanwhile_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("blocked", ["parent", "target"])
-def test_a_place_that_cannot_be_used_is_one_line_that_says_what_to_do(tmp_path, blocked):
+def test_an_unusable_path_is_one_line_with_instructions(tmp_path, blocked):
     folder = tmp_path / "home"
     if blocked == "parent":
         folder.write_text("a file where the folder should be")
@@ -75,7 +75,7 @@ def test_a_place_that_cannot_be_used_is_one_line_that_says_what_to_do(tmp_path, 
 
 
 @pytest.mark.skipif(AS_ROOT, reason="root may write everywhere")
-def test_a_folder_without_write_permission_is_one_line_that_says_what_to_do(tmp_path):
+def test_a_read_only_folder_is_one_line_with_instructions(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(ConfigurationError, match="make the folder writable"):
         private_file.load_or_create_file(tmp_path / "a.key", lambda: b"made")
@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_no_half_written_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644])
-def test_a_file_that_others_may_read_is_refused_with_the_way_to_mend_it(tmp_path, mode):
+def test_a_file_readable_by_others_is_refused_with_instructions(tmp_path, mode):
     path = tmp_path / "a.key"
     path.write_bytes(b"seen")
     path.chmod(mode)

@@ -27,7 +27,7 @@ SECRET = 'p/ss+w=rd "q" é<&>'
         ("nothing here", [], "nothing here"),
     ],
 )
-def test_secrets_are_taken_out_of_a_text_longest_first(text, secrets, redacted):
+def test_secrets_are_redacted_longest_first(text, secrets, redacted):
     assert Redactor(secrets).redact(text) == redacted
 
 
@@ -100,9 +100,7 @@ def test_a_secret_is_recognised_whichever_characters_are_escaped(encode, secret)
 
 
 @given(st.data(), st.text(min_size=4, max_size=12), st.text("%u0&#;\\ \u00e9", max_size=9))
-def test_a_secret_is_recognised_if_each_character_is_escaped_in_a_way_of_its_own(
-    data, secret, around
-):
+def test_a_secret_is_recognised_with_mixed_escapes(data, secret, around):
     ways = st.sampled_from([percent, json_units, lambda char: f"&#{ord(char)};"])
     written = "".join(data.draw(ways)(char) for char in secret)
     shown = Redactor([secret]).redact(f"{around} {written} {around}")
@@ -113,7 +111,7 @@ def test_a_secret_is_recognised_if_each_character_is_escaped_in_a_way_of_its_own
 @pytest.mark.parametrize(
     "text", ["100%25 &amp; C:\\\\new \\u0041", "%ff%fe&#99999999;&nope;\\ud800", "%\\&\ud800 %41"]
 )
-def test_escapes_that_hide_no_secret_are_left_as_they_are(text):
+def test_escapes_without_a_secret_are_unchanged(text):
     assert Redactor(["s3cr3t"]).redact(text) == text
 
 

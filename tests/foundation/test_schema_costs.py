@@ -62,7 +62,7 @@ def test_following_a_reference_costs_steps_for_its_length(build, small, large):
     assert many >= 5 * few > 0
 
 
-def test_looking_for_a_dynamic_anchor_costs_steps_for_each_resource_on_the_way():
+def test_resolving_a_dynamic_anchor_costs_steps_per_resource():
     def chain(count):
         parts = {
             f"r{place}": {"$id": f"http://h/{place}", "$ref": f"http://h/{place + 1}"}
@@ -230,7 +230,7 @@ def test_validations_that_share_a_budget_share_its_processor_time():
         )
 
 
-def test_the_time_between_two_validations_counts_for_neither():
+def test_time_between_validations_is_not_counted():
     now = itertools.chain([0, 1, 1_000, 1_001, 1_001.5], itertools.repeat(1_001.5)).__next__
     steps = StepBudget(seconds=3, clock=now)
     for _ in range(2):

@@ -76,11 +76,11 @@ def test_a_hole_fits_wherever_some_value_would(arguments):
         ({"n": 1, "kind": HOLE, "fixed": {"x": 2}}, "/fixed"),
     ],
 )
-def test_what_no_value_can_mend_is_a_problem(arguments, path):
+def test_a_problem_that_no_value_can_fix_is_reported(arguments, path):
     assert paths(ORDER, arguments) == [path]
 
 
-def test_of_several_forms_any_that_may_fit_will_do():
+def test_any_union_branch_that_may_match_suffices():
     assert paths(FORMS, {"kind": HOLE, "x": 1}) == []
     assert paths(FORMS, {"kind": HOLE, "x": 1, "y": 1}) == []
     assert paths(FORMS, {"kind": HOLE}) != []
@@ -91,7 +91,7 @@ def test_of_several_forms_any_that_may_fit_will_do():
     st.dictionaries(st.sampled_from(list(ORDER["properties"])), VALUES, max_size=4),
     st.sets(st.sampled_from(list(ORDER["properties"]))),
 )
-def test_what_fits_still_fits_with_holes_in_it(arguments, holes):
+def test_valid_values_stay_valid_with_holes(arguments, holes):
     if not validate_arguments(ORDER, arguments):
         assert paths(ORDER, {k: HOLE if k in holes else v for k, v in arguments.items()}) == []
 

@@ -132,7 +132,7 @@ def fields(**properties):
         ({"properties": {1: "int", "a": {}}}, fields(a={})),
     ],
 )
-def test_schemas_of_the_wild_become_what_they_mean(published, expected):
+def test_malformed_schemas_found_in_practice_are_normalised(published, expected):
     assert normalise(published).schema == expected
 
 
@@ -164,7 +164,7 @@ def test_schemas_of_the_wild_become_what_they_mean(published, expected):
         (fields(a={"uniqueItems": "yes"}), "`uniqueItems` is neither true nor false"),
     ],
 )
-def test_what_had_to_be_guessed_or_let_go_is_noted(published, note):
+def test_guesses_and_omissions_are_noted(published, note):
     assert normalise(published).notes == (note,)
 
 
@@ -188,20 +188,20 @@ def test_parts_beyond_the_depth_that_is_read_accept_anything():
     assert found.notes == (f"parts nested deeper than {MAX_DEPTH} levels accept anything",)
 
 
-def test_a_document_that_is_broken_throughout_does_not_earn_a_book_of_notes():
+def test_the_number_of_notes_is_limited():
     broken = fields(**{f"f{i}": {"type": f"zonk{i}"} for i in range(100)})
     assert len(normalise(broken).notes) == MAX_NOTES
 
 
 @given(SCHEMAS)
-def test_any_value_becomes_a_schema_of_an_object_that_stays_as_it_is(published):
+def test_normalising_any_value_gives_a_stable_object_schema(published):
     once = normalise(published).schema
     assert once["type"] == "object"
     assert normalise(once).schema == once
 
 
 @given(SCHEMAS)
-def test_what_comes_out_satisfies_the_meta_schema(published):
+def test_normalised_schemas_satisfy_the_meta_schema(published):
     schema = normalise(published).schema
     errors = jsonschema.Draft202012Validator(
         jsonschema.Draft202012Validator.META_SCHEMA

@@ -22,7 +22,7 @@ from gateway_project.foundation.schema_patterns import (
         ("a)b", 3),
     ],
 )
-def test_repetitions_count_as_often_as_they_are_written_out(pattern, atoms):
+def test_repetitions_count_by_their_expanded_length(pattern, atoms):
     assert measure_pattern(pattern)[0] == pytest.approx(atoms, abs=3)
 
 
@@ -30,7 +30,7 @@ def test_repetitions_count_as_often_as_they_are_written_out(pattern, atoms):
     "pattern",
     [r"\w{500}", r"(?i)\w{100}", r"(\p{L}{0,60}){0,10}", "([a-z]{0,100}){0,100}", "a" * 2_000],
 )
-def test_a_pattern_that_takes_long_to_build_is_not_built(pattern):
+def test_a_pattern_costly_to_compile_is_not_compiled(pattern):
     assert build_pattern(pattern).engine is None
     assert build_pattern(pattern).is_match("a") is None
 
@@ -44,7 +44,7 @@ def test_a_pattern_that_takes_long_to_build_is_not_built(pattern):
         r"^(https?|ftp)://[^\s/$.?#].[^\s]*$",
     ],
 )
-def test_ordinary_patterns_are_judged(pattern):
+def test_ordinary_patterns_are_validated(pattern):
     assert build_pattern(pattern).is_match("?") is False
 
 

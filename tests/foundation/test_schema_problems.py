@@ -94,7 +94,7 @@ def test_a_message_names_the_field_the_value_and_what_is_expected(arguments, mes
     assert messages(arguments) == [message]
 
 
-def test_a_rule_without_words_of_its_own_is_named():
+def test_a_rule_without_a_message_is_named():
     assert messages({"query": "x", "odd": "text"})[0].startswith("odd does not satisfy `not`: ")
 
 
@@ -105,12 +105,12 @@ def test_a_misspelt_field_is_recognised_from_both_sides():
     ]
 
 
-def test_an_unknown_field_like_no_other_is_answered_with_those_there_are():
+def test_an_unknown_field_is_answered_with_the_known_fields():
     (message,) = messages({"query": "x", "zzzzzz": 1})
     assert message.startswith("zzzzzz is not a known field; expected one of query, limit, order")
 
 
-def test_a_schema_without_fields_says_that_there_are_none():
+def test_a_schema_without_fields_reports_that():
     (problem,) = schema.validate_arguments({"additionalProperties": False}, {"a": 1})
     assert problem.message == "a is not a known field; expected no fields"
 

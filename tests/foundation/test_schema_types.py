@@ -49,14 +49,14 @@ def test_names_of_types_as_languages_spell_them_are_understood(name, types):
         ("date | null", "date"),
     ],
 )
-def test_a_format_in_place_of_a_type_is_text_of_that_format(name, given_format):
+def test_a_format_in_place_of_a_type_is_a_string_of_that_format(name, given_format):
     found = schema_types.read_type_name(name)
     assert found.types[0] == "string"
     assert found.format == given_format
 
 
 @pytest.mark.parametrize("name", ["zonk", "???", 7, ["int"], "int | zonk"])
-def test_a_name_that_means_nothing_accepts_anything_and_says_so(name):
+def test_an_unknown_type_name_accepts_anything_and_is_noted(name):
     assert schema_types.read_type_name(name) == TypeName(understood=False)
 
 

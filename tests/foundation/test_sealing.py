@@ -21,7 +21,7 @@ def test_a_sealed_value_opens_to_the_same_value(value):
     assert sealer.unseal(sealer.seal(value)) == value
 
 
-def test_a_sealed_value_does_not_show_what_it_holds():
+def test_a_sealed_value_does_not_reveal_its_content():
     assert "hunter2" not in Sealer([OLD]).seal({"PASSWORD": "hunter2"})
 
 
@@ -53,7 +53,7 @@ def test_the_same_value_is_sealed_differently_each_time():
     "token",
     ["", "rubbish", "gAAAAA==", "é", pytest.param(Sealer([FOREIGN]).seal("x"), id="foreign")],
 )
-def test_what_no_key_opens_is_an_error_that_says_where_keys_are_kept(token):
+def test_an_unopenable_value_is_an_error_that_names_the_key_file(token):
     with pytest.raises(UnsealingFailed, match=r"keys/sealing\.keys"):
         Sealer([OLD]).unseal(token)
 
@@ -76,20 +76,20 @@ def test_after_a_rotation_old_values_open_and_new_ones_need_the_new_key():
         before.unseal(rotated)
 
 
-def test_what_cannot_be_opened_cannot_be_rotated():
+def test_an_unopenable_value_cannot_be_rotated():
     with pytest.raises(UnsealingFailed):
         Sealer([NEW]).reseal(Sealer([FOREIGN]).seal("x"))
 
 
 @given(JSON, JSON)
-def test_alike_values_have_one_digest_and_others_another(one, other):
+def test_equal_values_have_equal_digests(one, other):
     sealer = Sealer([OLD])
     assert (sealer.digest(one) == sealer.digest(other)) == (
         canonical.dumps(one) == canonical.dumps(other)
     )
 
 
-def test_a_digest_tells_apart_where_its_parts_end():
+def test_a_digest_depends_on_the_boundaries_of_its_parts():
     sealer = Sealer([OLD])
     assert sealer.digest("ab", "c") != sealer.digest("a", "bc")
 
@@ -125,7 +125,7 @@ def test_a_broken_key_file_is_one_line_that_names_it(tmp_path, content):
         sealing.load_or_create_sealer(tmp_path)
 
 
-def test_what_runs_were_given_has_keys_of_its_own(tmp_path):
+def test_run_payloads_have_their_own_keys(tmp_path):
     secrets, payloads = (
         sealing.load_or_create_sealer(tmp_path),
         sealing.load_or_create_sealer(tmp_path, name="payloads"),

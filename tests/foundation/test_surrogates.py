@@ -45,7 +45,7 @@ def test_they_are_found_just_where_utf_8_has_no_bytes(value):
         (["\ud83d", "\udc00"], "/1"),
     ],
 )
-def test_the_place_is_that_of_the_text_or_of_the_object_with_the_key(value, place):
+def test_the_location_is_of_the_text_or_of_the_object_with_the_key(value, place):
     assert surrogates.find_lone_surrogate(value) == place
 
 

@@ -46,7 +46,7 @@ async def test_the_error_of_the_block_is_raised_itself_with_its_own_context():
     assert isinstance(caught.value.__context__, ValueError)
 
 
-async def test_the_first_error_counts_and_later_ones_are_noted_and_logged(caplog):
+async def test_the_first_error_is_raised_and_later_ones_are_noted_and_logged(caplog):
     with pytest.raises(KeyError) as caught:
         await in_group(fail_when_cancelled(ValueError("later")), fail(KeyError("first")))
     assert caught.value.__notes__ == ["beside it failed: ValueError('later')"]
@@ -58,7 +58,7 @@ async def test_the_error_of_the_block_counts_before_what_it_leads_to():
         await in_group(fail_when_cancelled(ValueError("later")), then=KeyError("first"))
 
 
-async def test_nested_groups_come_down_to_one_error():
+async def test_nested_groups_raise_one_error():
     async def inner() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(fail(KeyError("a")))
@@ -96,7 +96,7 @@ async def test_a_deadline_around_a_group_is_a_timeout():
             group.create_task(asyncio.Event().wait())
 
 
-async def test_a_peer_that_is_gone_tells_less_than_a_defect():
+async def test_a_defect_takes_precedence_over_a_disconnected_peer():
     group = BaseExceptionGroup("two", [BrokenPipeError(), ExceptionGroup("x", [KeyError("a")])])
     assert isinstance(pick_main_error(group), KeyError)
     assert isinstance(pick_main_error(ExceptionGroup("one", [BrokenPipeError()])), BrokenPipeError)

@@ -58,7 +58,7 @@ def test_a_line_goes_to_stderr_and_as_json_to_the_file_and_never_to_stdout(tmp_p
     assert line["timestamp"].endswith("Z")
 
 
-def test_the_standard_library_and_warnings_go_the_same_way(tmp_path, capsys):
+def test_standard_library_logging_and_warnings_are_included(tmp_path, capsys):
     configure(tmp_path)
     logging.getLogger("somebody.else").warning("%d of %s", 3, "them")
     with warnings.catch_warnings():
@@ -109,7 +109,7 @@ def test_an_exception_is_logged_with_its_traceback(tmp_path):
     assert "KeyError: 'gone'" in line["exception"]
 
 
-def test_what_cannot_be_encoded_is_escaped_not_lost(tmp_path):
+def test_unencodable_characters_are_escaped(tmp_path):
     configure(tmp_path)
     structlog.get_logger("x").info("odd", name="a\ud800b")
     assert lines(tmp_path)[0]["event"] == "odd"
@@ -232,9 +232,7 @@ def test_the_file_is_written_again_once_a_lost_folder_is_back(tmp_path, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_log_folder_that_cannot_be_used_is_one_line_and_stderr_works_all_the_same(
-    tmp_path, capsys
-):
+def test_an_unusable_log_folder_is_one_line_and_stderr_still_works(tmp_path, capsys):
     (tmp_path / "logs").write_text("a file where the folder should be")
     with pytest.raises(ConfigurationError, match="FOREGATE_HOME") as caught:
         configure(tmp_path)
@@ -271,7 +269,7 @@ def test_colours_are_for_terminals_that_want_them(
     assert ("\x1b[" in capsys.readouterr().err) is coloured
 
 
-def test_metrics_are_given_in_the_text_format_of_prometheus():
+def test_metrics_are_rendered_in_prometheus_text_format():
     before = telemetry.registry.get_sample_value(
         "foregate_calls_total", {"server": "git", "outcome": "ok"}
     )

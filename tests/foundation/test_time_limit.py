@@ -8,7 +8,7 @@ from gateway_project.foundation.time_limit import TimeLimitExceeded, limit_time
 from tests.patience import PATIENCE_S
 
 
-def test_what_takes_too_long_is_stopped():
+def test_work_beyond_the_limit_is_stopped():
     def endless():
         with limit_time(0.02):
             for _ in itertools.repeat(None):

@@ -162,13 +162,13 @@ def test_staff_may_look_at_what_only_superusers_change(client, staff, model):
     assert Server.objects.get().command == "mcp-server-nowhere"
 
 
-def test_one_who_is_no_staff_sees_nothing(client):
+def test_users_who_are_not_staff_see_nothing(client):
     client.force_login(UserFactory())
     assert client.get(page(Server, "changelist")).status_code == 302
 
 
 @pytest.mark.parametrize("model", [User, Group], ids=label)
-def test_staff_cannot_change_who_may_do_what(client, staff, model):
+def test_staff_cannot_change_permissions(client, staff, model):
     row = model.objects.first() or model.objects.create(name="operators")
     values = {"name": "x", "username": "staff", "is_superuser": "on", "is_staff": "on"}
     assert client.post(page(model, "change", row.pk), values).status_code == 403
@@ -186,7 +186,7 @@ def test_staff_cannot_delete_a_team_with_what_only_superusers_delete(client, sta
 @pytest.mark.parametrize(
     "model", [one for one in BY_THE_PRODUCT if one is not WorkflowPattern], ids=label
 )
-def test_nobody_deletes_by_hand_what_the_product_writes(client, rows, model):
+def test_rows_written_by_the_product_cannot_be_deleted_by_hand(client, rows, model):
     row = model.objects.first()
     assert client.post(page(model, "delete", row.pk), {"post": "yes"}).status_code == 403
     client.post(
@@ -197,7 +197,7 @@ def test_nobody_deletes_by_hand_what_the_product_writes(client, rows, model):
     assert 'value="delete_selected"' not in client.get(page(model, "changelist")).content.decode()
 
 
-def test_a_server_can_be_deleted_with_all_that_hangs_on_it(client, rows):
+def test_a_server_can_be_deleted_with_all_dependent_rows(client, rows):
     row = ToolPosting.objects.get().tool.server
     client.post(page(Server, "delete", row.pk), {"post": "yes"})
     assert not Server.objects.filter(pk=row.pk).exists()

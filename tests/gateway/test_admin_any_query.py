@@ -166,7 +166,7 @@ def test_a_year_that_no_date_has_is_a_bad_request(client, rows, year):
         (Server, {"_to_field": "command"}, "command"),
     ],
 )
-def test_a_refused_address_says_why_and_leads_back(client, root, model, query, reason):
+def test_a_refused_query_gives_the_reason_and_a_link_back(client, root, model, query, reason):
     address = page(model, "changelist")
     response = client.get(address, query)
     shown = response.content.decode()
@@ -192,11 +192,11 @@ def test_an_address_cannot_fill_a_form_with_what_a_field_does_not_hold(client, r
 
 
 @pytest.mark.parametrize("model", REGISTERED, ids=label)
-def test_every_page_is_made_from_the_base_that_refuses(model):
+def test_every_page_uses_the_base_that_refuses_bad_queries(model):
     assert isinstance(admin.site._registry[model], ConsoleAdmin)
 
 
-def test_a_defect_of_a_page_is_not_taken_for_a_bad_address(client, root, monkeypatch):
+def test_a_defect_of_a_page_is_not_reported_as_a_bad_query(client, root, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OverflowError("a defect")
 
@@ -206,7 +206,7 @@ def test_a_defect_of_a_page_is_not_taken_for_a_bad_address(client, root, monkeyp
 
 
 @pytest.mark.parametrize("error", [DataError("value too long"), OverflowError("a defect")])
-def test_a_failed_save_is_not_taken_for_a_bad_address(client, root, monkeypatch, error):
+def test_a_failed_save_is_not_reported_as_a_bad_query(client, root, monkeypatch, error):
     def fail(*_args, **_kwargs):
         raise error
 

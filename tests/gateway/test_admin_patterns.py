@@ -77,7 +77,7 @@ def test_a_pattern_is_forgotten_after_asking_and_that_is_written_down(client, hi
     assert AuditEntry.objects.filter(action="pattern.forgotten").count() == 2
 
 
-def test_nobody_has_forgotten_what_they_do_not_see(client, history, teams):
+def test_users_cannot_forget_patterns_they_cannot_see(client, history, teams):
     sign_in_staff(client)
     row = of(teams[0])
     act(client, WorkflowPattern, "delete_selected", row, post="yes")
@@ -85,7 +85,7 @@ def test_nobody_has_forgotten_what_they_do_not_see(client, history, teams):
     assert WorkflowPattern.objects.filter(pk=row.pk).exists()
 
 
-def test_who_may_not_delete_is_not_offered_it(client, history):
+def test_deletion_is_offered_only_with_permission(client, history):
     staff = sign_in_staff(client)
     staff.user_permissions.remove(
         *staff.user_permissions.filter(codename="delete_workflowpattern")

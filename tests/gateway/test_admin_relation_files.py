@@ -42,7 +42,7 @@ def confirm(client, response):
     return client.post(IMPORT, {"content": carried(response)}, follow=True).content.decode()
 
 
-def test_a_file_is_shown_first_and_imported_when_a_person_says_so(client, root):
+def test_a_file_is_previewed_and_imported_on_confirmation(client, root):
     shown = upload(client, lines(ROW))
     text = shown.content.decode()
     assert "1 new relation," in text
@@ -55,13 +55,13 @@ def test_a_file_is_shown_first_and_imported_when_a_person_says_so(client, root):
     assert AuditEntry.objects.get().detail == {"added": 1, "changed": 0}
 
 
-def test_one_may_vouch_for_a_file(client, root):
+def test_a_file_can_be_imported_as_curated(client, root):
     confirm(client, upload(client, lines(ROW), as_curated="on"))
     said = RelationEvidence.objects.get()
     assert (said.source, said.origin) == ("curated", "root")
 
 
-def test_what_is_wrong_is_listed_by_line_and_nothing_is_imported(client, root):
+def test_problems_are_listed_by_line_and_nothing_is_imported(client, root):
     bad = [ROW, ROW | {"target": "s0:ad"}, ROW | {"kind": "<b>likes"}]
     response = upload(client, lines(*bad))
     text = response.content.decode()
@@ -82,7 +82,7 @@ def test_unknown_tools_may_be_left_out(client, root):
     assert ToolDependency.objects.count() == 1
 
 
-def test_what_became_wrong_after_the_preview_is_refused(client, root, tools):
+def test_a_file_invalid_since_its_preview_is_refused(client, root, tools):
     shown = upload(client, lines(ROW))
     tools[1].delete()
     assert "Nothing of graph.jsonl was imported" in confirm(client, shown)
@@ -97,7 +97,7 @@ def test_a_file_that_changes_nothing_offers_nothing(client, root):
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.graphml", "x"])
-def test_an_empty_or_strange_file_is_one_clear_problem(client, root, name):
+def test_an_empty_or_unknown_file_is_one_clear_problem(client, root, name):
     for data in (b"", b"\xff\xfe\x00", b"<html>", b"[1,"):
         response = upload(client, data, name=name)
         refused = response.context.get("refused")
@@ -105,7 +105,7 @@ def test_an_empty_or_strange_file_is_one_clear_problem(client, root, name):
         assert refused is not None or (data and not preview.changes)
 
 
-def test_what_was_shown_is_what_is_imported(client, root):
+def test_exactly_the_previewed_file_is_imported(client, root):
     forged = carried(upload(client, lines(ROW)))[:-3] + "abc"
     text = client.post(IMPORT, {"content": forged}, follow=True).content.decode()
     assert "choose the file again" in text
@@ -126,7 +126,7 @@ def test_a_file_too_large_for_the_page_points_to_the_command(client, root, monke
 
 
 @pytest.mark.parametrize("permissions", [["add"], ["change"], ["view"]])
-def test_only_those_import_who_may_add_and_change(client, permissions):
+def test_importing_requires_add_and_change_permissions(client, permissions):
     user = UserFactory(staff=True)
     names = [f"{name}_tooldependency" for name in permissions]
     user.user_permissions.set(Permission.objects.filter(codename__in=names))
@@ -136,9 +136,7 @@ def test_only_those_import_who_may_add_and_change(client, permissions):
 
 
 @pytest.mark.parametrize("form", ["json", "graphml"])
-def test_what_is_exported_can_be_imported_and_holds_no_teams_observations(
-    client, root, tools, form
-):
+def test_an_export_can_be_imported_and_has_no_team_observations(client, root, tools, form):
     relation(tools[0], tools[1], source="curated", origin="ann")
     relation(tools[1], tools[2], source="observed", team=TeamFactory(), successes=3)
     response = client.get(reverse("admin:graph_tooldependency_export", args=[form]))
@@ -149,7 +147,7 @@ def test_what_is_exported_can_be_imported_and_holds_no_teams_observations(
     assert ToolDependency.objects.get().target == tools[1]
 
 
-def test_other_forms_and_people_get_no_export(client, root):
+def test_other_formats_and_users_get_no_export(client, root):
     address = reverse("admin:graph_tooldependency_export", args=["csv"])
     assert client.get(address).status_code == 404
     client.force_login(UserFactory(staff=True))

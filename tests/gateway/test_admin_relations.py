@@ -34,7 +34,7 @@ def add(client, *args, **others):
     return client.post(ADD, values(*args, **others), follow=True).content.decode()
 
 
-def test_a_new_relation_is_the_word_of_the_one_who_adds_it(client, root, tools):
+def test_a_new_relation_is_curated_by_its_author(client, root, tools):
     commit, stage, _ = tools
     add(client, commit, "depends_on", stage, required="on", confidence="0.8")
     row = ToolDependency.objects.get()
@@ -51,7 +51,7 @@ def test_required_counts_only_for_dependencies(client, root, tools):
     assert found == {"depends_on": False, "precedes": True}
 
 
-def test_what_a_replacement_knows_is_kept(client, root, tools):
+def test_details_of_a_replacement_are_stored(client, root, tools):
     fields = {"version": "2.0", "deprecated_at": "2026-05-01", "reason": "faster"}
     add(client, tools[0], "replaces", tools[1], **fields)
     row = ToolDependency.objects.get()
@@ -68,7 +68,7 @@ def test_what_a_replacement_knows_is_kept(client, root, tools):
         ("likes", {}, "likes is not one of the available choices"),
     ],
 )
-def test_what_does_not_fit_is_refused(client, root, tools, kind, others, said):
+def test_fields_of_other_kinds_are_refused(client, root, tools, kind, others, said):
     assert said in add(client, tools[0], kind, tools[1], **others)
     assert not ToolDependency.objects.exists()
 
@@ -87,23 +87,21 @@ def test_a_relation_that_is_there_is_named_and_linked(client, root, tools):
     assert "already exists" not in shown
 
 
-def test_a_symmetric_relation_is_there_whichever_way_it_is_asked_for(client, root, tools):
+def test_a_symmetric_relation_is_found_in_both_directions(client, root, tools):
     relation(tools[0], tools[1], "alternative_to", source="curated")
     assert "is already stored" in add(client, tools[1], "alternative_to", tools[0])
     assert ToolDependency.objects.count() == 1
 
 
 @pytest.mark.parametrize("kind", ["alternative_to", "mutually_exclusive", "often_used_with"])
-def test_a_relation_that_holds_both_ways_is_stored_whichever_way_it_is_given(
-    client, root, tools, kind
-):
+def test_a_symmetric_relation_can_be_entered_in_either_direction(client, root, tools, kind):
     first, second, _ = sorted(tools, key=lambda tool: tool.pk)
     add(client, second, kind, first, reason="Either.")
     row = ToolDependency.objects.get()
     assert (row.source, row.target, row.kind, row.reason) == (first, second, kind, "Either.")
 
 
-def test_one_that_holds_one_way_is_not_turned(client, root, tools):
+def test_a_directed_relation_is_not_reversed(client, root, tools):
     first, second, _ = sorted(tools, key=lambda tool: tool.pk)
     add(client, second, "precedes", first)
     assert ToolDependency.objects.get().source == second
@@ -123,7 +121,7 @@ def test_a_rejected_relation_is_not_added_anew(client, root, tools):
         ("replaces", "replaces", ""),
     ],
 )
-def test_what_contradicts_another_relation_is_refused_with_its_name(
+def test_a_contradiction_is_refused_naming_the_other_relation(
     client, root, tools, there, kind, required
 ):
     row = relation(tools[1], tools[0], there, source="curated")
@@ -133,7 +131,7 @@ def test_what_contradicts_another_relation_is_refused_with_its_name(
     assert ToolDependency.objects.count() == 1
 
 
-def test_what_was_rejected_contradicts_nothing(client, root, tools):
+def test_a_rejected_relation_contradicts_nothing(client, root, tools):
     RelationFactory(source=tools[0], target=tools[1], kind="mutually_exclusive", rejected=True)
     add(client, tools[0], "depends_on", tools[1], required="on")
     assert ToolDependency.objects.filter(rejected=False).count() == 1
@@ -161,9 +159,7 @@ def change(client, row, **others):
     return client.post(page(ToolDependency, "change", row.pk), data, follow=True)
 
 
-def test_saving_a_derived_relation_makes_it_curated_and_keeps_what_else_speaks_for_it(
-    client, root, tools
-):
+def test_saving_a_derived_relation_curates_it_and_keeps_other_evidence(client, root, tools):
     row = relation(tools[0], tools[1], source="schema", confidence=0.6)
     change(client, row, reason="seen it", confidence="0.7")
     said = dict(RelationEvidence.objects.values_list("source", "confidence"))
@@ -174,13 +170,13 @@ def test_saving_a_derived_relation_makes_it_curated_and_keeps_what_else_speaks_f
     assert "reason" in detail["changed"]
 
 
-def test_saving_ones_own_word_unchanged_is_not_written_down(client, root, tools):
+def test_saving_an_unchanged_relation_is_not_audited(client, root, tools):
     row = relation(tools[0], tools[1], source="curated", confidence=1.0)
     assert change(client, row).status_code == 200
     assert entries() == []
 
 
-def test_the_ends_and_the_kind_of_a_relation_stay(client, root, tools):
+def test_source_target_and_kind_of_a_relation_cannot_change(client, root, tools):
     row = relation(tools[0], tools[1], source="curated")
     change(client, row, target=tools[2].pk, kind="precedes", reason="x")
     stored = ToolDependency.objects.get()
@@ -200,9 +196,7 @@ def test_relations_are_confirmed_together_and_written_down(client, root, tools):
     assert entries() == [("relation.confirmed", "git:commit depends on s0:add", "root")]
 
 
-def test_a_rejected_relation_keeps_its_evidence_and_comes_back_when_that_is_taken_back(
-    client, root, tools
-):
+def test_a_rejected_relation_keeps_its_evidence_and_can_be_restored(client, root, tools):
     row = relation(tools[0], tools[1], source="schema", confidence=0.5)
     assert "1 of 1 relations rejected" in act(client, ToolDependency, "reject", row)
     assert ToolDependency.objects.get().rejected
@@ -229,7 +223,7 @@ def test_a_page_offers_to_judge_the_relation(client, root, tools):
     assert 'value="reject"' in shown
 
 
-def test_deleting_says_what_it_does_not_do_and_is_written_down(client, root, tools):
+def test_deleting_explains_its_limits_and_is_audited(client, root, tools):
     rows = [relation(tools[0], tool, source="schema") for tool in tools[1:]]
     asked = act(client, ToolDependency, "delete_selected", *rows)
     assert "Reject a relation instead" in asked
@@ -253,7 +247,7 @@ def test_not_too_many_at_a_time(client, root, tools, monkeypatch, action):
     assert entries() == []
 
 
-def test_what_cannot_be_written_down_is_not_changed(client, root, tools, monkeypatch):
+def test_a_change_that_cannot_be_audited_is_not_made(client, root, tools, monkeypatch):
     row = relation(tools[0], tools[1], source="schema")
 
     def refuse(*_, **__):
@@ -268,7 +262,7 @@ def test_what_cannot_be_written_down_is_not_changed(client, root, tools, monkeyp
 
 
 @pytest.mark.parametrize("action", ["confirm", "reject", "restore", "delete_selected"])
-def test_one_who_may_only_look_changes_nothing(client, tools, action):
+def test_view_permission_allows_no_change(client, tools, action):
     user = UserFactory(staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="view_tooldependency"))
     client.force_login(user)

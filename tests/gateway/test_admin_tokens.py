@@ -15,7 +15,7 @@ from tests.gateway.admin_pages import act, entries, page
 pytestmark = pytest.mark.django_db
 
 
-def test_staff_who_hold_no_scope_of_tokens_make_none(client, staff, monkeypatch):
+def test_staff_without_token_scopes_cannot_create_tokens(client, staff, monkeypatch):
     monkeypatch.setattr(tokens, "SCOPES", ("metrics",))
     assert client.get(page(ApiToken, "add")).status_code == 403
     values = {"name": "x", "user": staff.pk, "scopes": ["metrics"]}
@@ -30,14 +30,14 @@ def holder(staff, monkeypatch):
     return staff
 
 
-def test_staff_may_make_a_token_for_themselves_and_a_team_of_theirs(client, holder):
+def test_staff_can_create_tokens_for_themselves_and_their_teams(client, holder):
     team = MembershipFactory(user=holder).team
     make_token(client, holder, scopes=["search"], team=team.pk)
     row = ApiToken.objects.get()
     assert (row.user, row.team, row.scopes) == (holder, team, ["search"])
 
 
-def test_staff_are_offered_no_more_than_is_theirs(client, holder):
+def test_staff_are_offered_only_their_own_rights(client, holder):
     MembershipFactory()
     team = MembershipFactory(user=holder).team
     form = client.get(page(ApiToken, "add")).context["adminform"].form
@@ -76,7 +76,7 @@ def refuse(*_, **__):
 
 
 @pytest.mark.parametrize("action", ["delete_selected", "revoke"])
-def test_what_cannot_be_written_down_is_not_done(client, root, monkeypatch, action):
+def test_an_action_that_cannot_be_audited_is_not_done(client, root, monkeypatch, action):
     row, token = tokens.create_token(root, name="monitor", scopes=["metrics"])
     monkeypatch.setattr(audit, "record_audit", refuse)
     with pytest.raises(RuntimeError, match="trail"):
@@ -113,7 +113,7 @@ def test_a_new_token_cannot_have_expired(client, root):
     assert not ApiToken.objects.exists()
 
 
-def test_only_the_token_of_a_superuser_may_be_for_everything(client, root):
+def test_only_a_superusers_token_may_have_all_scopes(client, root):
     shown = make_token(client, UserFactory(username="ann"), scopes=["*"])
     assert "ann is not a superuser" in shown
     assert not ApiToken.objects.exists()
@@ -121,7 +121,7 @@ def test_only_the_token_of_a_superuser_may_be_for_everything(client, root):
     assert ApiToken.objects.get().scopes == ["*"]
 
 
-def test_what_a_new_token_may_do_is_written_down(client, root):
+def test_the_scopes_of_a_new_token_are_audited(client, root):
     make_token(client, root, team=TeamFactory(name="blue").pk)
     detail = {"user": "root", "scopes": ["metrics"], "team": "blue"}
     assert AuditEntry.objects.get().detail == detail
@@ -141,7 +141,7 @@ def test_a_token_acts_for_a_team_only_if_its_user_does(client, root):
     assert not ApiToken.objects.exists()
 
 
-def test_the_form_for_a_token_offers_its_scopes_and_the_one_who_asks(client, root):
+def test_the_token_form_offers_scopes_and_the_current_user(client, root):
     form = client.get(page(ApiToken, "add")).context["adminform"].form
     assert form.initial["user"] == root.pk
     assert form.initial["scopes"] == ["search", "call", "read", "metrics"]

@@ -33,7 +33,7 @@ def page(tool):
     return reverse("admin:tools_tool_change", args=(tool.pk,))
 
 
-def test_what_was_found_stands_beside_what_waits_and_is_escaped(console, tools):
+def test_findings_are_shown_beside_waiting_definitions_and_escaped(console, tools):
     shown = console.get(page(tools["bad"])).content.decode()
     assert "severe: overrides_instructions in description" in shown
     assert "severe: bidi in description" in shown
@@ -42,7 +42,7 @@ def test_what_was_found_stands_beside_what_waits_and_is_escaped(console, tools):
     assert "\u202e" not in shown
 
 
-def test_what_waits_is_not_out_of_sight_to_the_right(console, tools):
+def test_waiting_definitions_are_visible_without_scrolling(console, tools):
     shown = console.get(page(tools["bad"])).content.decode()
     rule = shown[shown.index(".readonly pre {") :].partition("}")[0]
     assert "pre-wrap" in rule
@@ -50,7 +50,7 @@ def test_what_waits_is_not_out_of_sight_to_the_right(console, tools):
     assert shown.count('class="theme-toggle"') == 1
 
 
-def test_a_tool_without_findings_says_none(console, tools):
+def test_a_tool_without_findings_shows_none(console, tools):
     assert "none" in console.get(page(tools["good"])).content.decode()
 
 
@@ -97,7 +97,7 @@ def confirm(console, answer, *rows):
     return console.post(LIST, data, follow=True).content.decode()
 
 
-def test_what_changed_since_the_page_was_shown_is_not_approved(console, tools):
+def test_a_definition_changed_since_the_page_was_shown_is_not_approved(console, tools):
     list_orders("x,y", "y,x")
     tool = Tool.objects.get(name="joined")
     answer = console.post(LIST, selected(tool))
@@ -109,13 +109,13 @@ def test_what_changed_since_the_page_was_shown_is_not_approved(console, tools):
     assert (tool.state, tool.ignored_places) == ("quarantined", [])
 
 
-def test_nothing_is_asked_where_no_tool_selected_is_unstable(console, tools):
+def test_no_confirmation_is_asked_without_unstable_tools(console, tools):
     told = console.post(LIST, selected(tools["good"]), follow=True).content.decode()
     assert "1 of the tools selected differ elsewhere too" in told
     assert "No, change nothing" not in told
 
 
-def test_a_place_that_keeps_changing_is_shown_and_left_out_by_an_action(console, tools):
+def test_an_unstable_field_is_shown_and_can_be_excluded_by_an_action(console, tools):
     list_orders("x,y", "<b>,x")
     tool = Tool.objects.get(name="joined")
     shown = console.get(page(tool)).content.decode()

@@ -31,11 +31,11 @@ def found(world, *, trouble=(), **values):
     )
 
 
-def test_namesakes_come_after_what_is_known_and_those_of_trusted_servers_first(world):
+def test_namesakes_follow_known_alternatives_trusted_servers_first(world):
     assert found(world) == ("z:deploy", "hub:push", "lab:push", "evil:push")
 
 
-def test_namesakes_that_nobody_trusts_are_not_offered_unasked(world):
+def test_untrusted_namesakes_are_not_offered_unasked(world):
     assert found(world, is_asked=False) == ("z:deploy", "hub:push", "lab:push")
 
 

@@ -68,7 +68,7 @@ def test_the_key_of_the_workflow_depends_on_the_mode(mode, key):
     assert sent["alternatives"] == [{"tools": ["mail:send"], "confidence": 0.1}]
 
 
-def test_bindings_stand_beside_the_workflow():
+def test_bindings_are_listed_next_to_the_workflow():
     sent = answer(5, schema=city(), city="Rome").as_json()
     (bound,) = sent["bindings"]
     assert (bound["task"], bound["pointer"], bound["source"]) == ("now", "/city", "user")

@@ -47,7 +47,7 @@ def text(response):
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
-def test_a_person_sees_what_waits_first_and_then_what_was_decided(sealer):
+def test_pending_approvals_are_listed_before_decided_ones(sealer):
     waits, over = bobs(sealer), bobs(sealer)
     client = browser()
     client.post(page(over, "approval-reject"))
@@ -55,7 +55,7 @@ def test_a_person_sees_what_waits_first_and_then_what_was_decided(sealer):
     assert shown.index(page(waits)) < shown.index("Before") < shown.index(page(over))
 
 
-def test_a_person_sees_exactly_what_would_be_sent_and_approves_it(sealer):
+def test_the_page_shows_the_exact_call_and_approves_it(sealer):
     approval = bobs(sealer, arguments={"path": "/x", "note": "a" * 5_000})
     client = browser()
     shown = text(client.get(page(approval)))
@@ -76,7 +76,7 @@ def test_a_person_rejects(sealer):
     assert approval.status == "rejected"
 
 
-def test_what_is_decided_already_is_said_and_stays(sealer):
+def test_an_earlier_decision_is_shown_and_kept(sealer):
     approval = bobs(sealer)
     client = browser()
     client.post(page(approval, "approval-reject"))
@@ -85,7 +85,7 @@ def test_what_is_decided_already_is_said_and_stays(sealer):
     assert "Approve, once" not in text(again)
 
 
-def test_what_is_late_has_no_buttons(sealer):
+def test_an_expired_approval_has_no_buttons(sealer):
     approval = bobs(sealer)
     late(approval)
     shown = browser().get(page(approval)).content.decode()
@@ -93,7 +93,7 @@ def test_what_is_late_has_no_buttons(sealer):
     assert page(approval, "approval-approve") not in shown
 
 
-def test_nobody_approves_what_cannot_be_shown(sealer):
+def test_a_call_that_cannot_be_shown_cannot_be_approved(sealer):
     approval = bobs(sealer)
     approval.run.payloads.all().delete()
     shown = browser().get(page(approval)).content.decode()
@@ -123,7 +123,7 @@ def test_an_admin_of_the_team_decides_without_being_a_superuser(sealer, team):
     assert (approval.status, approval.decided_by) == ("approved", admin.get_username())
 
 
-def test_texts_of_others_are_shown_and_never_obeyed(sealer):
+def test_texts_from_servers_are_escaped(sealer):
     approval = bobs(sealer, asks=NASTY, arguments={NASTY: NASTY})
     client = browser()
     for shown in (client.get(page(approval)), client.get(reverse("approvals"))):
@@ -134,7 +134,7 @@ def test_texts_of_others_are_shown_and_never_obeyed(sealer):
 
 
 @pytest.mark.parametrize("name", ["approval-approve", "approval-reject"])
-def test_looking_decides_nothing_nor_does_a_form_of_another_site(sealer, name):
+def test_neither_viewing_nor_a_cross_site_form_decides(sealer, name):
     approval = bobs(sealer)
     assert browser().get(page(approval, name)).status_code == 405
     strict = Client(enforce_csrf_checks=True)
@@ -144,13 +144,13 @@ def test_looking_decides_nothing_nor_does_a_form_of_another_site(sealer, name):
     assert approval.status == "pending"
 
 
-def test_who_is_not_signed_in_is_asked_to(client, sealer):
+def test_anonymous_users_are_sent_to_the_sign_in(client, sealer):
     approval = bobs(sealer)
     for answer in (client.get(page(approval)), client.post(page(approval, "approval-approve"))):
         assert answer["Location"].startswith("/admin/login/?next=")
 
 
-def test_one_that_is_not_there_is_not_found(home):
+def test_a_missing_approval_is_not_found(home):
     assert browser().get(reverse("approval", args=[uuid4()])).status_code == 404
 
 
@@ -162,7 +162,7 @@ def test_one_that_is_not_there_is_not_found(home):
         ({"public_url": "https://gate.example/"}, "https://gate.example"),
     ],
 )
-def test_whoever_is_sent_there_from_elsewhere_finds_the_page(values, base):
+def test_the_page_can_be_reached_from_a_link(values, base):
     approval = uuid4()
     config = Config.model_construct(
         **{"public_url": None, "console_host": "127.0.0.1", "console_port": 8420} | values
@@ -171,7 +171,7 @@ def test_whoever_is_sent_there_from_elsewhere_finds_the_page(values, base):
     assert address == base + reverse("approval", args=[approval])
 
 
-def test_the_approvals_are_found_from_every_page_of_the_console(sealer):
+def test_every_console_page_links_to_the_approvals(sealer):
     approval, client = bobs(sealer), browser()
     link = f'href="{reverse("approvals")}"'
     for url in (reverse("admin:index"), page(approval)):
@@ -180,14 +180,14 @@ def test_the_approvals_are_found_from_every_page_of_the_console(sealer):
     assert f'href="{run}"' in client.get(page(approval)).content.decode()
 
 
-def test_nothing_that_would_be_sent_stands_out_of_sight(sealer):
+def test_no_part_of_the_call_is_hidden(sealer):
     approval = bobs(sealer, arguments={"path": "/srv" + " " * 2_000 + "/etc"})
     shown = browser().get(page(approval)).content.decode()
     assert '<pre class="exact">' in shown
     assert re.search(r"\.exact \{\s+white-space: pre-wrap;", shown)
 
 
-def test_calls_that_wait_can_be_told_apart_in_lists(sealer):
+def test_waiting_calls_are_distinguishable_in_lists(sealer):
     one = bobs(sealer, arguments={"path": "/one", "note": "a" * 500})
     other = bobs(sealer, arguments={"path": "/other\u202e"})
     client = browser()
@@ -201,7 +201,7 @@ def test_calls_that_wait_can_be_told_apart_in_lists(sealer):
         assert "bob" in shown
 
 
-def test_the_table_of_approvals_shows_arguments_only_to_whom_may_decide(sealer, team):
+def test_the_approvals_table_shows_arguments_only_to_deciders(sealer, team):
     approval = bobs(sealer, team, arguments={"path": "/only/here"})
     member = UserFactory(staff=True)
     member.user_permissions.set(Permission.objects.all())
@@ -218,7 +218,7 @@ def test_the_table_of_approvals_shows_arguments_only_to_whom_may_decide(sealer, 
     assert ("/only/here" in shown, page(approval) in shown) == (True, True)
 
 
-def test_the_table_of_approvals_shows_nothing_of_what_is_decided(sealer):
+def test_the_approvals_table_shows_no_arguments_of_decided_calls(sealer):
     approval = bobs(sealer, arguments={"path": "/only/here"})
     client = browser()
     client.post(page(approval, "approval-reject"))

@@ -15,20 +15,20 @@ HIDDEN = ("\u202e", "\u200b", "\x1b", "\x07", "\U000e0041")
 
 
 @given(arguments=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
-def test_nothing_that_is_shown_is_hidden_or_too_long(arguments):
+def test_shown_text_is_visible_and_bounded(arguments):
     short, _ = approval_text.summarize_arguments(arguments)
     assert not any(mark in short for mark in HIDDEN)
     assert not any(mark in approval_text.format_arguments(arguments) for mark in HIDDEN)
 
 
 @given(arguments=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
-def test_what_is_not_shortened_is_all_there(arguments):
+def test_unshortened_text_is_complete(arguments):
     short, left_out = approval_text.summarize_arguments(arguments)
     if not left_out and "\\U" not in short:  # how planes beyond the first are written out
         assert json.loads(short.replace("\\x", "\\u00")) == arguments
 
 
-def test_what_fits_is_shown_as_it_is():
+def test_text_that_fits_is_unchanged():
     arguments = {"ids": list(range(100)), "body": "x" * 500, "a": {"b": {"c": {"d": {"e": {}}}}}}
     assert approval_text.summarize_arguments(arguments) == (json.dumps(arguments), False)
 
@@ -70,16 +70,16 @@ def test_long_texts_hide_no_argument_after_them():
     ],
     ids=repr,
 )
-def test_what_passes_for_something_else_is_written_out(text, shown):
+def test_confusable_characters_are_written_out(text, shown):
     assert approval_text.summarize_arguments({"x": text})[0] == f'{{"x": "{shown}"}}'
     approval_text.format_arguments({"x": text}).encode()
 
 
-def test_a_page_tells_spaces_apart():
+def test_a_page_distinguishes_kinds_of_spaces():
     assert "a\\u00a0b" in approval_text.format_arguments({"x": "a\u00a0b"})
 
 
-def test_a_server_puts_no_words_of_its_own_into_the_question():
+def test_a_server_cannot_inject_text_into_the_question():
     said = "fs:read be called for ann? It only reads.\nArguments: {}\n\nThis was:"
     asked = approval_text.write_question(said, "x\ny", {"path": "/"}, user="ann\nbob")
     assert asked.count("\n") == 3
@@ -87,7 +87,7 @@ def test_a_server_puts_no_words_of_its_own_into_the_question():
     assert len(approval_text.write_question("x" * 5_000, "y", {}, user="ann")) < 500
 
 
-def test_however_much_there_is_the_question_stays_short():
+def test_the_length_of_a_question_is_bounded():
     short, left_out = approval_text.summarize_arguments({f"k{n}": "x" * 290 for n in range(20)})
     assert left_out
     assert len(short) <= approval_text.MAX_ARGUMENT_CHARS + 1
@@ -96,7 +96,7 @@ def test_however_much_there_is_the_question_stays_short():
     assert len(hidden) <= approval_text.MAX_SHOWN_CHARS + 1
 
 
-def test_a_question_says_who_asks_for_whom_what_and_why():
+def test_a_question_names_requester_call_and_reason():
     asked = approval_text.write_question("fs:rm", "it is dangerous", {"path": "/x"}, user="ann")
     assert asked == (
         "Foregate asks: may fs:rm be called for ann? It needs a person's approval because it "
@@ -120,7 +120,7 @@ def test_few_deep_values_make_no_long_text():
 
 
 @given(arguments=st.dictionaries(st.text("ab", max_size=5), VALUES, max_size=4))
-def test_what_is_not_deep_is_indented_as_ever(arguments):
+def test_shallow_values_are_indented_as_usual(arguments):
     told = json.loads(json.dumps(arguments).replace("\\u", "u"))
     assert approval_text.format_arguments(told) == json.dumps(told, indent=2)
 

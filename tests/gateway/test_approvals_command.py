@@ -35,18 +35,18 @@ def decide(*options):
     return run(*options, "--yes")
 
 
-def test_what_waits_is_listed_with_what_to_do_next(sealer):
+def test_pending_approvals_are_listed_with_next_steps(sealer):
     approval = waiting(sealer, caller=BOB)
     listed = run()
     assert f"{approval.pk}  s:a  for bob, 59 min left: it deletes" in listed
     assert "Next: manage.py approvals show ID" in listed
 
 
-def test_nothing_that_waits_is_said_in_a_line(home):
+def test_no_pending_approvals_is_one_line(home):
     assert run() == "No call waits for approval.\n"
 
 
-def test_one_is_shown_with_exactly_what_would_be_sent(sealer):
+def test_an_approval_is_shown_with_the_exact_call(sealer):
     approval = waiting(sealer, arguments={"path": "/x\u202ey", "to": ["a", 1]})
     shown = run("show", approval.pk)
     assert '"path": "/x\\u202ey"' in shown
@@ -55,7 +55,7 @@ def test_one_is_shown_with_exactly_what_would_be_sent(sealer):
 
 
 @pytest.mark.parametrize(("action", "status"), [("approve", "approved"), ("reject", "rejected")])
-def test_one_is_decided_and_written_down(sealer, action, status):
+def test_a_decision_is_made_and_audited(sealer, action, status):
     approval = waiting(sealer)
     assert decide(action, approval.pk) == f"s:a: {status}.\n"
     approval.refresh_from_db()
@@ -67,7 +67,7 @@ def test_one_is_decided_and_written_down(sealer, action, status):
 
 
 @pytest.mark.parametrize("action", ["approve", "reject"])
-def test_it_is_said_that_nothing_runs_that_would_act_on_a_decision(sealer, home, capsys, action):
+def test_a_missing_executor_is_reported_on_decision(sealer, home, capsys, action):
     home.mkdir(exist_ok=True)
     run(action, waiting(sealer).pk, "--yes")
     assert "Nothing is running here that would act on it" in capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_programs_read_the_same(sealer):
     assert json.loads(run("--json")) == {"approvals": []}
 
 
-def test_a_user_decides_their_own_calls_and_knows_of_no_others(sealer):
+def test_a_user_decides_own_calls_and_sees_no_others(sealer):
     UserFactory(username="bob")
     foreign = waiting(sealer)
     theirs = waiting(sealer, caller=BOB)
@@ -111,12 +111,12 @@ def test_a_user_decides_their_own_calls_and_knows_of_no_others(sealer):
     ],
     ids=str,
 )
-def test_what_is_wrong_is_said_in_a_line(home, options, words):
+def test_a_mistake_is_one_line(home, options, words):
     with pytest.raises(CommandError, match=words):
         run(*options)
 
 
-def test_what_is_late_is_neither_listed_nor_decided(sealer):
+def test_expired_approvals_are_neither_listed_nor_decided(sealer):
     approval = waiting(sealer, caller=Caller(**{**vars(BOB), "team": TeamFactory().pk}))
     late(approval)
     assert run() == "No call waits for approval.\n"
@@ -125,7 +125,7 @@ def test_what_is_late_is_neither_listed_nor_decided(sealer):
     assert "expired" in run("show", approval.pk)
 
 
-def test_a_server_puts_no_line_of_its_own_into_the_list(sealer):
+def test_a_server_cannot_inject_lines_into_the_list(sealer):
     approval = waiting(sealer)
     name = f"s:a\n{NOT_THERE}  s:b  for bob\x1b[2J"
     type(approval).objects.filter(pk=approval.pk).update(tool=name)
@@ -134,7 +134,7 @@ def test_a_server_puts_no_line_of_its_own_into_the_list(sealer):
 
 
 @pytest.mark.parametrize("action", ["approve", "reject"])
-def test_without_a_terminal_nothing_is_decided_unless_told_so(sealer, monkeypatch, action):
+def test_without_a_terminal_deciding_needs_yes(sealer, monkeypatch, action):
     monkeypatch.setattr(question, "is_terminal", lambda: False)
     approval = waiting(sealer)
     with pytest.raises(CommandError, match=f"no terminal to confirm at; {action} it .* --yes"):

@@ -20,7 +20,7 @@ def changed():
     return Tool.objects.get(server=server)
 
 
-def test_approving_pins_what_is_listed_and_is_written_down(caller, changed):
+def test_approving_pins_the_listed_definition_and_is_audited(caller, changed):
     ann = UserFactory(username="ann")
     assert approve_tools(caller, [changed], user=ann) == ("s:read",)
     tool = Tool.objects.get()
@@ -31,19 +31,19 @@ def test_approving_pins_what_is_listed_and_is_written_down(caller, changed):
     assert (entry.action, entry.subject, entry.actor) == ("tool.approved", "s:read", "admin")
 
 
-def test_the_entry_says_which_definition_was_approved(caller, changed):
+def test_the_audit_entry_names_the_approved_definition(caller, changed):
     approve_tools(caller, [changed], user=None)
     assert Tool.objects.get().definition.hash in str(AuditEntry.objects.get().detail)
 
 
-def test_what_cannot_be_approved_is_not_written_down(caller):
+def test_a_failed_approval_is_not_audited(caller):
     bare = ToolFactory(pinned=False)
     gone = ToolFactory(state="removed")
     assert approve_tools(caller, [bare, gone], user=None) == ()
     assert not AuditEntry.objects.exists()
 
 
-def test_approval_and_entry_stand_or_fall_together(caller, changed, monkeypatch):
+def test_approval_and_audit_entry_are_atomic(caller, changed, monkeypatch):
     def broken(*_, **__):
         raise ConnectionError
 

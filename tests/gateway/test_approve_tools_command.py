@@ -40,7 +40,7 @@ def active():
     return set(Tool.objects.filter(state="active").values_list("name", flat=True))
 
 
-def test_without_arguments_all_that_wait_are_shown_and_none_approved(capsys):
+def test_without_arguments_waiting_tools_are_shown_and_none_approved(capsys):
     assert "Next: manage.py approve_tools" in run()
     printed = capsys.readouterr().out
     assert "a:changed quarantined" in printed
@@ -50,7 +50,7 @@ def test_without_arguments_all_that_wait_are_shown_and_none_approved(capsys):
     assert active() == set()
 
 
-def test_what_hides_in_a_name_is_shown_and_does_not_reach_the_terminal(capsys):
+def test_hidden_characters_in_names_are_written_out(capsys):
     odd = "del\u202eete\u200b\x1b[2J"
     catalogue.record_listing("b", [Definition(name=odd)], at=SEEN_AT, approve_new=False)
     run()
@@ -68,7 +68,7 @@ def test_what_hides_in_a_name_is_shown_and_does_not_reach_the_terminal(capsys):
         (("--all",), {"changed", "bad", "new"}),
     ],
 )
-def test_what_is_named_is_approved_and_written_down(options, expected):
+def test_named_tools_are_approved_and_audited(options, expected):
     assert f"{len(expected)} of {len(expected)} tools approved" in run(*options, "--yes")
     assert active() == expected
     entries = AuditEntry.objects.filter(action="tool.approved")
@@ -107,7 +107,7 @@ def test_on_a_terminal_a_person_is_asked(monkeypatch, said, expected):
         (("--all", "--yes", "--user", "ann"), "'ann' may not approve tools"),
     ],
 )
-def test_what_cannot_be_is_one_line(monkeypatch, options, said):
+def test_an_impossible_request_is_one_line(monkeypatch, options, said):
     UserFactory(username="ann")
     monkeypatch.setattr(question, "is_terminal", lambda: False)
     with pytest.raises(CommandError, match=said):
@@ -115,7 +115,7 @@ def test_what_cannot_be_is_one_line(monkeypatch, options, said):
     assert active() == set()
 
 
-def test_where_nothing_waits_it_is_said():
+def test_no_waiting_tools_is_reported():
     run("--all", "--yes")
     assert run() == "No tool waits for approval.\n"
 
@@ -131,7 +131,7 @@ def list_orders(*orders):
 PLACE = "/input_schema/properties/fields/default"
 
 
-def test_a_place_that_keeps_changing_is_shown_and_offered_to_be_left_out(capsys):
+def test_an_unstable_field_is_shown_with_the_option_to_exclude_it(capsys):
     list_orders("x,y", "y,x")
     run("b:joined", "--dry-run", "--yes")
     printed = capsys.readouterr().out
@@ -142,7 +142,7 @@ def test_a_place_that_keeps_changing_is_shown_and_offered_to_be_left_out(capsys)
     assert [place["pointer"] for place in report["places"]] == [PLACE]
 
 
-def test_what_is_ignored_is_not_compared_again():
+def test_excluded_fields_are_not_compared():
     list_orders("x,y", "y,x")
     assert "1 of 1 tools approved" in run("b:joined", "--ignore", PLACE, "--yes")
     assert AuditEntry.objects.get().detail["ignored"] == [PLACE]
@@ -169,7 +169,7 @@ def test_on_a_terminal_it_is_offered(monkeypatch, said, ignored):
         (("b:joined", "a:changed", "--ignore", PLACE), "exactly one TOOL"),
     ],
 )
-def test_what_has_to_be_compared_cannot_be_ignored(options, said):
+def test_fields_that_must_be_compared_cannot_be_excluded(options, said):
     list_orders("x,y", "y,x")
     with pytest.raises(CommandError, match=said):
         run(*options, "--yes")

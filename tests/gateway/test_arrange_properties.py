@@ -74,7 +74,7 @@ def test_the_order_names_what_is_listed_and_puts_dependencies_first(drawn, match
 
 
 @given(drawn_relations, found)
-def test_what_requires_a_listed_tool_runs_after_it_or_not_at_all(drawn, matches):
+def test_dependents_of_a_listed_tool_run_after_it_or_not_at_all(drawn, matches):
     answer = arranged(drawn, matches, cards=TOOLS)
     shown = {PK[card.tool] for card in answer.cards}
     ordered = {PK[name] for name in answer.run_order}

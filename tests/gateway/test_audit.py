@@ -15,7 +15,7 @@ def caller_for(user, team=None):
     return Caller(user=user, team=team, scopes=frozenset(), kind="console")
 
 
-def test_who_did_what_when_and_by_which_way_in_is_written_down():
+def test_audit_entries_record_actor_action_time_and_connection():
     before = timezone.now()
     ann, team = UserFactory(username="ann"), TeamFactory()
     with telemetry.bind_request_id("abc"):
@@ -30,7 +30,7 @@ def test_who_did_what_when_and_by_which_way_in_is_written_down():
     assert str(entry).endswith("ann server.changed git")
 
 
-def test_one_whose_user_is_not_stored_is_written_down_by_name():
+def test_an_actor_without_a_user_row_is_recorded_by_name():
     audit.record_audit(caller_for("ghost"), "x.done", "y")
     entry = AuditEntry.objects.get()
     assert (entry.user, entry.actor, entry.request_id, entry.detail) == (None, "ghost", "", {})
@@ -45,7 +45,7 @@ def test_an_entry_outlives_the_user_and_the_team():
     assert (entry.user, entry.team, entry.actor) == (None, None, "ann")
 
 
-def test_what_was_rolled_back_is_not_written_down():
+def test_rolled_back_changes_are_not_audited():
     with transaction.atomic():
         audit.record_audit(caller_for("ann"), "x.done", "y")
         transaction.set_rollback(True)

@@ -12,14 +12,14 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call", "read"})]
 )
-def test_a_superuser_may_do_everything_and_others_what_clients_do(superuser, scopes):
+def test_superusers_get_all_scopes_and_others_the_client_scopes(superuser, scopes):
     UserFactory(username="ann", superuser=superuser)
     caller = callers.caller_for_user("ann", kind="stdio")
     assert (caller.user, caller.kind, caller.scopes) == ("ann", "stdio", scopes)
 
 
 @pytest.mark.parametrize("teams", [0, 1, 2])
-def test_one_who_is_in_a_single_team_acts_for_it(teams):
+def test_a_member_of_a_single_team_acts_for_it(teams):
     user = UserFactory(username="ann")
     memberships = MembershipFactory.create_batch(teams, user=user)
     MembershipFactory()
@@ -28,7 +28,7 @@ def test_one_who_is_in_a_single_team_acts_for_it(teams):
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "gone"])
-def test_without_an_active_user_of_the_name_it_says_how_to_make_one(name):
+def test_without_an_active_user_the_error_says_how_to_create_one(name):
     UserFactory(username="gone", is_active=False)
     with pytest.raises(UnknownUser, match="createsuperuser") as caught:
         callers.caller_for_user(name, kind="stdio")
@@ -49,19 +49,19 @@ def asked(scopes, team=None):
         (False, {SCOPE_ALL}, {"search", "call", "read", "metrics"}),
     ],
 )
-def test_what_a_caller_might_do_is_cut_to_what_they_may_do_now(superuser, had, has):
+def test_stored_permissions_are_reduced_to_current_ones(superuser, had, has):
     UserFactory(username="ann", superuser=superuser)
     assert callers.refresh_rights(asked(had)).scopes == has
 
 
 @pytest.mark.parametrize("is_active", [True, False])
-def test_of_a_caller_who_is_gone_nothing_is_left(is_active):
+def test_a_deleted_caller_has_no_permissions(is_active):
     UserFactory(username="ann" if not is_active else "bob", is_active=is_active)
     with pytest.raises(UnknownUser, match="no longer an active user"):
         callers.refresh_rights(asked({"call"}))
 
 
-def test_one_who_left_a_team_acts_for_it_no_more_unless_they_may_do_everything():
+def test_a_former_member_no_longer_acts_for_a_team_unless_superuser():
     membership = MembershipFactory(user=UserFactory(username="ann"))
     caller = asked({"call"}, team=membership.team.pk)
     assert callers.refresh_rights(caller) == caller
@@ -89,7 +89,7 @@ def test_an_existing_local_admin_is_left_as_it_is():
     assert admin.check_password("not a secret")
 
 
-def test_of_two_processes_that_make_the_local_admin_one_does(monkeypatch):
+def test_one_of_two_processes_creates_the_local_admin(monkeypatch):
     made = UserFactory(username="admin", superuser=True)
     users = get_user_model()._default_manager
     monkeypatch.setattr(type(users), "filter", lambda *_, **__: users.none())
@@ -99,7 +99,7 @@ def test_of_two_processes_that_make_the_local_admin_one_does(monkeypatch):
     assert made.check_password("not a secret")
 
 
-def test_one_without_a_lasting_password_is_told_a_one_time_one():
+def test_an_admin_without_a_password_gets_a_one_time_password():
     callers.ensure_local_admin()
     line = callers.describe_sign_in()
     (password,) = (word for word in line.split() if authenticate(username="admin", password=word))
@@ -107,6 +107,6 @@ def test_one_without_a_lasting_password_is_told_a_one_time_one():
     assert authenticate(username="admin", password=password) is None
 
 
-def test_one_with_a_lasting_password_is_not_told_another():
+def test_an_admin_with_a_password_gets_no_one_time_password():
     UserFactory(username="admin", superuser=True)
     assert callers.describe_sign_in() == "Sign in as admin with the password you set."

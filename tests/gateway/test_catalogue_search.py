@@ -21,18 +21,18 @@ def test_tools_that_share_words_with_the_query_are_found_best_first():
     )
 
 
-def test_inflections_and_compound_names_are_seen_through():
+def test_inflections_and_compound_names_match():
     assert ranked("listing a file")[0][0] == "files:listFiles"
     assert ranked("converting times")[0][0] == "time:convert_time"
 
 
-def test_what_shares_no_word_is_left_out():
+def test_tools_sharing_no_word_are_excluded():
     assert ranked("make coffee") == []
     assert ranked("!!!") == []
     assert catalogue_search.rank_by_words("log", [], limit=5) == []
 
 
-def test_scores_are_shares_of_what_was_possible_and_ties_go_by_id():
+def test_scores_are_relative_to_the_maximum_and_ties_sort_by_id():
     found = catalogue_search.rank_by_words("git", TOOLS, limit=5)
     assert [item.tool for item, _, _ in found] == ["git:git_log", "git:git_status"]
     assert all(0 < score <= 1 for _, score, _ in found)
@@ -42,7 +42,7 @@ def test_no_more_than_the_limit_are_returned():
     assert len(ranked("shows the", limit=1)) == 1
 
 
-def test_a_word_after_an_acronym_in_a_name_is_seen():
+def test_a_word_after_an_acronym_in_a_name_matches():
     found = catalogue_search.rank_by_words("restart", [tool("web:HTTPServerRestart")], limit=1)
     assert [item.tool for item, _, _ in found] == ["web:HTTPServerRestart"]
     found = catalogue_search.rank_by_words("server", [tool("a:HTTPServer")], limit=1)

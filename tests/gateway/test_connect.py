@@ -124,7 +124,7 @@ def test_import_connect_undo_leaves_every_byte(client, tmp_path_factory, data):
 @EIGHT
 @settings(max_examples=30)
 @given(st.data())
-def test_of_a_file_changed_since_only_the_entry_is_removed(client, tmp_path_factory, data):
+def test_undo_of_a_changed_file_removes_only_the_entry(client, tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("client")
     path = path_of(client, folder)
     path.write_bytes(data.draw(documents(client)))
@@ -166,7 +166,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(client, tmp_path):
 
 
 @EIGHT
-def test_connecting_anew_with_another_user_is_undone_to_the_first_state(client, tmp_path):
+def test_reconnecting_with_another_user_is_undone_to_the_original_file(client, tmp_path):
     path = path_of(client, tmp_path)
     content = b"x = 1\n" if client.is_toml else b'{ "x": 1 }'
     path.write_bytes(content)
@@ -210,7 +210,7 @@ BROKEN = [
 
 @EIGHT
 @pytest.mark.parametrize("content", BROKEN, ids=range(len(BROKEN)))
-def test_a_file_that_cannot_be_read_for_certain_is_refused_in_one_line(client, tmp_path, content):
+def test_an_ambiguous_file_is_refused_in_one_line(client, tmp_path, content):
     path = path_of(client, tmp_path)
     content = content.replace(b"KEY", client.servers_key.encode())
     path.write_bytes(content)
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_read_for_certain_is_refused_in_one_line(client, t
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_link_stays_a_link_and_its_target_is_changed(tmp_path):
+def test_a_symlink_is_kept_and_its_target_changed(tmp_path):
     real = tmp_path / "dotfiles.json"
     real.write_bytes(b"{}")
     link = tmp_path / "mcp.json"
@@ -259,7 +259,7 @@ def test_without_its_record_only_the_entry_is_removed(tmp_path):
     assert json.loads(path.read_bytes()) == {"mcpServers": {"a": {"command": "x"}}}
 
 
-def test_undoing_what_is_gone_says_so(tmp_path):
+def test_undoing_a_missing_entry_reports_it(tmp_path):
     target = ClientTarget(
         client=clients.CLIENTS["cursor"], path=tmp_path / "x.json", name="foregate"
     )

@@ -53,7 +53,7 @@ def test_a_dry_run_shows_the_difference(tmp_path):
     assert not (tmp_path / ".codex").exists()
 
 
-def test_what_other_servers_are_given_is_not_shown(tmp_path):
+def test_settings_of_other_servers_are_not_shown(tmp_path):
     path = tmp_path / ".cursor" / "mcp.json"
     path.parent.mkdir()
     given = {"env": {"TOKEN": "ghp_0123456789"}, "headers": {"Authorization": "Bearer s3cret!"}}
@@ -66,7 +66,7 @@ def test_what_other_servers_are_given_is_not_shown(tmp_path):
     assert "ghp_0123456789" in path.read_text()
 
 
-def test_the_file_of_the_folder_is_another(tmp_path):
+def test_a_project_file_can_be_chosen(tmp_path):
     run("claude-code", "--project")
     entry = json.loads((tmp_path / "project" / ".mcp.json").read_text())["mcpServers"]
     assert entry["foregate"]["type"] == "stdio"
@@ -98,7 +98,7 @@ def test_a_gateway_that_runs_is_reached_by_its_address(tmp_path):
         (("claude-desktop", "--http", "http://localhost:8420/mcp"), "without --http"),
     ],
 )
-def test_what_cannot_be_is_one_line(arguments, said):
+def test_an_impossible_request_is_one_line(arguments, said):
     with pytest.raises(CommandError, match=said):
         run(*arguments)
 
@@ -113,7 +113,7 @@ def test_a_user_must_be_there(tmp_path):
     assert entry["args"][-2:] == ["--user", "ann"]
 
 
-def test_an_address_of_a_database_is_not_written_but_said(tmp_path, monkeypatch):
+def test_a_database_url_is_reported_but_not_written(tmp_path, monkeypatch):
     monkeypatch.setenv("DATABASE_URL", "postgres://me:hunter2@db/x")
     out, err = run("cursor")
     assert "DATABASE_URL is set here" in err

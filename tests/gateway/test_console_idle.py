@@ -46,19 +46,19 @@ class Life:
         self.now = until
 
 
-async def test_a_console_that_nobody_asks_ends():
+async def test_an_idle_console_ends():
     life = Life()
     await life.console.end_when_idle()
     assert life.ended_at == IDLE_S
 
 
-async def test_each_request_keeps_a_console_for_as_long_again():
+async def test_each_request_restarts_the_idle_time():
     life = Life((100.0, "/approvals/"), (50.0, "/admin/"))
     await life.console.end_when_idle()
     assert life.ended_at == IDLE_S + 50.0 + IDLE_S
 
 
-async def test_a_probe_keeps_no_console():
+async def test_a_probe_does_not_keep_a_console_running():
     life = Life((100.0, "/health/console"))
     await life.console.end_when_idle()
     assert life.ended_at == IDLE_S
@@ -71,7 +71,7 @@ async def test_a_pending_approval_keeps_a_console_until_it_is_decided():
     assert life.ended_at == 3 * IDLE_S
 
 
-async def test_a_request_under_way_keeps_a_console():
+async def test_a_request_in_progress_keeps_a_console():
     life, may_end = Life(), asyncio.Event()
     slept = []
 

@@ -97,7 +97,7 @@ def test_a_console_of_this_installation_proves_it(config, tmp_path):
 
 
 @pytest.mark.parametrize("said", ['{"status": "ok"}', "[]", "no JSON", '{"proof": 1}', "{}"])
-def test_whatever_else_answers_there_is_a_stranger(config, said):
+def test_any_other_program_on_the_port_is_recognised(config, said):
     with answering(config.console_port, lambda _nonce: said):
         address = ListenAddress(host="127.0.0.1", port=config.console_port)
         assert not identity.is_own_console(config, address)
@@ -121,13 +121,13 @@ def test_a_console_is_started_on_the_configured_port_and_its_address_takes_conne
     assert (options["stdin"], options["stdout"]) == (subprocess.DEVNULL, subprocess.DEVNULL)
 
 
-def test_who_asks_meanwhile_is_told_the_same_address(config, started):
+def test_concurrent_requests_get_the_same_address(config, started):
     first = on_demand.find_or_start_console(config)
     assert on_demand.find_or_start_console(config) == first
     assert len(started) == 1
 
 
-def test_a_port_that_a_stranger_has_is_left_to_it(config, started):
+def test_a_port_used_by_another_program_is_left_alone(config, started):
     with answering(config.console_port, lambda _nonce: "{}"):
         found = on_demand.find_or_start_console(config)
     assert urlsplit(found).hostname == "127.0.0.1"
@@ -135,7 +135,7 @@ def test_a_port_that_a_stranger_has_is_left_to_it(config, started):
     assert len(started) == 1
 
 
-def test_a_record_that_nobody_vouches_for_is_not_believed(config, started):
+def test_an_unauthenticated_record_is_ignored(config, started):
     on_demand.find_or_start_console(config)
     folder = sockets.socket_folder(config.home)
     record = json.loads((folder / on_demand.RECORD_FILE).read_text())
@@ -155,7 +155,7 @@ def test_a_console_without_a_public_address_listens_on_this_machine_alone(config
 @pytest.mark.parametrize(
     "changes", [{"public_url": "https://gate.example/"}, {"console_on_demand": False}]
 )
-def test_none_is_started_where_it_is_reached_elsewhere_or_not_wanted(config, started, changes):
+def test_no_console_is_started_if_disabled_or_reached_elsewhere(config, started, changes):
     found = on_demand.find_or_start_console(config.model_copy(update=changes))
     here = f"http://127.0.0.1:{config.console_port}"
     assert found == ("https://gate.example" if "public_url" in changes else here)

@@ -37,7 +37,7 @@ def run(*options):
     return out.getvalue()
 
 
-def test_what_a_run_is_told_is_written_down_with_who_told_it(sealer):
+def test_commands_are_audited_with_their_user(sealer):
     made = held(sealer, caller=BOB).run
     assert "the next running gateway or worker carries it out" in run(made, "pause")
     assert told() == [("pause", "admin", "command", {})]
@@ -46,7 +46,7 @@ def test_what_a_run_is_told_is_written_down_with_who_told_it(sealer):
     assert entry.detail == {"action": "pause", "for": "bob", "status": "queued"}
 
 
-def test_what_was_carried_out_is_said_to_be_done(sealer, monkeypatch):
+def test_an_applied_command_is_reported_as_done(sealer, monkeypatch):
     made = held(sealer).run
     monkeypatch.setattr(command.control_run.commands, "load_outcome", lambda _command: "done")
     report = json.loads(run(made, "abort", "--json"))
@@ -56,7 +56,7 @@ def test_what_was_carried_out_is_said_to_be_done(sealer, monkeypatch):
 
 
 @pytest.mark.parametrize("outcome", ["run_over", "invalid_workflow"])
-def test_what_the_run_refused_when_its_turn_came_is_an_error(sealer, monkeypatch, outcome):
+def test_a_command_refused_when_applied_is_an_error(sealer, monkeypatch, outcome):
     made = held(sealer).run
 
     def refused(_command):
@@ -68,7 +68,7 @@ def test_what_the_run_refused_when_its_turn_came_is_an_error(sealer, monkeypatch
         run(made, "pause")
 
 
-def test_telling_a_run_what_it_does_already_changes_nothing(sealer):
+def test_a_redundant_command_changes_nothing(sealer):
     made = held(sealer).run
     assert "nothing to do; the run is queued" in run(made, "resume")
     assert (told(), entries()) == ([], [])
@@ -93,7 +93,7 @@ def test_a_mistake_is_one_line(home, options, says):
         run(*options)
 
 
-def test_a_run_that_has_ended_is_told_nothing(sealer):
+def test_an_ended_run_accepts_no_commands(sealer):
     with pytest.raises(CommandError, match="run_not_open: the run is succeeded") as refused:
         run(ended(sealer), "abort")
     assert "get_run" not in str(refused.value)
@@ -101,7 +101,7 @@ def test_a_run_that_has_ended_is_told_nothing(sealer):
     assert entries() == []
 
 
-def test_to_others_the_run_does_not_exist(sealer):
+def test_the_run_does_not_exist_for_others(sealer):
     team = TeamFactory()
     made = held(sealer, caller=Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http"))
     for name, role in (("boss", "admin"), ("member", "member"), ("stranger", None)):
@@ -114,7 +114,7 @@ def test_to_others_the_run_does_not_exist(sealer):
     assert "abort:" in run(made.run, "abort", "--user", "boss")
 
 
-def test_unknown_calls_are_made_again_only_by_an_explicit_choice(sealer):
+def test_unknown_calls_are_repeated_only_by_explicit_choice(sealer):
     made = unknown(sealer)
     with pytest.raises(CommandError, match="run_not_paused"):
         run(made, "resume")
@@ -127,7 +127,7 @@ def test_unknown_calls_are_made_again_only_by_an_explicit_choice(sealer):
     assert (entry.action, entry.detail["rerun_unknown"]) == ("run.told_to_rerun_unknown", True)
 
 
-def test_an_unknown_call_is_made_again_while_others_go_on_beside_it(sealer):
+def test_an_unknown_call_is_repeated_while_others_continue(sealer):
     made = held(sealer).run
     write(sealer, changes(made, change("a"), seqs=[2], status=RunStatus.RUNNING))
     write(sealer, changes(made, change("a", "unknown"), seqs=[3]))
@@ -135,15 +135,13 @@ def test_an_unknown_call_is_made_again_while_others_go_on_beside_it(sealer):
     assert told() == [("resume", "admin", "command", {"rerun_unknown": True})]
 
 
-def test_where_no_call_is_unknown_none_is_made_again(sealer):
+def test_without_unknown_calls_none_is_repeated(sealer):
     with pytest.raises(CommandError, match="the outcome of each of its calls is known"):
         run(held(sealer).run, "resume", "--rerun-unknown", "--yes")
 
 
 @pytest.mark.parametrize(("said", "is_told"), [("y", True), ("n", False), ("", False)])
-def test_at_a_terminal_the_person_is_shown_the_calls_and_asked(
-    sealer, monkeypatch, capsys, said, is_told
-):
+def test_a_terminal_shows_the_calls_and_asks(sealer, monkeypatch, capsys, said, is_told):
     made = unknown(sealer)
     sit_at_terminal(monkeypatch, said)
     if is_told:
@@ -155,7 +153,7 @@ def test_at_a_terminal_the_person_is_shown_the_calls_and_asked(
     assert bool(told()) is is_told
 
 
-def test_a_replan_is_judged_before_it_is_told(sealer, tmp_path):
+def test_a_replan_is_validated_before_it_is_sent(sealer, tmp_path):
     UserFactory(username="admin", superuser=True)
     ToolFactory(server__name="s", name="c", input_schema={"type": "object"})
     made = held(sealer).run

@@ -28,7 +28,7 @@ def test_a_token_of_the_local_admin_does_what_clients_do(create):
     assert caller.scopes == {"search", "call", "read"}
 
 
-def test_it_stands_for_the_user_and_the_one_team_they_are_in(create):
+def test_a_token_acts_for_the_user_and_their_only_team(create):
     membership = MembershipFactory(user=UserFactory(username="ann"))
     caller = tokens.authenticate_token(create("--user", "ann", "--scope", "call"))
     assert (caller.user, caller.team) == ("ann", membership.team_id)
@@ -44,7 +44,7 @@ def test_one_of_several_teams_is_chosen_by_name(create):
     assert tokens.authenticate_token(token).team == chosen.pk
 
 
-def test_programs_are_told_in_json(create):
+def test_json_output_is_available(create):
     told = json.loads(create("--days", "30", "--json", "--name", "laptop"))
     row = ApiToken.objects.get()
     assert tokens.hash_token(told["token"]) == row.digest
@@ -73,7 +73,7 @@ def test_it_is_written_down_without_the_token(create):
         (("--days", "99999999999"), "--days: give 1 to 36500"),
     ],
 )
-def test_what_cannot_be_given_is_refused(create, arguments, words):
+def test_scopes_that_cannot_be_granted_are_refused(create, arguments, words):
     UserFactory(username="ann")
     with pytest.raises(CommandError, match=words):
         create(*arguments)

@@ -74,7 +74,7 @@ def test_a_decision_that_cannot_be_written_down_is_none(bobs, monkeypatch):
     assert stands(bobs) == "pending"
 
 
-def test_whose_call_it_is_may_decide_it(bobs):
+def test_the_caller_may_decide_their_own_call(bobs):
     assert decide(caller("bob"), bobs).decided_by == "bob"
 
 
@@ -82,7 +82,7 @@ def test_an_admin_of_the_team_that_is_acted_for_may_decide(bobs, team):
     assert decide(member(team, "admin"), bobs).status == "approved"
 
 
-def test_others_know_nothing_of_it(bobs, team, sealer):
+def test_the_approval_does_not_exist_for_others(bobs, team, sealer):
     for who in (member(team), member(TeamFactory(), "admin"), caller("eve", team.pk)):
         with pytest.raises(UnknownApproval):
             decide(who, bobs)
@@ -100,7 +100,7 @@ def test_an_admin_of_no_team_decides_no_call_without_one(sealer, team):
     assert decide(caller("bob"), own).status == "approved"
 
 
-def test_rights_count_as_they_are_when_it_is_decided(bobs, team):
+def test_rights_are_checked_at_decision_time(bobs, team):
     membership = MembershipFactory(team=team, role="admin")
     who = caller(membership.user.get_username())
     membership.role = "member"
@@ -109,7 +109,7 @@ def test_rights_count_as_they_are_when_it_is_decided(bobs, team):
         decide(who, bobs)
 
 
-def test_each_sees_what_they_may_decide(sealer, bobs, team):
+def test_users_see_the_approvals_they_may_decide(sealer, bobs, team):
     waiting(sealer, caller=caller("ann"))
     for who in (caller("bob"), member(team, "admin")):
         assert [one.id for one in decide_approval.load_pending(who)] == [bobs.pk]
@@ -121,7 +121,7 @@ def test_each_sees_what_they_may_decide(sealer, bobs, team):
     assert [one.id for one in decide_approval.load_recent(caller("bob"))] == [bobs.pk]
 
 
-def test_what_is_too_late_is_neither_decided_nor_written_down(bobs):
+def test_an_expired_approval_is_neither_decided_nor_audited(bobs):
     late(bobs)
     with pytest.raises(ApprovalNotPending):
         decide(SUPERUSER, bobs)
@@ -129,7 +129,7 @@ def test_what_is_too_late_is_neither_decided_nor_written_down(bobs):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_people_who_decide_at_once_one_wins_and_is_written_down(sealer):
+def test_one_of_two_concurrent_decisions_wins_and_is_audited(sealer):
     approval = waiting(sealer, caller=caller("bob"))
     together = threading.Barrier(2)
 

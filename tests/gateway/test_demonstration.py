@@ -33,7 +33,7 @@ class Client:
 @pytest.mark.parametrize(
     ("found", "is_found"), [("time:get_current_time", True), ("time:convert_time", False)]
 )
-async def test_a_search_that_does_not_find_the_tool_is_told(found, is_found):
+async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
     outcome = await demonstration._try_step(Console(quiet=True), Client(found), STEP)
     assert (outcome.found, outcome.called) == (is_found, True)
 
@@ -48,7 +48,7 @@ async def test_a_search_that_does_not_find_the_tool_is_told(found, is_found):
         ({"ran": False}, True),
     ],
 )
-def test_only_what_did_not_work_is_a_failure(changed, failed):
+def test_only_failed_steps_count_as_failures(changed, failed):
     assert demo._has_failed({**FINE, **changed}) is failed
 
 

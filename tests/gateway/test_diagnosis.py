@@ -110,7 +110,7 @@ def test_a_server_whose_entry_cannot_work_is_not_started(config, told, outside):
     assert "not on the PATH" in one(config, "server bad").detail
 
 
-def test_a_server_that_nobody_signed_in_to_says_how(config, told):
+def test_a_server_without_a_sign_in_reports_how_to_sign_in(config, told):
     told("far", command="", url="https://e.com/", transport="http", authorization="oauth",
          error="server 'far': 401")  # fmt: skip
     assert one(config, "server far").detail == (
@@ -197,9 +197,7 @@ def test_a_console_that_runs_already_is_no_mistake(config, monkeypatch):
     assert (finding.verdict, finding.detail.endswith("is served")) == ("ok", True)
 
 
-def test_what_answers_as_healthy_and_is_another_installation_s_holds_the_port(
-    config, monkeypatch, tmp_path
-):
+def test_a_port_held_by_another_installation_is_reported(config, monkeypatch, tmp_path):
     monkeypatch.setattr(identity, "TIMEOUT_S", PATIENCE_S)
     others = config.model_copy(update={"home": tmp_path / "another"})
     for answer in (lambda _nonce: '{"status": "ok"}', console_of(others)):
@@ -301,7 +299,7 @@ def test_the_command_prints_a_line_a_check_and_a_warning_is_no_failure(config, s
     ("answered_at", "words"),
     [(None, "never before"), (datetime(2026, 11, 20, 8, tzinfo=UTC), "last at 2026-11-20 08:00")],
 )
-def test_a_server_that_did_not_answer_in_time_is_no_failure_and_told_from_one(answered_at, words):
+def test_a_server_that_timed_out_is_distinguished_from_a_failure(answered_at, words):
     (found,) = check_servers.judge_answer(
         ServerAnswer(name="s"), sign_in="", answered_at=answered_at
     )
@@ -353,7 +351,7 @@ def test_a_server_that_answered_a_short_while_ago_is_not_started(config, told, a
         ({}, "no-such-command"),
     ],
 )
-def test_an_answer_of_before_does_not_count_if_something_is_wrong_or_changed(
+def test_an_earlier_answer_is_ignored_if_the_server_failed_or_changed(
     config, told, fields, command
 ):
     now = timezone.now() + timedelta(seconds=1)
@@ -367,7 +365,7 @@ def test_an_answer_of_before_does_not_count_if_something_is_wrong_or_changed(
     assert one(config, "server git").verdict == "failure"
 
 
-def test_a_server_that_did_not_answer_in_time_is_told_with_its_last_error(config, told):
+def test_a_server_that_timed_out_is_reported_with_its_last_error(config, told):
     told("npm", last_error="server 'npm': E404, no such package", last_error_at=timezone.now())
     found = one(config, "server npm")
     assert found.verdict == "warning"
@@ -375,7 +373,7 @@ def test_a_server_that_did_not_answer_in_time_is_told_with_its_last_error(config
     assert "failed the last time: E404, no such package" in found.detail
 
 
-def test_a_server_that_failed_last_is_told_to_have_answered_before(config, told):
+def test_a_failing_server_is_reported_with_its_earlier_answer(config, told):
     answered_at = datetime(2026, 11, 20, 8, tzinfo=UTC)
     failed_at = answered_at + timedelta(hours=1)
     told("s", last_connected_at=answered_at, last_error="exited", last_error_at=failed_at)
@@ -401,7 +399,7 @@ def test_the_last_output_of_a_failing_server_is_reported_and_printed_on_request(
     assert found["server bad"]["output"] == ["one", "[two]"]
 
 
-def test_a_server_is_asked_for_real_and_its_output_comes_with_its_failure(config, sealer):
+def test_a_real_server_is_probed_and_its_output_reported_on_failure(config, sealer):
     spec = ServerSpec(
         name="s", command="/bin/sh", args=("-c", "echo no current-context >&2; exit 1")
     )

@@ -50,7 +50,7 @@ def test_a_client_that_starts_this_installation_is_right(base, tmp_path, cursor)
     assert (finding.check, finding.verdict) == ("client cursor", "ok")
 
 
-def test_one_that_starts_the_same_servers_beside_it_is_warned_of(base, tmp_path, cursor):
+def test_a_client_that_also_starts_the_same_servers_is_a_warning(base, tmp_path, cursor):
     git = {"command": "uvx", "args": ["mcp-server-git"]}
     far = {"url": "https://e.com/mcp"}
     cursor(foregate=own(base, tmp_path), git=git, far=far, mine={"command": "x"})
@@ -72,7 +72,7 @@ def test_one_that_starts_the_same_servers_beside_it_is_warned_of(base, tmp_path,
         ({"env": {}}, "warning", "uses the data in"),
     ],
 )
-def test_one_that_starts_something_else_is_told_how_to_be_mended(
+def test_a_client_that_starts_something_else_gets_instructions(
     base, tmp_path, cursor, fields, verdict, said
 ):
     cursor(foregate=own(base, tmp_path, **fields))
@@ -80,7 +80,7 @@ def test_one_that_starts_something_else_is_told_how_to_be_mended(
     assert (finding.verdict, said in finding.detail) == (verdict, True), finding
 
 
-def test_another_installation_is_told_from_this_one(base, tmp_path, cursor):
+def test_another_installation_is_distinguished_from_this_one(base, tmp_path, cursor):
     other = tmp_path / "other"
     other.mkdir()
     (other / "manage.py").touch()

@@ -42,7 +42,7 @@ def test_an_entry_that_can_work_has_no_problem(fields):
         ({"command": "sh", "env": {"PATH": "/nowhere"}}, "not on the PATH"),
     ],
 )
-def test_the_usual_mistakes_are_seen_without_starting_anything(monkeypatch, fields, said):
+def test_common_mistakes_are_found_without_starting_servers(monkeypatch, fields, said):
     found = check_entries.shutil.which
     known = {"npx", "uvx", "docker"}
     monkeypatch.setattr(

@@ -101,7 +101,7 @@ def saying(approve):
     return UserChannel(consult=consult), asked
 
 
-async def test_a_call_is_made_once_a_person_approved_it_and_its_result_given_once(home, sealer):
+async def test_an_approved_call_is_made_and_its_result_delivered_once(home, sealer):
     async with world(home, sealer) as behind:
         first = await behind.asked()
         assert behind.upstream.calls == []
@@ -119,7 +119,7 @@ async def test_a_call_is_made_once_a_person_approved_it_and_its_result_given_onc
         assert len(behind.upstream.calls) == 1
 
 
-async def test_a_person_who_is_there_is_asked_and_the_call_goes_on(home, sealer):
+async def test_a_reachable_user_is_prompted_and_the_call_continues(home, sealer):
     channel, asked = saying(approve=True)
     async with world(home, sealer) as behind:
         outcome = await behind.call(user_channel=channel)
@@ -127,7 +127,7 @@ async def test_a_person_who_is_there_is_asked_and_the_call_goes_on(home, sealer)
     assert [(one.tool, one.arguments) for one in asked] == [("fs:delete_file", {"path": "/x"})]
 
 
-async def test_a_rejected_call_says_so_once_and_then_asks_anew(home, sealer):
+async def test_a_rejection_is_reported_once_and_the_next_call_asks_anew(home, sealer):
     channel, _ = saying(approve=False)
     async with world(home, sealer) as behind:
         assert (await behind.failed(user_channel=channel)).code == "approval_rejected"
@@ -135,7 +135,7 @@ async def test_a_rejected_call_says_so_once_and_then_asks_anew(home, sealer):
         assert behind.upstream.calls == []
 
 
-async def test_a_person_who_does_not_say_leaves_the_call_waiting(home, sealer):
+async def test_an_unanswered_prompt_leaves_the_call_waiting(home, sealer):
     channel, asked = saying(approve=None)
     async with world(home, sealer) as behind:
         required = await behind.asked(user_channel=channel)
@@ -143,7 +143,7 @@ async def test_a_person_who_does_not_say_leaves_the_call_waiting(home, sealer):
         assert behind.upstream.calls == []
 
 
-async def test_a_call_that_nobody_decided_in_time_is_not_made(home, sealer):
+async def test_a_call_with_an_expired_approval_is_not_made(home, sealer):
     async with world(home, sealer) as behind:
         required = await behind.asked()
         await run_in_database_thread(lambda: late(Approval.objects.get(pk=required.approval)))
@@ -152,7 +152,7 @@ async def test_a_call_that_nobody_decided_in_time_is_not_made(home, sealer):
         assert behind.upstream.calls == []
 
 
-async def test_the_same_call_fifty_times_at_once_is_asked_once_and_made_once(home, sealer):
+async def test_fifty_identical_calls_prompt_once_and_call_once(home, sealer):
     async with world(home, sealer) as behind:
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(behind.asked()) for _ in range(50)]
@@ -168,7 +168,7 @@ async def test_the_same_call_fifty_times_at_once_is_asked_once_and_made_once(hom
     [({"path": "/y"}, ADMIN), ({"path": "/x", "more": 1}, ADMIN), ({"path": "/x"}, BOB)],
     ids=["other arguments", "more arguments", "another caller"],
 )
-async def test_another_call_is_asked_for_by_itself(home, sealer, arguments, caller):
+async def test_another_call_needs_its_own_approval(home, sealer, arguments, caller):
     async with world(home, sealer) as behind:
         first = await behind.asked()
         await decide(first.approval)
@@ -178,7 +178,7 @@ async def test_another_call_is_asked_for_by_itself(home, sealer, arguments, call
         assert [seen.arguments for seen in behind.upstream.calls] == [{"path": "/x"}]
 
 
-async def test_what_was_approved_is_not_called_once_it_is_defined_otherwise(home, sealer):
+async def test_an_approved_call_of_a_changed_definition_is_not_made(home, sealer):
     async with world(home, sealer) as behind:
         first = await behind.asked()
         behind.known = catalogue(replace(DELETE, definition_hash="e"))
@@ -223,7 +223,7 @@ async def test_a_server_that_dies_during_the_call_is_reported_with_its_code(home
         assert len(behind.upstream.calls) == 1
 
 
-async def test_looking_at_a_run_leaves_its_outcome_to_the_same_call(home, sealer):
+async def test_reading_a_run_does_not_consume_its_result(home, sealer):
     async with world(home, sealer) as behind:
         required = await behind.asked()
         await decide(required.approval)
@@ -254,14 +254,14 @@ async def test_a_slow_call_is_reported_as_in_progress(home, sealer, monkeypatch)
         assert len(behind.upstream.calls) == 1
 
 
-async def test_nobody_is_asked_about_a_call_that_does_not_fit(home, sealer):
+async def test_invalid_calls_request_no_approval(home, sealer):
     async with world(home, sealer) as behind:
         with pytest.raises(InvalidArguments):
             await behind.call({"path": 7})
     assert await run_in_database_thread(WorkflowExecution.objects.count) == 0
 
 
-async def test_without_the_database_nobody_can_be_asked_and_nothing_is_called(sealer):
+async def test_without_a_database_approval_is_impossible_and_nothing_is_called(sealer):
     behind = World(
         upstream=FakeUpstream(), sealer=sealer, known=catalogue(DELETE), runs=UnavailableRuns()
     )
@@ -270,7 +270,7 @@ async def test_without_the_database_nobody_can_be_asked_and_nothing_is_called(se
     assert behind.upstream.calls == []
 
 
-async def test_costly_arguments_are_judged_once_until_they_are_called(home, sealer, monkeypatch):
+async def test_costly_arguments_are_validated_once_before_the_call(home, sealer, monkeypatch):
     judged = []
     validate = schema.validate_arguments
 
@@ -293,7 +293,7 @@ async def test_costly_arguments_are_judged_once_until_they_are_called(home, seal
     assert judged == ["direct"]
 
 
-async def test_a_small_call_needs_no_thread_to_be_judged(home, sealer, monkeypatch):
+async def test_a_small_call_is_validated_without_a_thread(home, sealer, monkeypatch):
     async def refuse(*_args, **_more):
         raise AssertionError
 

@@ -35,7 +35,7 @@ def outcome(monkeypatch):
     return told
 
 
-def test_each_server_gets_a_line_and_its_words_are_no_markup(home, capsys):
+def test_each_server_gets_a_line_with_escaped_text(home, capsys):
     call_command("discover")
     printed = capsys.readouterr().out
     assert "git: 3 tools (1 new, 1 changed and quarantined) in 0.2 s" in printed
@@ -64,7 +64,7 @@ def test_embedding_can_be_left_for_later(home, capsys):
     ("servers", "unknown", "said"),
     [((GOOD,), ("typo",), "typo"), ((BAD,), (), "doctor")],
 )
-def test_what_came_to_nothing_is_an_error(home, outcome, servers, unknown, said):
+def test_a_discovery_without_success_is_an_error(home, outcome, servers, unknown, said):
     outcome.update(servers=servers, unknown=unknown)
     with pytest.raises(CommandError, match=said):
         call_command("discover")

@@ -12,7 +12,7 @@ def drafted(intent, *tools):
     return None if best is None else best.tools
 
 
-def test_each_clause_chooses_its_tool_in_the_order_of_the_intent():
+def test_tools_are_chosen_per_clause_in_intent_order():
     tools = (COMMIT, MAIL, TIME)
     assert drafted("send a mail, and then commit the changes", *tools) == (MAIL.pk, COMMIT.pk)
 

@@ -73,12 +73,12 @@ def test_a_server_is_added_in_the_layout_of_the_file(before, after):
     assert is_within(before, put(before))
 
 
-def test_line_ends_of_windows_stay():
+def test_windows_line_endings_are_kept():
     changed = put('{\r\n  "mcpServers": {\r\n    "a": {}\r\n  }\r\n}\r\n')
     assert "\n" not in changed.replace("\r\n", "")
 
 
-def test_an_entry_that_stands_already_is_replaced_where_it_stands():
+def test_an_existing_entry_is_replaced_in_place():
     before = '{\n  "mcpServers": {\n    "foregate": {"old": 1}, // mine\n    "z": {}\n  }\n}'
     assert put(before) == before.replace('{"old": 1}', COMPACT)
     spread = before.replace('{"old": 1}', '{\n      "old": 1\n    }')
@@ -115,13 +115,13 @@ def test_a_server_is_taken_out_with_its_comma_and_its_line(before, after):
         ('{"mcpServers": {}} x', "Extra data"),
     ],
 )
-def test_what_cannot_be_read_for_certain_is_refused(text, said):
+def test_an_ambiguous_file_is_refused(text, said):
     with pytest.raises(ValueError, match=said):
         put(text)
 
 
 @pytest.mark.parametrize("text", ["{}", '{"mcpServers": {"a": 1}}'])
-def test_what_does_not_stand_there_cannot_be_taken_out(text):
+def test_a_missing_entry_cannot_be_removed(text):
     with pytest.raises(ValueError, match="has no server 'foregate'"):
         take(text)
 
@@ -133,9 +133,7 @@ ENDS = st.sampled_from(["\n", "\r\n"])
 
 
 @given(SERVERS, st.dictionaries(NAMES, st.integers(), max_size=3), LAYOUTS, ENDS, st.booleans())
-def test_whatever_the_file_an_added_server_is_there_and_nothing_else_changes(
-    servers, others, layout, end, comments
-):
+def test_adding_a_server_to_any_file_changes_nothing_else(servers, others, layout, end, comments):
     document = {**others, "mcpServers": servers}
     text = json.dumps(document, ensure_ascii=False, **layout).replace("\n", end)
     if comments:

@@ -35,11 +35,11 @@ def test_a_server_is_added_as_a_table_at_the_end(before, between):
     assert put(before) == before + between + BLOCK
 
 
-def test_line_ends_of_windows_stay():
+def test_windows_line_endings_are_kept():
     assert "\n" not in put("model = 'o'\r\n").replace("\r\n", "")
 
 
-def test_an_entry_that_stands_already_is_replaced():
+def test_an_existing_entry_is_replaced():
     before = (
         '[mcp_servers.foregate]\ncommand = "old"\n\n[mcp_servers.foregate.env]\nA = "1"\n\n'
         "# keep\n[other]\nx = 1 # this\n"
@@ -59,12 +59,12 @@ def test_an_entry_that_stands_already_is_replaced():
         ('mcp_servers = { a = { command = "x" } }', "write mcp_servers as tables"),
     ],
 )
-def test_what_cannot_be_changed_safely_is_refused(text, said):
+def test_a_file_that_cannot_be_changed_safely_is_refused(text, said):
     with pytest.raises(ValueError, match=said):
         put(text)
 
 
-def test_what_does_not_stand_there_cannot_be_taken_out():
+def test_a_missing_entry_cannot_be_removed():
     with pytest.raises(ValueError, match="has no server 'foregate'"):
         take("x = 1\n")
 
@@ -76,7 +76,7 @@ def test_what_does_not_stand_there_cannot_be_taken_out():
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from(["", "# a comment with é\n", "model = 'o' # why\n\n"]),
 )
-def test_whatever_the_file_an_added_server_is_there_and_goes_again(servers, end, head):
+def test_adding_and_removing_a_server_restores_any_file(servers, end, head):
     blocks = [
         edit_toml.write_table("mcp_servers", name, {"command": text})
         for name, text in servers.items()

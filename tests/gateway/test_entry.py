@@ -43,7 +43,7 @@ URL = "https://example.com/mcp"
         (None, {"transport": "streamable_http", "url": URL}, "http"),
     ],
 )
-def test_a_remote_server_is_read_in_every_clients_words(client, entry, transport):
+def test_a_remote_server_is_read_in_every_clients_format(client, entry, transport):
     found = only({**entry, "headers": {"X-Key": "1"}, "timeout": 5}, client)
     assert (found.transport, found.command) == (transport, "")
     assert found.url == next(entry[key] for key in ("httpUrl", "url", "serverUrl") if key in entry)
@@ -63,13 +63,13 @@ def test_zed_is_read_in_its_older_and_newer_form(entry):
     assert (found.command, found.args, found.env) == ("uvx", ("x",), {"A": "1"})
 
 
-def test_an_extension_of_zed_is_a_problem_that_says_what_it_is():
+def test_a_zed_extension_is_reported_as_such():
     text = json.dumps({"context_servers": {"x": {"source": "extension", "settings": {}}}})
     found = parse_config(text, source="f", client=clients.CLIENTS["zed"])
     assert "is a Zed extension" in found.problems[0]
 
 
-def test_codex_is_read_with_what_it_hands_on():
+def test_codex_entries_include_forwarded_variables():
     found = toml(
         '[mcp_servers.x]\ncommand = "uvx"\nargs = ["x"]\nstartup_timeout_sec = 20\n'
         'env_vars = ["A", { name = "B", source = "remote" }, "C"]\n[mcp_servers.x.env]\nC = "3"\n'
@@ -100,7 +100,7 @@ def test_broken_toml_is_one_line():
         ("claude-code", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": "a b"}}),
     ],
 )
-def test_what_a_client_knows_of_a_sign_in_comes_along(client, auth):
+def test_oauth_settings_of_a_client_are_imported(client, auth):
     found = only({"type": "http", "url": URL, **auth}, client)
     assert (found.signs_in, found.client_id, found.client_secret) == (True, "me", "s")
     assert found.scopes == "a b"
@@ -130,23 +130,23 @@ def test_paths_relative_to_the_project_are_found_from_there(tmp_path, monkeypatc
     assert only({"command": "node", "args": ["x"]}).cwd == ""
 
 
-def test_a_file_of_variables_is_said_not_to_be_read():
+def test_an_env_file_is_reported_as_unread():
     assert "envFile" in only({"command": "x", "envFile": ".env"}).notes[0]
 
 
-def test_what_looks_like_a_secret_is_not_kept_in_clear():
+def test_values_that_look_secret_are_not_kept_in_clear():
     found = only({"command": "x", "apiKey": "hunter2", "tokenBudget": 5, "note": "mine"})
     assert found.extra == {"tokenBudget": 5, "note": "mine"}
     assert "'apiKey' looks like a secret" in found.notes[0]
 
 
 @pytest.mark.parametrize("flag", [{"disabled": True}, {"enabled": False}])
-def test_either_word_switches_a_server_off(flag):
+def test_either_keyword_disables_a_server(flag):
     assert not only({"command": "x", **flag}).enabled
 
 
 @pytest.mark.parametrize("key", ["mcpServers", "servers", "context_servers", "mcp_servers"])
-def test_a_file_of_nobody_in_particular_may_use_any_clients_word(key):
+def test_a_generic_file_may_use_any_clients_format(key):
     found = parse_config(json.dumps({key: {"x": {"command": "c"}}}), source="f")
     assert found.entries == (ConfiguredServer(name="x", command="c"),)
 

@@ -37,17 +37,17 @@ def caused(error, cause):
         InvalidServerEntry,
     ],
 )
-def test_what_a_user_can_mend_is_its_first_line(kind):
+def test_an_error_a_user_can_fix_is_its_first_line(kind):
     assert error_text.explain_user_error(kind("do this\nDETAIL: and more")) == "do this"
 
 
-def test_an_unavailable_database_is_said_in_its_own_words_whatever_the_cause():
+def test_an_unavailable_database_is_reported_as_such():
     error = caused(DatabaseUnavailable("start it"), psycopg.errors.UndefinedTable("no table"))
     assert error_text.explain_user_error(error) == "start it"
 
 
 @pytest.mark.parametrize("kind", [psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn])
-def test_what_is_missing_in_the_database_means_that_it_is_not_migrated(kind):
+def test_a_missing_table_is_reported_as_unmigrated(kind):
     assert (
         error_text.explain_user_error(caused(ProgrammingError("no x"), kind("no x")))
         == NOT_MIGRATED
@@ -65,7 +65,7 @@ def test_a_table_that_is_really_missing_is_recognised():
 @pytest.mark.parametrize(
     "kind", [psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction]
 )
-def test_a_right_that_is_lacking_is_said_in_the_databases_words(kind):
+def test_a_missing_privilege_is_reported_in_the_databases_words(kind):
     line = error_text.explain_user_error(
         caused(ProgrammingError("no"), kind("permission denied\nHINT: x"))
     )
@@ -88,7 +88,7 @@ def test_a_right_that_is_lacking_is_said_in_the_databases_words(kind):
     ],
     ids=lambda error: f"{type(error).__name__} of {type(error.__cause__).__name__}",
 )
-def test_a_defect_of_ours_is_not_explained_away(error):
+def test_a_defect_is_not_reported_as_a_user_error(error):
     assert error_text.explain_user_error(error) is None
 
 
@@ -105,7 +105,7 @@ def test_an_error_before_django_has_its_models_is_explained_too(monkeypatch):
     assert error_text.explain_user_error(ValueError("x")) is None
 
 
-def test_explaining_needs_no_django_that_is_set_up():
+def test_explaining_an_error_works_without_django_setup():
     code = (
         "from gateway_project.management import error_text; "
         "print(error_text.explain_user_error(KeyboardInterrupt()), "
@@ -128,7 +128,7 @@ def test_a_terminal_that_lacks_a_character_is_shown_its_number():
     assert "communities, \\u2026" in shown
 
 
-def test_a_reader_who_has_had_enough_gets_no_traceback():
+def test_a_closed_pipe_causes_no_traceback():
     command = [sys.executable, str(MANAGE), "help"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()

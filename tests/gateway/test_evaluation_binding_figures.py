@@ -108,7 +108,7 @@ def test_means_are_per_query_and_pooled_figures_per_argument():
         (None, None),
     ],
 )
-def test_values_that_say_the_same_are_alike(one, other):
+def test_equivalent_values_are_equal(one, other):
     assert is_equivalent(one, other)
     assert is_equivalent(other, one)
 
@@ -117,5 +117,5 @@ def test_values_that_say_the_same_are_alike(one, other):
     ("one", "other"),
     [(5, "6"), (True, 1), (True, "true"), ("a", ["a"]), (["a", "b"], ["b", "a"]), (None, "")],
 )
-def test_values_that_say_something_else_are_not(one, other):
+def test_different_values_are_not_equal(one, other):
     assert not is_equivalent(one, other)

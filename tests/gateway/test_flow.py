@@ -74,11 +74,11 @@ async def test_the_answer_is_cut_where_its_tokens_would_exceed_the_budget(world)
     assert one.tokens_used < first.tokens_used
 
 
-async def test_the_best_match_is_shown_whatever_it_costs(world):
+async def test_the_best_match_is_shown_even_beyond_the_budget(world):
     assert len((await find(world, token_budget=1)).tools) == 1
 
 
-async def test_nobody_may_ask_for_more_than_the_installation_allows(world):
+async def test_requested_budgets_are_capped_by_the_installation(world):
     world.token_budget = 30
     assert (await find(world, token_budget=10_000)).tokens_budget == 30
 
@@ -128,7 +128,7 @@ async def test_a_tool_of_a_server_in_trouble_carries_a_warning(world):
     assert card.warnings == ("its server is in trouble: it exited with code 1",)
 
 
-async def test_a_hit_that_is_not_in_memory_yet_is_left_out(world):
+async def test_a_hit_missing_from_the_catalogue_is_omitted(world):
     world.hits = (hit("new:tool"), hit("git:git_log"))
     assert [card.tool for card in (await find(world)).tools] == ["git:git_log"]
 
@@ -156,7 +156,7 @@ async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
     assert "no answer within 0.01 s" in found.warnings[0]
 
 
-async def test_the_fallback_keeps_to_the_filters(world):
+async def test_the_fallback_respects_the_filters(world):
     world.search_error = django.db.OperationalError("gone")
     found = await find(world, query="time log", server="git")
     assert [card.tool for card in found.tools] == ["git:git_log"]
@@ -183,7 +183,7 @@ async def test_categories_of_other_teams_are_not_listed(world):
     )
 
 
-async def test_an_empty_catalogue_says_how_to_fill_it(world):
+async def test_an_empty_catalogue_reports_how_to_add_servers(world):
     world.catalogue, world.hits = catalogue(), ()
     assert (await find(world, server="git")).warnings == (unknown_names.NO_TOOLS_WARNING,)
 
@@ -194,7 +194,7 @@ async def test_a_long_list_of_servers_is_cut(world):
     assert warning.endswith("s19 and 5 more")
 
 
-async def test_a_query_that_says_nothing_is_refused(world):
+async def test_a_query_without_words_is_refused(world):
     world.search_error = QueryError("the query is empty")
     with pytest.raises(QueryError):
         await find(world)
@@ -220,13 +220,13 @@ async def test_a_description_has_the_server_its_trouble_and_alternatives(world):
     assert described.alternatives == ("hg:git_log",)
 
 
-async def test_an_unknown_tool_is_answered_with_the_likely_one(world):
+async def test_an_unknown_tool_error_suggests_the_likely_one(world):
     with pytest.raises(UnknownTool) as error:
         await flow.describe_tool(world.effects, world.caller, "git:gitlog")
     assert error.value.suggestions[0] == "git:git_log"
 
 
-async def test_a_call_goes_the_one_way_upstream(world):
+async def test_every_call_uses_the_same_path_upstream(world):
     request = CallRequest(tool="git:git_status", arguments={})
     outcome = await flow.call_tool(world.effects, world.caller, request)
     assert outcome.result.content[0].text == "git_status"
@@ -250,12 +250,12 @@ async def test_a_better_match_that_waits_for_approval_is_named(world):
         {"state": "quarantined", "team": 9},
     ],
 )
-async def test_no_other_tool_that_cannot_be_used_is_named(world, values):
+async def test_unusable_tools_are_not_named(world, values):
     world.catalogue = catalogue(*world.catalogue.tools.values(), tool("git:show_log", **values))
     assert (await find(world)).warnings == ()
 
 
-async def test_a_tool_that_waits_is_named_only_where_it_was_looked_for_and_if_it_fits(world):
+async def test_a_tool_awaiting_approval_is_named_only_if_it_matches_the_query(world):
     world.catalogue = catalogue(
         *world.catalogue.tools.values(),
         tool("hg:show_log", state="quarantined"),
@@ -267,7 +267,7 @@ async def test_a_tool_that_waits_is_named_only_where_it_was_looked_for_and_if_it
     assert not any("unrelated" in warning for warning in (await find(world)).warnings)
 
 
-async def test_tools_that_wait_are_ranked_off_the_event_loop_and_only_so_many(world, monkeypatch):
+async def test_a_limited_number_of_waiting_tools_is_ranked_off_the_event_loop(world, monkeypatch):
     threads, sizes = [], []
     rank = catalogue_search.rank_by_words
 

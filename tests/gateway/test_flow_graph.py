@@ -68,7 +68,7 @@ async def test_required_tools_follow_their_match_and_the_run_order_is_listed(hub
     assert found.warnings == ()
 
 
-async def test_a_related_tool_says_by_which_way_it_is_related(hub):
+async def test_a_related_tool_explains_its_path(hub):
     hub.relations = [
         relation(hub, BRANCH, RelationKind.PRECEDES, PUSH, 0.93),
         relation(hub, PUSH, RelationKind.OFTEN_USED_WITH, "lab:merge", 0.8),
@@ -103,7 +103,7 @@ async def test_optional_dependencies_are_described_as_optional(hub):
     assert card.reasons == ("can be used before git:push (0.90)",)
 
 
-async def test_filters_hold_for_related_tools_and_not_for_required_ones(hub):
+async def test_filters_apply_to_related_but_not_required_tools(hub):
     hub.relations += [
         relation(hub, PUSH, RelationKind.OFTEN_USED_WITH, BRANCH, 0.9),
         relation(hub, PUSH, RelationKind.OFTEN_USED_WITH, "lab:merge", 0.9),
@@ -171,7 +171,7 @@ async def test_the_tools_of_another_team_are_never_named(hub):
     assert described.warnings == described.relations == ()
 
 
-async def test_tools_in_use_are_not_listed_again_and_count_as_there(hub):
+async def test_tools_in_use_are_not_listed_and_satisfy_requirements(hub):
     others = [item for item in hub.catalogue.tools.values() if item.tool != LOGIN]
     hub.catalogue = catalogue(*others, replace(hub.catalogue.tools[LOGIN], enabled=False))
     found = await find(hub, context_tools=(LOGIN,))
@@ -179,7 +179,7 @@ async def test_tools_in_use_are_not_listed_again_and_count_as_there(hub):
     assert found.tools[0].warnings == ()
 
 
-async def test_a_replaced_tool_warns_and_names_what_took_its_place(hub):
+async def test_a_replaced_tool_warns_and_names_its_replacement(hub):
     hub.relations = [
         relation(
             hub, "lab:push", RelationKind.REPLACES, PUSH, version="v2", deprecated_at="2024-01-01"
@@ -188,7 +188,7 @@ async def test_a_replaced_tool_warns_and_names_what_took_its_place(hub):
     assert await warnings_of(hub) == ("replaced by lab:push since v2 (2024-01-01)",)
 
 
-async def test_two_tools_that_exclude_each_other_are_warned_of(hub):
+async def test_mutually_exclusive_tools_cause_a_warning(hub):
     hub.relations = [
         relation(hub, PUSH, RelationKind.MUTUALLY_EXCLUSIVE, LOG, reason="one\u200b lock for both")
     ]
@@ -216,7 +216,7 @@ async def test_cyclic_requirements_are_listed_once_with_a_warning(hub):
     assert warning.endswith("the order ignores that git:login requires git:push")
 
 
-async def test_a_match_whose_requirements_do_not_fit_goes_with_all_that_follow(hub):
+async def test_a_match_whose_requirements_exceed_the_budget_is_cut_with_all_after_it(hub):
     hub.hits = (hit(LOG, 0.9), hit(PUSH, 0.8), hit("lab:merge", 0.7))
     whole = await find(hub)
     assert [card.tool for card in whole.tools] == [LOG, PUSH, LOGIN, "lab:merge"]
@@ -228,7 +228,7 @@ async def test_a_match_whose_requirements_do_not_fit_goes_with_all_that_follow(h
     assert least.omitted_count == 2
 
 
-async def test_required_tools_of_the_first_match_that_do_not_fit_are_named(hub):
+async def test_required_tools_beyond_the_budget_are_named_for_the_first_match(hub):
     found = await find(hub, token_budget=1)
     assert [card.tool for card in found.tools] == [PUSH]
     assert found.tools[0].warnings == ("also requires, over the token budget: git:login",)
@@ -244,7 +244,7 @@ async def test_related_tools_are_the_first_to_go(hub):
     assert less.omitted_count == 0
 
 
-async def test_without_the_database_relations_still_count(hub):
+async def test_relations_are_used_without_a_database(hub):
     hub.search_error = TimeoutError()
     found = await find(hub, query="sends commits")
     assert [(card.tool, card.role) for card in found.tools][:2] == [
@@ -263,7 +263,7 @@ async def test_ties_among_related_tools_are_broken_by_usage_of_the_team(hub):
     assert related[0] == "lab:merge"
 
 
-async def test_describing_a_tool_tells_its_relations_and_alternatives(hub):
+async def test_a_described_tool_lists_relations_and_alternatives(hub):
     hub.trouble = {"lab": "it is down"}
     hub.relations = [
         relation(hub, PUSH, RelationKind.ALTERNATIVE_TO, LOG, 0.8, reason="same\u200b end"),
@@ -318,7 +318,7 @@ async def test_the_strongest_of_many_relations_are_listed(hub):
     ]
 
 
-async def test_a_call_is_counted_and_its_result_shown(hub):
+async def test_a_call_is_counted_and_its_result_shape_recorded(hub):
     await flow.call_tool(hub.effects, hub.caller, CallRequest(tool=PUSH, arguments={}))
     pk = hub.catalogue.tools[PUSH].pk
     assert hub.counted == [(pk, hub.caller.team, False)]
@@ -332,7 +332,7 @@ async def test_a_call_is_counted_and_its_result_shown(hub):
         ({"resultType": "input_required", "requestState": "x", "inputRequests": {}}, 0),
     ],
 )
-async def test_what_is_no_answer_shows_nothing(hub, raw, counted):
+async def test_a_failed_call_records_no_shape(hub, raw, counted):
     async def answer(_called, _progress):
         return UpstreamResult.from_wire(raw)
 
@@ -370,7 +370,7 @@ async def test_described_relations_match_the_output_schema(hub, connect):
     assert found.structured_content["run_order"] == [LOGIN, PUSH, LOG]
 
 
-async def test_a_strangers_schema_does_not_bring_its_tool_along_with_anothers(hub):
+async def test_an_untrusted_schema_does_not_relate_its_tool_to_others(hub):
     tools = hub.catalogue.tools
     hub.relations = [
         Relation(
@@ -391,7 +391,7 @@ async def test_a_strangers_schema_does_not_bring_its_tool_along_with_anothers(hu
     assert set(related) == {BRANCH, "lab:merge"}
 
 
-async def test_a_warning_of_what_did_not_fit_stays_short(hub):
+async def test_a_warning_about_omitted_tools_is_short(hub):
     others = [tool(f"many:t{number}", pk=10_000 + number) for number in range(30)]
     hub.catalogue = catalogue(*hub.catalogue.tools.values(), *others)
     hub.relations = [relation(hub, PUSH, RelationKind.DEPENDS_ON, other.tool) for other in others]

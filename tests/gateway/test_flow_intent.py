@@ -53,7 +53,7 @@ async def test_a_less_confident_ranking_is_a_draft(world):
     assert (await suggest(world)).mode is SuggestionMode.EXPLICIT_REQUIRED
 
 
-async def test_every_answer_has_a_name_of_its_own(world):
+async def test_every_answer_has_its_own_id(world):
     first, second = await suggest(world), await suggest(world)
     assert len(first.speculation_id) == 32
     assert first.speculation_id != second.speculation_id
@@ -131,7 +131,7 @@ async def test_a_caller_without_the_scope_is_refused(world):
         await suggest(world)
 
 
-async def test_tools_of_another_team_never_stand_in_a_workflow(world):
+async def test_tools_of_another_team_are_never_suggested(world):
     secret = tool("red:secret", team=9)
     world.catalogue = catalogue(*world.catalogue.tools.values(), secret)
     sets = ranking(ranked(secret.pk, pk(world, LOG)), ranked(secret.pk, confidence=0.1))
@@ -164,7 +164,7 @@ async def test_a_server_in_trouble_is_warned_of_with_alternatives(world):
     assert warning.endswith("; instead: hg:git_log")
 
 
-async def test_many_at_once_do_not_meet(world):
+async def test_concurrent_requests_do_not_interfere(world):
     rank_as(world, LOG)
     async with asyncio.TaskGroup() as group:
         asked = [group.create_task(suggest(world, f"show log {n}")) for n in range(20)]
@@ -193,7 +193,7 @@ async def test_tools_related_to_the_best_ones_are_ranked_too(world):
     assert asked == [(pk(world, STATUS),)]
 
 
-async def test_guessed_relations_and_ranked_tools_are_not_ranked_again(world):
+async def test_guessed_relations_and_ranked_tools_trigger_no_reranking(world):
     rank_as(world, LOG, probabilities={pk(world, LOG): 0.9, pk(world, TIME): 0.1})
 
     def again(_more):
@@ -227,7 +227,7 @@ async def test_a_poorly_understood_intent_is_warned_of(
     assert any("few words of the intent" in warning for warning in warnings) is is_told
 
 
-async def test_a_draft_holds_no_unlikely_tool_that_may_destroy_something(world):
+async def test_a_draft_contains_no_unlikely_destructive_tool(world):
     risky = tool("git:git_reset", danger=Danger.DESTRUCTIVE)
     world.catalogue = catalogue(*world.catalogue.tools.values(), risky)
     chances = {risky.pk: 0.29, pk(world, LOG): 0.4}

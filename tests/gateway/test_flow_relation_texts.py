@@ -74,7 +74,7 @@ async def test_order_and_warnings_count_towards_the_budget(hub):
     assert found.tokens_used <= 3_000
 
 
-async def test_circles_without_end_are_told_by_a_few(hub):
+async def test_a_limited_number_of_cycles_is_reported(hub):
     ring = range(10, 60)
     hub.relations = [relation(1, RelationKind.DEPENDS_ON, 10)]
     hub.relations += [
@@ -93,7 +93,7 @@ async def test_a_tool_that_many_replace_names_a_few(hub):
 
 
 @pytest.mark.parametrize("key", ["reason", "version", "deprecated_at"])
-async def test_a_long_text_of_a_relation_is_cut_wherever_it_is_shown(hub, key):
+async def test_long_relation_texts_are_always_shortened(hub, key):
     text = {key: "why\n not " * 1_000}
     hub.relations = [
         relation(1, RelationKind.MUTUALLY_EXCLUSIVE, 2, **text),
@@ -106,7 +106,7 @@ async def test_a_long_text_of_a_relation_is_cut_wherever_it_is_shown(hub, key):
     assert not any("\n" in text for text in told)
 
 
-async def test_a_text_that_tells_models_what_to_do_is_withheld(hub):
+async def test_a_text_that_instructs_models_is_withheld(hub):
     hub.relations = [
         relation(1, RelationKind.MUTUALLY_EXCLUSIVE, 2, reason=OBEY),
         relation(10, RelationKind.REPLACES, 1, version=OBEY),
@@ -124,11 +124,11 @@ async def test_a_text_that_tells_models_what_to_do_is_withheld(hub):
 
 
 @pytest.mark.parametrize("text", ["a commit records what is staged", "", "v2"])
-def test_a_plain_text_is_told_as_it_is(text):
+def test_a_plain_text_is_shown_unchanged(text):
     assert foreign_text.quote_foreign(text) == text
 
 
-async def test_a_relation_to_a_tool_that_a_team_may_not_know_is_as_if_it_were_not(hub):
+async def test_relations_to_invisible_tools_are_invisible(hub):
     plain = await find(hub), await describe(hub)
     hub.relations = [relation(1, kind, 3) for kind in RelationKind]
     hub.relations += [relation(3, kind, 1) for kind in RelationKind]
@@ -143,7 +143,7 @@ def test_every_kind_has_words_for_clients_and_curators(kind):
     assert form.KIND_MEANINGS[kind]
 
 
-async def test_relations_of_a_described_tool_say_which_way_they_go(hub):
+async def test_relations_of_a_described_tool_state_their_direction(hub):
     hub.relations = [
         relation(10, RelationKind.PRECEDES, 1, 0.9),
         relation(1, RelationKind.PRECEDES, 11, 0.8),
@@ -182,7 +182,7 @@ async def test_a_described_tool_warns_as_a_search_does(hub, connect):
     assert tuple(value["warnings"]) == warnings == ("replaced by git:log since 2",)
 
 
-async def test_what_schemas_hardly_suggest_is_not_told(hub):
+async def test_weak_schema_relations_are_not_shown(hub):
     hub.relations = [
         relation(10, RelationKind.PROVIDES, 1, 0.39, sources=(EvidenceSource.SCHEMA,)),
         relation(11, RelationKind.PROVIDES, 1, 0.4, sources=(EvidenceSource.SCHEMA,)),
@@ -192,7 +192,7 @@ async def test_what_schemas_hardly_suggest_is_not_told(hub):
     assert told == ["many:tool_number_1", "many:tool_number_2"]
 
 
-async def test_a_reason_names_what_somebody_said_before_what_schemas_suggest(hub):
+async def test_a_reason_names_curated_evidence_before_schema_evidence(hub):
     hub.relations = [
         relation(10, RelationKind.PRECEDES, 1, 0.65),
         relation(10, RelationKind.PROVIDES, 1, 0.9, sources=(EvidenceSource.SCHEMA,)),

@@ -70,7 +70,7 @@ def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
 
 
 @pytest.mark.parametrize("broken", [".mcp.json", "../.claude.json"])
-def test_of_several_files_a_broken_one_is_a_problem_and_spoils_no_other(keep, project, broken):
+def test_a_broken_file_is_reported_and_does_not_affect_others(keep, project, broken):
     keep(shared=listed(git="s"), user=listed(git="u"))
     (project / broken).write_text("{broken")
     found = gather_servers("claude-code")
@@ -84,7 +84,7 @@ def test_problems_of_entries_are_those_of_all_files(keep):
     assert len(gather_servers("claude-code").problems) == 2
 
 
-def test_if_no_file_can_be_used_each_is_said_in_one_line(keep, project):
+def test_if_no_file_is_usable_each_is_reported_in_one_line(keep, project):
     keep(shared={}, user={})
     (project / ".mcp.json").write_text("{broken")
     with pytest.raises(UnreadableConfig) as caught:
@@ -94,7 +94,7 @@ def test_if_no_file_can_be_used_each_is_said_in_one_line(keep, project):
     assert "\n" not in str(caught.value)
 
 
-def test_if_there_is_no_file_it_is_said_where_they_were_looked_for(tmp_path, project):
+def test_missing_files_are_reported_with_the_searched_paths(tmp_path, project):
     with pytest.raises(UnreadableConfig) as caught:
         gather_servers("claude-code")
     assert str(caught.value) == (
@@ -114,6 +114,6 @@ def test_a_missing_file_is_one_line_that_names_the_clients_too():
         gather_servers("claude_code")
 
 
-def test_the_home_of_nobody_is_one_line_that_says_what_to_do():
+def test_an_unknown_home_folder_is_one_line_with_instructions():
     with pytest.raises(UnreadableConfig, match="no such user here; give the full path"):
         gather_servers("~nobody-of-that-name/x.json")

@@ -35,7 +35,7 @@ def run(command, *options):
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".graphml"])
-def test_what_is_exported_to_a_file_is_imported_again(file, tmp_path, suffix):
+def test_an_exported_file_can_be_imported(file, tmp_path, suffix):
     run("import_graph", file)
     other = tmp_path / f"out{suffix}"
     out, _ = run("export_graph", other)
@@ -66,7 +66,7 @@ def test_a_part_is_exported(file):
     assert [tool["id"] for tool in json.loads(out)["tools"]] == ["s:a"]
 
 
-def test_an_import_computes_the_metrics_anew_which_are_exported(file):
+def test_an_import_recomputes_the_metrics_that_are_exported(file):
     run("import_graph", file)
     computed = {f"s:{one.tool.name}": one.pagerank for one in ToolMetric.objects.all()}
     out, _ = run("export_graph", "--metrics")
@@ -86,7 +86,7 @@ def test_an_import_computes_the_metrics_anew_which_are_exported(file):
         (["/nowhere/at/all.json"], "/nowhere/at/all.json cannot be written: No such file"),
     ],
 )
-def test_an_export_that_cannot_be_made_says_why(file, options, message):
+def test_a_failed_export_reports_the_reason(file, options, message):
     TeamFactory(name="red")
     run("import_graph", file)
     with pytest.raises(CommandError) as caught:
@@ -111,7 +111,7 @@ def test_an_import_is_written_down_once(file):
     assert (entry.subject, entry.detail) == ("mine.jsonl", {"added": 1, "changed": 0})
 
 
-def test_a_dry_run_shows_what_would_change_and_stores_nothing(file):
+def test_a_dry_run_shows_the_changes_and_stores_nothing(file):
     out, _ = run("import_graph", file, "--dry-run")
     assert "new  s:a precedes s:b" in out
     assert "1 new, 0 changed, 0 the same, 0 left out; nothing was stored" in out
@@ -130,13 +130,13 @@ def test_an_import_is_reported_as_json(file):
     assert (said.source, said.origin) == ("curated", "admin")
 
 
-def test_warnings_stand_apart_from_the_report(file):
+def test_warnings_are_separate_from_the_report(file):
     file.write_text(json.dumps(ROW | {"weight": 3}), encoding="utf-8")
     _, errors = run("import_graph", file)
     assert errors == "line 1: unknown field 'weight' ignored\n"
 
 
-def test_a_team_takes_over_what_was_observed(file):
+def test_a_team_adopts_observed_relations(file):
     observed = {"source": "observed", "successes": 2, "team": "old"}
     file.write_text(json.dumps(ROW | {"evidence": [observed]}), encoding="utf-8")
     team = TeamFactory(name="red")
@@ -159,7 +159,7 @@ def test_a_bad_file_is_refused_with_every_problem_by_line(file):
     assert not ToolDependency.objects.exists()
 
 
-def test_problems_are_told_as_json_too(file):
+def test_problems_are_reported_as_json_too(file):
     file.write_text("{\n" * 30, encoding="utf-8")
     out = StringIO()
     with pytest.raises(CommandError):
@@ -186,7 +186,7 @@ def test_standard_input_is_imported(monkeypatch):
     assert RelationEvidence.objects.get().origin == "standard input"
 
 
-def test_relations_of_tools_that_are_not_here_can_be_left_out(file):
+def test_relations_of_unknown_tools_can_be_skipped(file):
     file.write_text(json.dumps(ROW | {"target": "s:x"}), encoding="utf-8")
     out, errors = run("import_graph", file, "--skip-unknown")
     assert "1 left out" in out
@@ -213,14 +213,14 @@ def test_an_import_writes_nothing_but_its_report(file, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(CommandError, match="no file"):
         run("import_graph", tmp_path / "none.json")
     with pytest.raises(CommandError, match="cannot be read: Is a directory"):
         run("import_graph", tmp_path)
 
 
-def test_only_who_may_change_relations_imports(file):
+def test_importing_requires_permission_to_change_relations(file):
     UserFactory(username="eve")
     with pytest.raises(CommandError, match="'eve' may not change relations"):
         run("import_graph", file, "--user", "eve")

@@ -43,7 +43,7 @@ def test_without_relations_it_says_what_to_do(tools, capsys):
     assert report()["isolated"] == ["git:commit", "s0:add", "s1:status"]
 
 
-def test_relations_are_counted_by_kind_and_by_what_they_rest_on(tools, capsys):
+def test_relations_are_counted_by_kind_and_source(tools, capsys):
     relation(tools[0], tools[1], source="curated")
     relation(tools[0], tools[1], "precedes", source="schema")
     relation(tools[1], tools[0], "precedes", source="observed", team=TeamFactory(), successes=1)
@@ -67,7 +67,7 @@ def test_cycles_are_named_with_what_is_dropped(tools, capsys):
     assert "s0:add requires git:commit (0.40)" in shown
 
 
-def test_what_is_computed_is_shown_with_names_and_brought_up_to_date_when_asked(tools, capsys):
+def test_metrics_are_shown_by_name_and_recomputed_on_request(tools, capsys):
     commit, stage, status = tools
     relation(commit, stage, "precedes", source="curated")
     relation(stage, status, "precedes", source="curated")
@@ -85,7 +85,7 @@ def test_what_is_computed_is_shown_with_names_and_brought_up_to_date_when_asked(
     assert "Communities" in shown
 
 
-def test_tools_of_equal_rank_and_tools_that_are_gone_are_no_trouble(tools):
+def test_equal_ranks_and_deleted_tools_are_handled(tools):
     relation(tools[0], tools[1], "precedes", source="curated")
     tools[0].state = "removed"
     tools[0].save()
@@ -159,7 +159,7 @@ def test_a_snapshot_is_found_by_the_day_it_is_of(tools, capsys):
         (("--top", "x"), "not a number from 1"),
     ],
 )
-def test_what_cannot_be_is_one_line(tools, options, said):
+def test_an_impossible_request_is_one_line(tools, options, said):
     with pytest.raises(CommandError, match=said):
         run(*options)
 
@@ -170,7 +170,7 @@ def test_an_unknown_snapshot_names_those_there_are(tools):
         run("--since", str(taken + 1))
 
 
-def test_where_another_process_is_at_it_it_says_so(tools, monkeypatch):
+def test_a_concurrent_refresh_is_reported(tools, monkeypatch):
     monkeypatch.setattr(refresh, "refresh_graph", lambda **_: refresh.RefreshResult(is_busy=True))
     with pytest.raises(CommandError, match="another process"):
         run("--refresh")

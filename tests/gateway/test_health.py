@@ -19,7 +19,7 @@ def make_token(*scopes, **values):
     return tokens.create_token(UserFactory(), name="x", scopes=scopes, **values)[1]
 
 
-def test_the_process_is_alive_whatever_the_database_does(client):
+def test_liveness_does_not_depend_on_the_database(client):
     response = client.get("/health")
     assert response.status_code == 200
     assert response.json() == {"status": "ok"}
@@ -55,7 +55,7 @@ def test_it_is_not_ready_while_the_database_lacks_migrations(client):
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/ready", "/metrics"])
-def test_health_and_metrics_are_only_read(client, path):
+def test_health_and_metrics_accept_only_reads(client, path):
     assert client.post(path).status_code == 405
 
 
@@ -104,7 +104,7 @@ def test_the_scheme_of_the_header_is_taken_in_any_case(client, scheme):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("scheme", ["Basic", "XBearer", "Basic Bearer"])
-def test_a_token_under_another_scheme_is_none(client, scheme):
+def test_a_token_under_another_scheme_is_ignored(client, scheme):
     headers = bearer(make_token("metrics"), scheme)
     assert client.get("/metrics", headers=headers).status_code == 401
 

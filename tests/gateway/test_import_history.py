@@ -88,7 +88,7 @@ def test_a_file_imported_again_changes_nothing(write):
     assert AuditEntry.objects.filter(action="history.imported").count() == 1
 
 
-def test_lines_that_are_wrong_are_named_and_all_others_imported(write):
+def test_invalid_lines_are_named_and_all_others_imported(write):
     file = write(
         row("r1"),
         "",
@@ -117,7 +117,7 @@ def test_many_wrong_lines_are_counted(write):
     assert told.splitlines()[-1] == "and 30 more"
 
 
-def test_a_tool_may_be_called_by_its_name_where_no_other_has_it(write):
+def test_a_unique_bare_tool_name_is_accepted(write):
     run(write(row("r1", "Send", "send")))
     assert WorkflowPattern.objects.get().tasks[0]["tool"] == "s:send"
 
@@ -136,7 +136,7 @@ def test_a_dry_run_stores_nothing(write):
     assert PatternRun.objects.count() == 1
 
 
-def test_runs_can_be_a_teams_own(write):
+def test_runs_can_be_imported_for_a_team(write):
     team = TeamFactory(name="ops")
     run(write(row()), "--team", "ops")
     assert PatternRun.objects.get().team == team
@@ -168,19 +168,19 @@ def test_an_empty_file_is_one_clear_line(tmp_path, content):
     assert error == f"nothing was imported from {file}: it is empty; a run is one line of JSON"
 
 
-def test_what_cannot_be_read_is_one_clear_line(tmp_path, write, monkeypatch):
+def test_an_unreadable_file_is_one_clear_line(tmp_path, write, monkeypatch):
     assert refused(tmp_path / "none.jsonl")[0] == f"no file {str(tmp_path / 'none.jsonl')!r}"
     assert refused(tmp_path)[0] == f"{tmp_path} cannot be read: Is a directory"
     monkeypatch.setattr(history_file, "MAX_BYTES", 10)
     assert "split it" in refused(write(row()))[0]
 
 
-def test_who_may_not_record_runs_is_refused(write):
+def test_recording_runs_requires_permission(write):
     UserFactory(username="guest")
     assert refused(write(row()), "--user", "guest")[0].startswith("'guest' may not record runs")
 
 
-def test_without_the_model_runs_are_recorded_and_told_how_to_go_on(write, embedder, monkeypatch):
+def test_without_the_model_runs_are_recorded_with_instructions(write, embedder, monkeypatch):
     def missing(*_, **__):
         raise EmbeddingUnavailable("no model")
 
@@ -191,7 +191,7 @@ def test_without_the_model_runs_are_recorded_and_told_how_to_go_on(write, embedd
     assert "`manage.py embed`" in told
 
 
-def test_a_model_that_nobody_knows_is_one_clear_line(write, monkeypatch):
+def test_an_unknown_model_is_one_clear_line(write, monkeypatch):
     def unknown(_config):
         raise UnknownModel("no recipe for it")
 
@@ -233,7 +233,7 @@ def test_runs_of_a_teams_own_tool_are_imported_for_that_team(write):
     assert run(write(row("r1", "Do x", "p:x")), "--team", "ops")[0].startswith("1 new run")
 
 
-def test_why_nothing_was_fitted_is_told(write, monkeypatch, settings):
+def test_the_reason_for_not_fitting_is_reported(write, monkeypatch, settings):
     _, told = run(write(row("r0", succeeded=False)))
     assert told == "nothing could be fitted: no successful run is recorded\n"
     ToolEmbedding.objects.all().delete()
@@ -245,7 +245,7 @@ def test_why_nothing_was_fitted_is_told(write, monkeypatch, settings):
     assert "FOREGATE_SEARCH_MEMORY_MB" in told
 
 
-def test_what_cannot_be_fitted_is_one_line(write, monkeypatch):
+def test_a_failed_fit_is_one_line(write, monkeypatch):
     def broken(*_, **__):
         raise ValueError("no candidates")
 

@@ -47,14 +47,14 @@ class Remembered:
         self.told.set()
 
 
-async def test_many_who_ask_at_once_are_served_by_one_request(requests):
+async def test_concurrent_requests_share_one_fetch(requests):
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
         asked = [group.create_task(lists.gather_lists([A, B], "prompts", WHO)) for _ in range(5)]
     assert {tuple(task.result().by_server) for task in asked} == {("a", "b")}
     assert sorted(requests.listed) == [("a", "prompts"), ("b", "prompts")]
 
 
-async def test_what_changes_while_it_is_fetched_is_fetched_again(requests):
+async def test_a_list_that_changes_during_its_fetch_is_fetched_again(requests):
     items = requests.lists["a", "prompts"] = asyncio.Event()
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
         first = group.create_task(lists.gather_lists([A], "prompts", WHO))
@@ -68,7 +68,7 @@ async def test_what_changes_while_it_is_fetched_is_fetched_again(requests):
     assert len(requests.listed) == 2
 
 
-async def test_a_start_is_no_reason_to_fetch_again_what_is_being_fetched(requests):
+async def test_a_server_start_does_not_repeat_a_running_fetch(requests):
     items = requests.lists["a", "prompts"] = asyncio.Event()
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
         asked = group.create_task(lists.gather_lists([A], "prompts", WHO))
@@ -82,7 +82,7 @@ async def test_a_start_is_no_reason_to_fetch_again_what_is_being_fetched(request
     assert len(requests.listed) == 2
 
 
-async def test_a_list_that_cannot_be_fetched_again_is_kept_and_said_to_be_old(requests):
+async def test_a_list_that_cannot_be_refreshed_is_kept_and_marked_stale(requests):
     async with lists_of(requests) as lists:
         await lists.gather_lists([A], "prompts", WHO)
         lists.mark_changed("a", ["prompts"])
@@ -92,21 +92,21 @@ async def test_a_list_that_cannot_be_fetched_again_is_kept_and_said_to_be_old(re
     assert listed.missing == ("a",)
 
 
-async def test_a_defect_costs_one_list(requests, caplog):
+async def test_a_defect_affects_one_list(requests, caplog):
     requests.lists["a", "prompts"] = 5
     async with lists_of(requests) as lists:
         listed = await lists.gather_lists([A, B], "prompts", WHO)
     assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
 
 
-async def test_leaving_ends_what_is_being_fetched(requests):
+async def test_closing_cancels_running_fetches(requests):
     requests.lists["a", "prompts"] = asyncio.Event()
     async with asyncio.timeout(PATIENCE_S):
         async with lists_of(requests, wait_s=0.01) as lists:
             await lists.gather_lists([A], "prompts", WHO)
 
 
-async def test_the_lists_of_old_callers_give_way(requests, monkeypatch):
+async def test_lists_of_the_oldest_callers_are_evicted(requests, monkeypatch):
     monkeypatch.setattr("tools.item_lists.MAX_CACHED_LISTS", 2)
     private = server("a", session="per_caller")
     async with lists_of(requests) as lists:
@@ -115,7 +115,7 @@ async def test_the_lists_of_old_callers_give_way(requests, monkeypatch):
     assert len(requests.listed) == 4
 
 
-async def test_a_server_that_another_one_took_the_place_of_is_asked_anew(requests):
+async def test_a_replaced_server_is_listed_again(requests):
     async with lists_of(requests) as lists:
         await lists.gather_lists([A, B], "prompts", WHO)
         lists.forget_server("a")
@@ -144,7 +144,7 @@ async def test_a_list_that_is_known_from_before_starts_no_server(requests):
     assert (requests.listed, before.asked) == ([], [("a",)])
 
 
-async def test_what_a_server_is_known_to_list_is_fetched_if_nobody_remembers_it(requests):
+async def test_a_known_list_without_a_stored_copy_is_fetched(requests):
     requests.idle = {"a", "b"}
     with_prompts = server("a", capabilities=frozenset({"prompts"}))
     without = server("b", capabilities=frozenset({"tools"}))
@@ -159,7 +159,7 @@ async def test_what_a_server_is_known_to_list_is_fetched_if_nobody_remembers_it(
 
 
 @pytest.mark.parametrize(("now", "told"), [([{"name": "new"}], ["prompts"]), ([], [])])
-async def test_a_server_that_starts_for_another_reason_is_listed_and_news_are_told(
+async def test_a_server_started_for_another_reason_is_listed_and_changes_are_announced(
     requests, now, told
 ):
     requests.idle, requests.able = {"a"}, {}
@@ -177,7 +177,7 @@ async def test_a_server_that_starts_for_another_reason_is_listed_and_news_are_to
     assert len(requests.listed) == 1
 
 
-async def test_nothing_is_remembered_of_what_differs_from_caller_to_caller(requests):
+async def test_lists_that_differ_between_callers_are_not_stored(requests):
     before = Remembered(a=({"name": "old"},))
     private = server("a", session="per_caller")
     async with lists_of(requests, memory=before.memory) as lists:

@@ -54,19 +54,19 @@ def test_comments_and_trailing_commas_change_nothing(value, data):
         ("{// c\n", 2, 1),
     ],
 )
-def test_what_is_no_json_is_named_with_its_place(text, line, column):
+def test_invalid_json_is_reported_with_its_position(text, line, column):
     with pytest.raises(json.JSONDecodeError) as caught:
         jsonc.loads(text)
     assert (caught.value.lineno, caught.value.colno) == (line, column)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":/**/' * 5_000, "[/**/" * 5_000])
-def test_what_is_nested_too_deeply_is_refused(text):
+def test_deep_nesting_is_refused(text):
     with pytest.raises(RecursionError):
         jsonc.loads(text)
 
 
-def test_a_key_that_stands_twice_is_remembered_also_among_comments():
+def test_duplicate_keys_are_recorded_even_among_comments():
     for text in ('{"a": 1, "a": 2}', '{"a": 1, // x\n "a": 2}'):
         found = jsonc.loads(text)
         assert found == {"a": 2}

@@ -110,6 +110,6 @@ def test_an_unknown_client_is_an_error_that_names_the_known_ones():
         locate.candidate_files("emacs")
 
 
-def test_every_client_says_how_it_is_made_to_read_its_file_again():
+def test_every_client_documents_how_to_reload_its_file():
     assert len(clients.CLIENTS) == 8
     assert all(client.reload_hint for client in clients.CLIENTS.values())

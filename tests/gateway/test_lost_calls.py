@@ -74,7 +74,7 @@ def found(run, sealer):
     return {(call.task.task, call.task.item): call.arguments for call in calls}
 
 
-def test_what_a_lost_call_is_made_with_is_put_together_from_what_others_gave(run, sealer):
+def test_arguments_of_a_lost_call_are_rebuilt_from_other_results(run, sealer):
     assert found(run, sealer) == {
         ("each", 1): {"name": "y", "of": 7},
         ("once", -1): {"a": {"$item": ""}},
@@ -82,7 +82,7 @@ def test_what_a_lost_call_is_made_with_is_put_together_from_what_others_gave(run
     }
 
 
-def test_what_is_not_kept_any_more_is_not_guessed(run, sealer):
+def test_expired_arguments_are_not_guessed(run, sealer):
     Payload.objects.filter(run=run, task="list").delete()
     assert found(run, sealer) == {
         ("each", 1): None,
@@ -93,14 +93,14 @@ def test_what_is_not_kept_any_more_is_not_guessed(run, sealer):
     assert set(found(run, sealer).values()) == {None}
 
 
-def test_what_is_too_much_to_read_or_to_show_is_left_out(run, sealer, monkeypatch):
+def test_oversized_arguments_are_omitted(run, sealer, monkeypatch):
     monkeypatch.setattr(lost_calls, "MAX_RESULT_BYTES", 10)
     assert found(run, sealer)["each", 1] is None
     monkeypatch.setattr(lost_calls, "MAX_REBUILT_CALLS", 0)
     assert set(found(run, sealer).values()) == {None}
 
 
-def test_without_a_key_that_opens_it_the_calls_are_named_all_the_same(run, sealer, tmp_path):
+def test_calls_are_named_even_if_no_key_opens_their_arguments(run, sealer, tmp_path):
     view = views.load_view(run, caller=None, sealer=sealer, results=False)
     stranger = sealing.load_or_create_sealer(tmp_path, name="other")
     calls = lost_calls.load_lost_calls(view, sealer=stranger)

@@ -58,9 +58,7 @@ async def unsubscribe(client, uri):
         ("resources", "notifications/resources/list_changed"),
     ],
 )
-async def test_a_client_of_the_handshake_era_is_told_of_changed_lists(
-    connect, world, kind, method
-):
+async def test_a_handshake_client_is_notified_of_changed_lists(connect, world, kind, method):
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await client.list_prompts()
@@ -69,7 +67,7 @@ async def test_a_client_of_the_handshake_era_is_told_of_changed_lists(
         assert (await heard.next()).method == method
 
 
-async def test_a_client_that_listens_is_told_what_it_listens_for(connect, world):
+async def test_a_listening_client_gets_the_notifications_it_asked_for(connect, world):
     async with connect("auto") as client:
         await client.list_prompts()
         async with client.listen(tools_list_changed=True, resources_list_changed=True) as stream:
@@ -94,7 +92,7 @@ async def test_a_list_that_never_changes_is_never_announced(connect, world):
 
 
 @pytest.mark.parametrize("uri", ["file:///x", "foregate://a/file%3A%2F%2F%2Fx"])
-async def test_an_update_is_told_under_the_uri_that_was_asked_for(connect, world, uri):
+async def test_an_update_is_announced_under_the_subscribed_uri(connect, world, uri):
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, uri)
@@ -110,7 +108,7 @@ async def test_an_update_is_told_under_the_uri_that_was_asked_for(connect, world
     ]
 
 
-async def test_an_update_at_another_callers_connection_is_not_told(connect, world):
+async def test_an_update_from_another_callers_connection_is_not_announced(connect, world):
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, "file:///x")
@@ -119,7 +117,7 @@ async def test_an_update_at_another_callers_connection_is_not_told(connect, worl
         assert (await heard.next()).method == "notifications/prompts/list_changed"
 
 
-async def test_what_a_client_subscribed_to_is_let_go_when_it_has_gone(connect, world):
+async def test_subscriptions_of_a_disconnected_client_are_dropped(connect, world):
     async with connect("legacy") as client:
         await subscribe(client, "file:///x")
     assert [made.method for made in world.requests.made] == [
@@ -128,7 +126,7 @@ async def test_what_a_client_subscribed_to_is_let_go_when_it_has_gone(connect, w
     ]
 
 
-async def test_a_stream_tells_of_updates_and_lets_go_at_its_end(connect, world):
+async def test_a_stream_announces_updates_and_unsubscribes_at_its_end(connect, world):
     async with connect("auto") as client:
         async with client.listen(
             resource_subscriptions=["file:///x", "foregate://c/team%3A", "nowhere:"]
@@ -145,7 +143,7 @@ async def test_a_stream_tells_of_updates_and_lets_go_at_its_end(connect, world):
     ]
 
 
-async def test_a_server_that_takes_no_subscription_says_so(connect, world):
+async def test_a_refused_subscription_is_reported(connect, world):
     async def refuse(requested):
         raise UpstreamRefused(server="a", rpc_code=-32601, rpc_message="no subscriptions")
 
@@ -155,7 +153,7 @@ async def test_a_server_that_takes_no_subscription_says_so(connect, world):
             await subscribe(client, "file:///x")
 
 
-async def test_changes_go_to_those_who_follow_and_watch():
+async def test_changes_reach_followers_and_watchers():
     told, other = [], []
     address = ResourceAddress(server="a", uri="x:")
     following = ChangeHub(muted_lists={"tools"})
@@ -173,7 +171,7 @@ async def test_changes_go_to_those_who_follow_and_watch():
     assert not following.is_watching("s", address)
 
 
-async def test_too_many_who_follow_are_refused(monkeypatch):
+async def test_too_many_followers_are_refused(monkeypatch):
     monkeypatch.setattr(changes, "MAX_FOLLOWERS", 1)
     following = ChangeHub()
     with (

@@ -75,7 +75,7 @@ async def statuses():
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_the_user_approves_is_called_once(connect, behind, era):
+async def test_an_approved_call_is_made_once(connect, behind, era):
     person = Person()
     async with able(connect, era, person) as client:
         result = await client.call_tool(*CALL)
@@ -100,7 +100,7 @@ async def test_what_the_user_approves_is_called_once(connect, behind, era):
     [NO, ElicitResult(action="accept", content={"approve": False})],
     ids=["decline", "no"],
 )
-async def test_what_the_user_rejects_is_not_called(connect, behind, era, answer):
+async def test_a_rejected_call_is_not_made(connect, behind, era, answer):
     async with able(connect, era, Person(answer)) as client:
         assert code(await client.call_tool(*CALL)) == "approval_rejected"
     assert behind.upstream.calls == []
@@ -118,7 +118,7 @@ async def test_what_the_user_rejects_is_not_called(connect, behind, era, answer)
     ],
     ids=["cancel", "nothing said", "not a yes", "yes, but cancelled"],
 )
-async def test_what_the_user_does_not_say_leaves_the_call_waiting(connect, behind, era, answer):
+async def test_an_undecided_answer_leaves_the_call_waiting(connect, behind, era, answer):
     async with able(connect, era, Person(answer)) as client:
         result = await client.call_tool(*CALL)
     assert code(result) == "approval_required"
@@ -128,7 +128,7 @@ async def test_what_the_user_does_not_say_leaves_the_call_waiting(connect, behin
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_cannot_ask_is_told_where_a_person_decides(connect, behind, era):
+async def test_a_client_without_elicitation_gets_the_approval_link(connect, behind, era):
     async with connect(era) as client:
         result = await client.call_tool(*CALL)
         said = result.meta[META_KEY]
@@ -152,7 +152,7 @@ async def test_a_client_that_cannot_ask_is_told_where_a_person_decides(connect, 
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_refuses_to_ask_leaves_the_call_waiting(connect, behind, era):
+async def test_a_refused_elicitation_leaves_the_call_waiting(connect, behind, era):
     refusal = ErrorData(code=-32603, message="nobody is there")
     async with able(connect, era, Person(refusal)) as client:
         try:
@@ -182,7 +182,7 @@ async def test_nothing_is_called_while_the_user_thinks(connect, behind):
         assert not (await calling).is_error
 
 
-async def test_who_was_asked_learns_what_somebody_else_decided_first(connect, behind):
+async def test_a_prompted_user_sees_an_earlier_decision(connect, behind):
     async def answer():
         (approval,) = await approvals()
         await run_in_database_thread(
@@ -222,7 +222,7 @@ async def hand_driven(client, **given):
     return await client.session.call_tool(*CALL, allow_input_required=True, **given)
 
 
-async def test_the_answer_counts_with_the_state_of_its_own_caller_and_call(connect, behind):
+async def test_an_answer_is_valid_only_with_its_own_request_state(connect, behind):
     async with able(connect, "auto", Person()) as client:
         first = await hand_driven(client)
         (key,) = first.input_requests

@@ -29,7 +29,7 @@ def test_a_call_without_an_answer_fails_where_the_model_reads_it():
     assert answer["result"]["content"][0]["text"].startswith("gateway_lost: ")
 
 
-def test_what_was_answered_or_cancelled_is_not_answered_again():
+def test_finished_requests_are_not_answered_again():
     conversation = Conversation()
     for identifier in (1, 2, 3):
         conversation.record_sent(line(id=identifier, method="tools/call"))
@@ -106,7 +106,7 @@ def test_only_ids_of_a_prelude_are_hidden_from_the_client():
     assert not is_replay_response(0)
 
 
-def test_half_a_surrogate_pair_of_a_client_is_repeated_as_it_came():
+def test_an_unpaired_surrogate_is_replayed_unchanged():
     conversation = Conversation()
     params = {"uri": "file:///\ud83d"}
     conversation.record_sent(line(id="\udc00", method="resources/subscribe", params=params))

@@ -26,14 +26,14 @@ def error(result):
     return result.meta[META_KEY]
 
 
-async def test_call_tool_says_what_to_do(connect, era, world):
+async def test_call_tool_reports_what_to_do(connect, era, world):
     async with connect(era) as client:
         result = await client.call_tool("call_tool", {"tool": "fs:write", "arguments": GIVEN})
     assert error(result)["code"] == "arguments_too_costly"
     assert world.upstream.calls == []
 
 
-async def test_a_listed_tool_says_what_to_do(connect, era, world):
+async def test_a_listed_tool_reports_what_to_do(connect, era, world):
     world.exposure = "full"
     async with connect(era) as client:
         result = await client.call_tool("fs__write", GIVEN)
@@ -41,7 +41,7 @@ async def test_a_listed_tool_says_what_to_do(connect, era, world):
     assert world.upstream.calls == []
 
 
-async def test_a_dry_run_and_a_run_say_what_to_do(connect, era):
+async def test_a_dry_run_and_a_run_report_what_to_do(connect, era):
     workflow = {"tasks": [{"id": "w", "tool": "fs:write", "arguments": GIVEN}]}
     async with connect(era) as client:
         dry = await client.call_tool(
@@ -54,7 +54,7 @@ async def test_a_dry_run_and_a_run_say_what_to_do(connect, era):
     assert error(run)["code"] == "workflow_not_runnable"
 
 
-async def test_the_gateway_s_own_tools_do_not_look_through_arguments_without_end(connect, era):
+async def test_meta_tools_bound_the_validation_of_arguments(connect, era):
     given = {"query": "log", "context_tools": [1] * 20_000}
     async with connect(era) as client:
         result = await client.call_tool("search_tools", given)

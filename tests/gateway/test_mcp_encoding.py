@@ -44,7 +44,7 @@ def test_messages_are_written_as_their_models_write_them(message):
     assert encoding.message_to_json(message).decode() == expected
 
 
-def test_what_a_client_can_just_read_is_written_and_no_level_more():
+def test_answers_are_written_up_to_the_nesting_clients_accept():
     assert from_json(encoding.message_to_json(response(nested(encoding.MAX_DEPTH - 2))))["result"]
     answer = json.loads(encoding.message_to_json(response(nested(encoding.MAX_DEPTH - 1))))
     assert answer["error"]["code"] == -32603
@@ -61,18 +61,18 @@ def test_an_answer_that_cannot_be_written_is_an_error_under_its_id(value, caplog
     assert answer == json.loads(encoding.answer_to_json("é", {"result": {"value": value}}))
 
 
-def test_an_error_that_cannot_be_written_is_another_under_its_id():
+def test_an_unserializable_error_is_replaced_under_its_id():
     error = ErrorData(code=-1, message="no", data=["\ud83d"])
     answer = json.loads(encoding.message_to_json(JSONRPCError(jsonrpc="2.0", id=3, error=error)))
     assert (answer["id"], answer["error"]["code"]) == (3, -32603)
 
 
-def test_an_id_that_cannot_be_written_is_left_out():
+def test_an_unserializable_id_is_omitted():
     assert json.loads(encoding.answer_to_json("\ud83d", {"result": {}}))["id"] is None
 
 
 @pytest.mark.parametrize("kind", [JSONRPCNotification, JSONRPCRequest])
-def test_what_asks_for_no_answer_is_not_written_and_logged(kind, caplog):
+def test_an_unserializable_notification_is_logged_and_dropped(kind, caplog):
     fields = {"id": 1} if kind is JSONRPCRequest else {}
     message = kind(jsonrpc="2.0", method="m", params={"a": "\ud83d"}, **fields)
     assert encoding.message_to_json(message) is None
@@ -90,6 +90,6 @@ def test_numbers_that_json_has_no_form_for_are_null():
         lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner),
     )
 )
-def test_whatever_is_answered_is_a_message_under_its_id(value):
+def test_every_answer_is_a_valid_message_under_its_id(value):
     text = encoding.message_to_json(response(value))
     assert jsonrpc_message_adapter.validate_json(text, by_name=False).id == 1

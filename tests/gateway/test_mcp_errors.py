@@ -71,7 +71,7 @@ def of_runs():
     }
 
 
-def test_every_code_is_documented_and_no_other():
+def test_exactly_the_error_codes_are_documented():
     coded = (*user_errors.ERRORS_WITH_CODE, *errors.PROTOCOL_ERRORS)
     roots = [kind for kind in coded if kind not in BY_INSTANCE]
     kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
@@ -80,12 +80,12 @@ def test_every_code_is_documented_and_no_other():
     assert used == DOCUMENTED
 
 
-def test_a_query_that_says_nothing_is_an_argument_that_does_not_fit():
+def test_a_query_without_words_is_an_invalid_argument():
     assert errors.explain_error(QueryError("empty")) == ("invalid_arguments", "empty")
 
 
 @pytest.mark.parametrize("kind", [InvalidArguments, InvalidRequest])
-def test_what_is_expected_is_shown_where_the_message_does_not_say_it(kind):
+def test_the_expected_value_is_added_where_the_message_lacks_it(kind):
     problems = (
         ArgumentProblem(
             path="/a", message="a must be an integer, not 5.5", expected="integer, at least 1"
@@ -104,7 +104,7 @@ def test_an_error_is_one_line_with_its_code_first():
     assert set(result.meta[META_KEY]) == {"code", "request_id"}
 
 
-def test_the_error_that_sends_a_user_to_an_address_keeps_those_of_the_web():
+def test_the_url_elicitation_error_keeps_only_web_addresses():
     visits = [{"message": "m", "url": url, "elicitationId": "1"} for url in ("file:///x", None)]
     data = {"elicitations": [*visits, "odd"], "kept": 1}
     refusal = UpstreamRefused(server="git", rpc_code=-32042, rpc_message="visit", data=data)
@@ -117,7 +117,7 @@ def test_the_error_that_sends_a_user_to_an_address_keeps_those_of_the_web():
     assert (told.code, told.data["kept"], visit["elicitationId"]) == (-32042, 1, "2")
 
 
-def test_the_refusal_of_a_tool_that_waits_says_what_was_found_in_its_texts():
+def test_refusing_a_waiting_tool_reports_findings_in_its_texts():
     found = ("severe: bidi in title: a<U+202E>b", "notice: link in description: x\u200by")
     result = errors.build_error_result(ToolUnavailable("git:log", "quarantined", findings=found))
     assert result.content[0].text.splitlines()[1:] == [
@@ -127,7 +127,7 @@ def test_the_refusal_of_a_tool_that_waits_says_what_was_found_in_its_texts():
     assert len(result.meta[META_KEY]["warnings"]) == 2
 
 
-async def test_a_request_keeps_the_id_that_it_was_given():
+async def test_a_request_keeps_its_id():
     readiness = Readiness()
     readiness.refuse(NotReady("database_unavailable", "away"))
     ctx = SimpleNamespace(method="prompts/get", protocol_version="2026-07-28")

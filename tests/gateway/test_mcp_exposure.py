@@ -65,7 +65,7 @@ async def test_full_exposure_lists_every_usable_tool_by_name(connect, world, era
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_hybrid_exposure_lists_what_is_pinned(connect, world, era):
+async def test_hybrid_exposure_lists_pinned_tools(connect, world, era):
     world.exposure = "hybrid"
     async with connect(era) as client:
         assert names(await client.list_tools()) == [*META, "git__git_log"]
@@ -89,7 +89,7 @@ async def test_a_tool_is_called_by_its_exposed_name_under_the_same_rules(connect
     assert [called.tool for called in world.upstream.calls] == ["git_log", "plain"]
 
 
-async def test_the_list_depends_on_who_may_what_and_on_nothing_else(world):
+async def test_the_tool_list_depends_only_on_permissions(world):
     known = world.catalogue
     team = Caller(user="x", team=7, scopes=frozenset({"call"}), kind="http")
     reader = Caller(user="x", team=7, scopes=frozenset({"read"}), kind="http")
@@ -103,7 +103,7 @@ async def test_the_list_depends_on_who_may_what_and_on_nothing_else(world):
     assert exposure.list_exposed(known, ADMIN, "meta").items == ()
 
 
-async def test_lists_say_how_long_they_may_be_kept_and_by_whom(connect, world):
+async def test_lists_state_cache_lifetime_and_scope(connect, world):
     async with connect("auto") as client:
         listed = await client.list_tools()
         assert (listed.cache_scope, listed.ttl_ms > 0) == ("private", True)
@@ -112,7 +112,7 @@ async def test_lists_say_how_long_they_may_be_kept_and_by_whom(connect, world):
         assert (await client.list_tools()).cache_scope == "public"
 
 
-async def test_a_list_before_anything_stands_behind_is_short_and_kept_by_nobody(monkeypatch):
+async def test_a_list_before_startup_is_short_and_not_cacheable(monkeypatch):
     monkeypatch.setattr("gateway_project.readiness.RETRY_TIMEOUT_S", 0.01)
 
     async def refuse(readiness):
@@ -145,7 +145,7 @@ async def test_a_list_before_anything_stands_behind_is_short_and_kept_by_nobody(
         },
     ],
 )
-async def test_one_odd_definition_does_not_cost_clients_the_list(connect, world, era, odd):
+async def test_one_invalid_definition_does_not_break_the_list(connect, world, era, odd):
     world.catalogue = catalogue(tool("git:odd", **odd), tool("git:sound"))
     async with connect(era) as client:
         listed = await client.list_tools()
@@ -154,7 +154,7 @@ async def test_one_odd_definition_does_not_cost_clients_the_list(connect, world,
     assert "x-mcp-header" not in json.dumps(listed.tools[len(META)].input_schema)
 
 
-async def test_a_sound_header_annotation_is_kept_and_found_by_name(world):
+async def test_a_valid_header_annotation_is_kept_and_found_by_name(world):
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
     known = catalogue(tool("git:log", input_schema=schema, definition_hash="h1"))
     assert exposure.find_input_schema(known, ADMIN, "full", "git__log") == schema
@@ -162,13 +162,13 @@ async def test_a_sound_header_annotation_is_kept_and_found_by_name(world):
     assert exposure.find_input_schema(known, ADMIN, "full", "nothing") is None
 
 
-async def test_a_schema_that_asks_for_no_headers_judges_none():
+async def test_a_schema_without_header_annotations_checks_none():
     known = catalogue(tool("git:log", definition_hash="h2"))
     for _ in range(2):
         assert exposure.find_input_schema(known, ADMIN, "full", "git__log") is None
 
 
-async def test_headers_are_judged_by_what_is_listed(world):
+async def test_headers_are_validated_by_listed_tools(world):
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
     world.catalogue = catalogue(tool("git:git_log", input_schema=schema))
     async with asyncio.TaskGroup() as group:
@@ -184,7 +184,7 @@ async def test_headers_are_judged_by_what_is_listed(world):
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_is_needed_by_a_server_and_lacking_is_the_protocol_s_error(connect, world, era):
+async def test_a_missing_client_capability_is_the_protocol_error(connect, world, era):
     data = {"requiredCapabilities": {"elicitation": {}}}
 
     async def answer(_called, _progress):
@@ -212,7 +212,7 @@ async def test_names_never_collide_whatever_the_tools_are_called(world):
     assert known.exposed_name("git:log") == "git__log"
 
 
-async def test_the_list_of_a_thousand_tools_is_made_once(world, connect):
+async def test_the_list_of_a_thousand_tools_is_built_once(world, connect):
     world.catalogue = catalogue(
         *(tool(f"s:tool{number}", definition_hash=f"{number}") for number in range(1_100))
     )

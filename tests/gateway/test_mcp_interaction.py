@@ -26,9 +26,7 @@ from tests.gateway.conftest import ERAS
     [asks_in_the_middle(("elicitation/create", FORM)), returns_what_it_needs()],
     ids=["handshake", "stateless"],
 )
-async def test_a_server_s_question_reaches_the_user_and_the_answer_the_server(
-    connect, world, era, server
-):
+async def test_a_server_question_and_its_answer_are_relayed(connect, world, era, server):
     world.upstream.answer = server
     person = Person()
     async with able(connect, era, person) as client:
@@ -40,9 +38,7 @@ async def test_a_server_s_question_reaches_the_user_and_the_answer_the_server(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_questions_at_the_same_time_and_one_after_the_other_are_all_answered(
-    connect, world, era
-):
+async def test_concurrent_and_sequential_questions_are_answered(connect, world, era):
     async def answer(called, _progress):
         first = await asks_in_the_middle(*[("elicitation/create", FORM)] * 2)(called, None)
         second = await called.downstream.ask("elicitation/create", FORM)
@@ -66,14 +62,14 @@ async def test_a_server_may_ask_round_after_round(connect, world, era):
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_server_that_only_wants_to_be_called_again_is(connect, world, era):
+async def test_a_server_that_asks_for_a_retry_is_called_again(connect, world, era):
     world.upstream.answer = returns_what_it_needs(rounds=2, requests={})
     async with able(connect, era) as client:
         assert text(await client.call_tool(*CALL)) == "None"
     assert len(world.upstream.calls) == 3
 
 
-async def test_a_server_that_never_has_enough_is_not_asked_for_ever(connect, world):
+async def test_the_number_of_question_rounds_is_limited(connect, world):
     world.upstream.answer = returns_what_it_needs(rounds=100)
     async with able(connect, "legacy") as client:
         assert code(await client.call_tool(*CALL)) == "cannot_ask_client"
@@ -81,7 +77,7 @@ async def test_a_server_that_never_has_enough_is_not_asked_for_ever(connect, wor
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_the_client_can_be_asked_is_told_to_the_server(connect, world, era):
+async def test_client_capabilities_are_forwarded_to_the_server(connect, world, era):
     async with able(connect, era) as client:
         await client.call_tool(*CALL)
     async with connect(era) as client:
@@ -101,7 +97,7 @@ async def test_what_the_client_can_be_asked_is_told_to_the_server(connect, world
         ("tools/list", {}, -32601),
     ],
 )
-async def test_a_server_that_asks_what_cannot_be_asked_is_told_so(
+async def test_an_unsupported_question_is_an_error_to_the_server(
     connect, world, era, method, params, number
 ):
     refused = []

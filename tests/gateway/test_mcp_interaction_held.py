@@ -22,7 +22,7 @@ async def hand_driven(client, **given):
     return await client.session.call_tool(*CALL, allow_input_required=True, **given)
 
 
-async def test_what_the_client_carries_is_sealed_and_holds_for_its_request_only(connect, world):
+async def test_request_state_is_sealed_and_valid_for_its_request_only(connect, world):
     world.upstream.answer = returns_what_it_needs(state="secret")
     answers = {"who": ElicitResult(action="accept", content={})}
     async with able(connect, "auto") as client:

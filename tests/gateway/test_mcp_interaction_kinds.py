@@ -61,9 +61,7 @@ async def test_visits_to_an_address_pass_between_the_eras(connect, world, era, s
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "file:///etc/passwd", " https://x.y", None]
 )
-async def test_nobody_is_sent_to_an_address_that_is_none_of_the_web(
-    connect, world, era, server, url
-):
+async def test_url_elicitation_allows_only_web_addresses(connect, world, era, server, url):
     visit = {"mode": "url", "message": "Sign in", "url": url, "elicitationId": "e1"}
     if server == "handshake":
         world.upstream.answer = asks_in_the_middle(("elicitation/create", visit))
@@ -76,7 +74,7 @@ async def test_nobody_is_sent_to_an_address_that_is_none_of_the_web(
     assert person.asked == []
 
 
-async def test_the_error_that_sends_a_user_to_an_address_passes_to_who_knows_it(connect, world):
+async def test_the_url_elicitation_error_passes_to_clients_that_support_it(connect, world):
     data = {
         "elicitations": [
             {"mode": "url", "message": "m", "url": "https://x.y", "elicitationId": "1"}
@@ -104,7 +102,7 @@ async def test_the_error_that_sends_a_user_to_an_address_passes_to_who_knows_it(
 
 @pytest.mark.filterwarnings("ignore:The logging capability")
 @pytest.mark.parametrize("era", ERAS)
-async def test_log_messages_reach_a_client_that_wants_them(connect, world, era):
+async def test_log_messages_reach_a_subscribed_client(connect, world, era):
     heard = []
 
     async def hear(params):

@@ -21,7 +21,7 @@ def line(**members):
 @pytest.mark.parametrize(
     "value", ["x" * LARGE_BYTES, list(range(60_000)), {"é": "é" * LARGE_BYTES}]
 )
-def test_a_large_line_is_read_as_a_small_one_is(value):
+def test_large_and_small_lines_are_parsed_alike(value):
     text = line(**CALL, params={"name": "n", "arguments": {"a": value}})
     assert len(text) > LARGE_BYTES
     assert stdio._read_large_line(text) == stdio._read_line(text)
@@ -35,7 +35,7 @@ def test_a_large_line_is_read_as_a_small_one_is(value):
         line(jsonrpc="2.0", id=1.5, method="ping", params={"a": "x" * LARGE_BYTES}),
     ],
 )
-def test_a_large_line_that_is_no_message_is_refused_as_a_small_one_is(text):
+def test_large_and_small_invalid_lines_are_refused_alike(text):
     large, small = stdio._read_large_line(text)[1], stdio._read_line(text)[1]
     assert isinstance(large, JSONRPCError)
     assert (large.id, large.error.code) == (small.id, small.error.code)
@@ -77,14 +77,14 @@ def test_a_notification_with_too_many_values_is_named_by_no_id():
     assert answer.id is None
 
 
-async def test_a_large_body_is_read_as_a_small_one_is():
+async def test_large_and_small_bodies_are_parsed_alike():
     value = {**CALL, "params": {"a": ["x"] * 100_000}}
     assert await body.parse_body(json.dumps(value).encode()) == value
     with pytest.raises(ValueError, match="too soon"):
         await body.parse_body(json.dumps(value).encode()[:-2])
 
 
-def test_the_status_of_http_says_whether_a_body_is_answered_by_a_result():
+def test_the_http_status_distinguishes_results_from_errors():
     whole = json.dumps({**CALL, "params": {}}).encode()
     answer, status = body.answer_too_many_values(whole, TooManyValues(5))
     assert (answer.id, status) == (7, 200)
@@ -99,7 +99,7 @@ def test_the_status_of_http_says_whether_a_body_is_answered_by_a_result():
         {"rows": [[place, None, 1.5, float("nan")] for place in range(20_000)]},
     ],
 )
-async def test_a_large_answer_is_written_as_a_small_one_is(result):
+async def test_large_and_small_answers_are_serialized_alike(result):
     message = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
     assert json_size.is_large_to_write(json_size.collect_set_members(message))
     in_pieces = await encoding.write_message(message)

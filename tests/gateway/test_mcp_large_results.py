@@ -42,7 +42,7 @@ def world(world):
 
 
 @given(VALUES)
-def test_the_measure_is_never_more_than_twice_what_is_sent(value):
+def test_the_size_estimate_is_at_most_twice_the_sent_size(value):
     size = len(
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
             "utf-8", "surrogatepass"
@@ -51,7 +51,7 @@ def test_the_measure_is_never_more_than_twice_what_is_sent(value):
     assert not large_results.exceeds_bytes(value, 2 * size + 2)
 
 
-def test_the_measure_counts_bytes_and_stops_at_the_limit():
+def test_the_size_estimate_counts_bytes_up_to_the_limit():
     assert large_results.exceeds_bytes({"a": "ä" * 100}, 150)
     assert not large_results.exceeds_bytes({"a": "a" * 100}, 150)
     assert large_results.exceeds_bytes([[]] * 1_000_000, 100)
@@ -80,7 +80,7 @@ async def test_a_large_result_is_linked_to_and_read_whole(connect, world, era):
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("scope", "may"), [("search", False), ("read", False), ("call", True)])
-async def test_a_kept_result_is_read_by_who_may_make_calls(connect, world, era, scope, may):
+async def test_reading_a_stored_result_requires_the_call_scope(connect, world, era, scope, may):
     async with connect(era) as client:
         link = (await client.call_tool("call_tool", {"tool": "git:log"})).content[1]
     world.caller = replace(world.caller, scopes=frozenset({scope}))
@@ -118,7 +118,7 @@ async def test_it_can_be_switched_off(connect, world):
         assert (await client.call_tool("git__log", {})).content[1].text == "end"
 
 
-async def test_without_room_on_disk_the_result_is_sent_all_the_same(connect, world):
+async def test_without_disk_space_the_result_is_sent_inline(connect, world):
     world.home.joinpath("results").write_text("in the way")
     async with connect("auto") as client:
         assert (await client.call_tool("git__log", {})).content[1].text == "end"

@@ -24,7 +24,7 @@ def test_the_pages_together_are_the_list(names, size):
     assert seen == names
 
 
-def test_a_cursor_survives_what_is_added_and_removed_before_it():
+def test_a_cursor_survives_earlier_additions_and_removals():
     _, cursor = paging.take_page(items("abcdef"), None, key="name", size=3)
     assert paging.take_page(items("abxycdef"), cursor, key="name", size=9)[0] == items("def")
     assert paging.take_page(items("bcdef"), cursor, key="name", size=9)[0] == items("def")
@@ -35,6 +35,6 @@ def test_a_cursor_survives_what_is_added_and_removed_before_it():
 @pytest.mark.parametrize(
     "cursor", ["", "!", "äö", "bnVsbA==", "WzFd", "WyJhIiwgImIiXQ==", "WzAsICJhIl0=", "\ud800"]
 )
-def test_a_cursor_that_was_never_given_is_refused(cursor):
+def test_an_unknown_cursor_is_refused(cursor):
     with pytest.raises(InvalidCursor, match="list again"):
         paging.take_page(items("abc"), cursor, key="name")

@@ -36,7 +36,7 @@ async def test_a_call_that_asks_nothing_returns_or_raises_at_once():
         assert len(lot) == 0
 
 
-async def test_answers_reach_who_asked_without_what_belongs_to_the_hop():
+async def test_answers_are_relayed_without_hop_metadata():
     async with open_parking() as lot:
         asked = await lot.run(asking, caller=ADA, progress=None)
         assert asked.requests == {
@@ -74,7 +74,7 @@ async def test_a_narrower_token_of_the_same_user_does_not_get_what_a_call_return
         assert answered == {}
 
 
-async def test_nobody_coming_ends_the_call_and_tells_who_asked():
+async def test_an_abandoned_parked_call_ends_and_its_server_is_notified():
     ended = asyncio.get_running_loop().create_future()
 
     async def waiting(call):
@@ -92,7 +92,7 @@ async def test_nobody_coming_ends_the_call_and_tells_who_asked():
             await lot.resume(asked.parked_call, {}, caller=ADA, progress=None)
 
 
-async def test_no_more_wait_than_there_is_room_for(monkeypatch):
+async def test_the_number_of_parked_calls_is_limited(monkeypatch):
     monkeypatch.setattr(parking_module, "MAX_PER_CALLER", 1)
     async with open_parking() as lot:
         assert isinstance(await lot.run(asking, caller=ADA, progress=None), ServerQuestions)
@@ -102,7 +102,7 @@ async def test_no_more_wait_than_there_is_room_for(monkeypatch):
         assert len(lot) == 2
 
 
-async def test_progress_goes_to_the_request_that_waits_now():
+async def test_progress_goes_to_the_currently_waiting_request():
     first, second = [], []
 
     async def working(call):
@@ -123,7 +123,7 @@ async def test_progress_goes_to_the_request_that_waits_now():
     assert (first, second) == ([1], [2])
 
 
-async def test_cancelling_who_waits_cancels_the_call():
+async def test_cancelling_the_waiting_request_cancels_the_call():
     cancelled = asyncio.Event()
 
     async def stubborn(call):
@@ -142,7 +142,7 @@ async def test_cancelling_who_waits_cancels_the_call():
             await cancelled.wait()
 
 
-async def test_an_error_outside_comes_out_as_it_is():
+async def test_an_outer_error_is_passed_through():
     async def parked_and_broken():
         async with open_parking() as lot:
             await lot.run(asking, caller=ADA, progress=None)

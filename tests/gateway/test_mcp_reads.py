@@ -56,7 +56,7 @@ def world(world):
     return world
 
 
-async def test_lists_name_what_can_be_asked_for(connect, world, era):
+async def test_lists_name_everything_that_can_be_requested(connect, world, era):
     async with connect(era) as client:
         resources = (await client.list_resources()).resources
         templates = (await client.list_resource_templates()).resource_templates
@@ -75,7 +75,7 @@ async def test_lists_name_what_can_be_asked_for(connect, world, era):
     assert prompts[1].arguments[0].required is True
 
 
-async def test_lists_are_fetched_once_and_again_when_they_have_changed(connect, world, era):
+async def test_lists_are_fetched_once_and_after_changes(connect, world, era):
     async with connect(era) as client:
         for _ in range(3):
             await client.list_prompts(cache_mode="bypass")
@@ -87,7 +87,7 @@ async def test_lists_are_fetched_once_and_again_when_they_have_changed(connect, 
     assert len(world.requests.listed) == 3
 
 
-async def test_one_server_down_does_not_spoil_a_list(connect, world, era):
+async def test_an_unavailable_server_does_not_break_a_list(connect, world, era):
     world.requests.lists["a", "prompts"] = ServerStopped("a")
     async with connect(era) as client:
         listed = await client.list_prompts()
@@ -96,9 +96,7 @@ async def test_one_server_down_does_not_spoil_a_list(connect, world, era):
     assert world.requests.listed.count(("a", "prompts")) == 1  # left alone for a while
 
 
-async def test_one_server_slow_does_not_hold_a_list_up_and_is_announced_when_there(
-    connect, world, era
-):
+async def test_a_slow_server_does_not_delay_a_list_and_is_announced_later(connect, world, era):
     arrived = world.requests.lists["a", "prompts"] = asyncio.Event()
     world.list_wait_s = 0.05
     async with connect(era) as client:
@@ -127,7 +125,7 @@ class _Hears:
         raise AssertionError
 
 
-async def test_a_server_that_has_none_is_not_asked(connect, world, era):
+async def test_a_server_without_the_capability_is_not_asked(connect, world, era):
     world.requests.able = {"a": {"tools": {}}, "b": {"prompts": {}}}
     async with connect(era) as client:
         await client.list_prompts()
@@ -157,7 +155,7 @@ async def test_a_resource_is_read_by_its_exposed_or_its_own_uri(
     assert (made.server, made.params["uri"]) == (at, original)
 
 
-async def test_a_uri_that_two_servers_have_is_refused_with_the_way_out(connect, world, era):
+async def test_an_ambiguous_uri_is_refused_with_instructions(connect, world, era):
     async with connect(era) as client:
         with pytest.raises(MCPError, match="foregate://a/both") as refused:
             await client.read_resource("both:///")
@@ -168,7 +166,7 @@ async def test_a_uri_that_two_servers_have_is_refused_with_the_way_out(connect, 
 @pytest.mark.parametrize(
     "uri", ["foregate://c/team%3A%2F%2F%2F", "foregate://nobody/x", "team:///"]
 )
-async def test_what_the_caller_does_not_see_is_not_there(connect, world, era, uri):
+async def test_resources_invisible_to_the_caller_do_not_exist(connect, world, era, uri):
     world.catalogue = catalogue(tool("a:x"), servers=(server("a"), server("c", team=7)))
     async with connect(era) as client:
         with pytest.raises(MCPError, match="unknown_resource") as refused:
@@ -177,7 +175,7 @@ async def test_what_the_caller_does_not_see_is_not_there(connect, world, era, ur
     assert refused.value.data["uri"] == uri
 
 
-async def test_who_may_not_read_is_told_so_and_sees_empty_lists(connect, world, era):
+async def test_without_the_read_scope_lists_are_empty_and_reads_refused(connect, world, era):
     world.caller = Caller(user="x", team=None, scopes=frozenset({"call"}), kind="http")
     async with connect(era) as client:
         assert (await client.list_resources()).resources == []
@@ -207,7 +205,7 @@ async def test_an_unknown_prompt_is_refused(connect, world, era):
     assert refused.value.code == -32602
 
 
-async def test_completions_go_to_the_server_that_has_what_is_completed(connect, world, era):
+async def test_completions_go_to_the_owning_server(connect, world, era):
     async with connect(era) as client:
         for ref in (
             mcp_types.PromptReference(type="ref/prompt", name="a__greet"),
@@ -226,7 +224,7 @@ async def test_completions_go_to_the_server_that_has_what_is_completed(connect, 
     assert world.requests.made[0].params["argument"] == {"name": "who", "value": "x"}
 
 
-async def test_a_refusal_of_the_server_arrives_as_it_came(connect, world, era):
+async def test_a_server_refusal_is_passed_through(connect, world, era):
     async def answer(requested):
         raise UpstreamRefused(
             server="a", rpc_code=-32055, rpc_message="not today", data={"why": None}
@@ -251,7 +249,7 @@ async def test_a_server_that_cannot_be_reached_is_named(connect, world, era):
     assert refused.value.code == -32603
 
 
-async def test_metadata_passes_and_what_concerns_the_hop_does_not(connect, world, era):
+async def test_metadata_is_forwarded_except_hop_metadata(connect, world, era):
     trace = {"traceparent": "00-1", "tracestate": "a=b", "baggage": "c=d", "x": {"y": None}}
     async with connect(era) as client:
         await client.read_resource("file:///a b", meta=trace)

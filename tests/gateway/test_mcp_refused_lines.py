@@ -47,13 +47,13 @@ def refused(line):
         ('{"jsonrpc": "2.0", "id": 7, "method": "\\ud83d"}', 7, -32700),
     ],
 )
-def test_it_is_told_what_is_wrong_under_the_id_of_its_request(line, identifier, code):
+def test_the_problem_is_reported_under_the_request_id(line, identifier, code):
     answer = refused(line)
     assert (answer["id"], answer["error"]["code"]) == (identifier, code)
 
 
 @pytest.mark.parametrize("identifier", ["1.5", "1.0", "true", "null", "{}", "[1]"])
-def test_a_request_whose_id_is_none_is_told_so(identifier):
+def test_a_request_with_an_invalid_id_is_reported(identifier):
     line = f'{{"jsonrpc": "2.0", "id": {identifier}, "method": "ping"}}'
     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     answer = refused_lines.answer_wrong_id(message, json.loads(line)).model_dump(
@@ -80,7 +80,7 @@ def test_requests_and_notifications_are_let_through(said):
         ),
     )
 )
-def test_whatever_stands_around_them_strings_and_whole_numbers_are_found(value):
+def test_string_and_integer_ids_are_found_in_any_context(value):
     expected = {
         key: item
         for key, item in value.items()

@@ -15,7 +15,7 @@ def subject(*, caller=ADA, method="tools/call", target="git:log", **params):
     return StateSubject(caller=caller, method=method, params=given, find_target=lambda: target)
 
 
-def test_where_a_request_stands_is_known_in_its_next_round():
+def test_the_next_round_of_a_request_restores_its_state():
     standing = RequestRound(upstream_state="theirs", parked_call="p", has_answers=False)
     token = request_state.seal_state(SEALER, subject(), standing)
     later = subject(
@@ -35,7 +35,7 @@ def test_where_a_request_stands_is_known_in_its_next_round():
         (subject(name="x"), "another request"),
     ],
 )
-def test_it_holds_for_its_caller_and_its_request_only(other, reason):
+def test_request_state_is_valid_for_its_caller_and_request_only(other, reason):
     token = request_state.seal_state(SEALER, subject(), RequestRound())
     with pytest.raises(InvalidRequestState, match=reason):
         request_state.unseal_state(SEALER, other, token)
@@ -46,7 +46,7 @@ def test_it_holds_for_its_caller_and_its_request_only(other, reason):
     ["", "x", "\ud800", 5, None, {}, SEALER.seal({"purpose": "other"}), SEALER.seal([1])],
     ids=range(8),
 )
-def test_what_the_gateway_never_gave_is_refused(token):
+def test_forged_request_state_is_refused(token):
     with pytest.raises(InvalidRequestState, match="not issued by this gateway"):
         request_state.unseal_state(SEALER, subject(), token)
 
@@ -59,7 +59,7 @@ def test_it_is_refused_when_it_is_old(monkeypatch):
         request_state.unseal_state(SEALER, subject(), token)
 
 
-def test_another_installation_s_is_refused():
+def test_request_state_of_another_installation_is_refused():
     token = request_state.seal_state(Sealer([Fernet.generate_key()]), subject(), RequestRound())
     with pytest.raises(InvalidRequestState):
         request_state.unseal_state(SEALER, subject(), token)

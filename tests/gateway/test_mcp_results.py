@@ -40,7 +40,7 @@ def test_nothing_can_be_carried_where_no_request_is_handled():
         ({"structuredContent": "x"}, {}, False, {"structuredContent": {"result": "x"}}),
     ],
 )
-def test_only_what_belongs_to_the_hop_is_touched(raw, envelope, modern, sent):
+def test_only_hop_metadata_is_changed(raw, envelope, modern, sent):
     before = dict(raw)
     assert results.merge_result(raw, envelope, modern=modern) == sent
     assert raw == before

@@ -52,17 +52,17 @@ def test_reports_never_go_back_nor_beyond_the_end(drawn):
             last = told[0]
 
 
-def test_what_is_not_for_the_client_is_left_out():
+def test_internal_events_are_omitted():
     assert RunProgress(tasks=1).apply_event(RunEvent(seq=1, kind="command_applied", at=AT)) is None
 
 
-def test_items_are_told_by_their_place_and_end_no_task():
+def test_items_are_reported_by_index_and_do_not_end_their_task():
     course = RunProgress(tasks=1)
     event = RunEvent(seq=1, kind="task_succeeded", at=AT, task="a", item=4)
     assert course.apply_event(event) == (0.5, "a[4] succeeded (0 of 1 done)")
 
 
-def test_a_run_that_was_begun_before_starts_where_it_stands():
+def test_progress_of_a_running_run_starts_at_its_current_count():
     course = run_progress.resume_progress(
         view(
             task("a", span=(0, 1)),
@@ -75,7 +75,7 @@ def test_a_run_that_was_begun_before_starts_where_it_stands():
     assert course.apply_event(event) == (2.0, "b succeeded (2 of 3 done)")
 
 
-def test_what_a_server_reports_counts_and_is_told_without_what_hides():
+def test_server_progress_is_relayed_without_hidden_characters():
     course = RunProgress(tasks=2)
     report = ProgressReport(
         task="a", item=WHOLE_TASK, progress=1, total=2, message="page\u202e 1\x07"
@@ -88,7 +88,7 @@ def test_what_a_server_reports_counts_and_is_told_without_what_hides():
     )
 
 
-def test_the_end_of_a_task_is_told_however_far_its_server_claimed_to_be():
+def test_the_end_of_a_task_is_reported_regardless_of_server_progress():
     course = RunProgress(tasks=1)
     course.apply_report(ProgressReport(task="a", item=WHOLE_TASK, progress=9, total=3))
     ended = RunEvent(seq=1, kind="task_succeeded", at=AT, task="a")
@@ -98,7 +98,7 @@ def test_the_end_of_a_task_is_told_however_far_its_server_claimed_to_be():
     )
 
 
-async def test_what_servers_report_reaches_the_client_among_the_events():
+async def test_server_progress_is_interleaved_with_events():
     runs, told = FakeRuns(), []
     runs.known = view(task("a", TaskStatus.PENDING))
     runs.reported = [
@@ -114,7 +114,7 @@ async def test_what_servers_report_reaches_the_client_among_the_events():
     assert told == [(0.75, 1.0, "a: half (0 of 1 done)"), (1.0, 1.0, "a succeeded (1 of 1 done)")]
 
 
-async def test_trouble_with_the_reports_does_not_cost_the_answer():
+async def test_a_progress_failure_does_not_lose_the_answer():
     runs = FakeRuns()
     runs.known = view(task("a", TaskStatus.PENDING))
     runs.events = [RunEvent(seq=2, kind="task_started", at=AT, task="a")]

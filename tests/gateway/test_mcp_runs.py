@@ -21,7 +21,7 @@ from tests.gateway.run_views import BEGAN, RUN
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_workflow_is_run_and_its_results_come_back(connect, world, era):
+async def test_a_workflow_is_run_and_its_results_returned(connect, world, era):
     async with connect(era) as client:
         answer = await called(client, "run_workflow", workflow=FLOW, intent="show the log")
     assert answer["run_id"] == str(RUN)
@@ -52,7 +52,7 @@ async def test_options_reach_the_run(connect, world):
     assert world.runs.waited == []
 
 
-async def test_a_dry_run_tells_the_plan_and_starts_nothing(connect, world):
+async def test_a_dry_run_returns_the_plan_and_starts_nothing(connect, world):
     async with connect() as client:
         answer = await called(client, "run_workflow", workflow=FLOW, options={"dry_run": True})
     assert answer["layers"] == [["log"], ["later"]]
@@ -61,7 +61,7 @@ async def test_a_dry_run_tells_the_plan_and_starts_nothing(connect, world):
     assert world.runs.started == []
 
 
-async def test_a_dry_run_of_what_is_no_workflow_tells_all_that_is_wrong(connect):
+async def test_a_dry_run_of_an_invalid_workflow_reports_every_problem(connect):
     tasks = [{"id": "a", "tool": "git:git_log", "depends_on": ["a"]}, {"tool": 7}]
     async with connect() as client:
         answer = await called(
@@ -81,7 +81,7 @@ async def test_a_dry_run_of_what_is_no_workflow_tells_all_that_is_wrong(connect)
     ],
     ids=["cycle", "unknown tool", "missing argument", "no object", "no tasks"],
 )
-async def test_what_cannot_be_run_is_told_field_by_field_and_not_started(
+async def test_an_invalid_workflow_is_reported_by_field_and_not_started(
     connect, world, workflow, code
 ):
     async with connect() as client:
@@ -111,7 +111,7 @@ async def test_a_key_of_another_request_is_an_error(connect, world):
 
 
 @pytest.mark.parametrize("tool", ["run_workflow", "get_run", "control_run"])
-async def test_who_may_not_call_may_not_run(connect, world, tool):
+async def test_running_requires_the_call_scope(connect, world, tool):
     world.caller = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="http")
     given = {
         "run_workflow": {"workflow": FLOW},
@@ -123,14 +123,14 @@ async def test_who_may_not_call_may_not_run(connect, world, tool):
 
 
 @pytest.mark.parametrize("run_id", ["", "nonsense", str(UUID(int=1)), "x" * 10_000])
-async def test_a_run_that_is_not_there_is_unknown_whatever_its_id(connect, run_id):
+async def test_a_missing_run_is_unknown_for_any_id(connect, run_id):
     async with connect() as client:
         error = await refused(client, "get_run", run_id=run_id)
     assert error["code"] == "unknown_run"
     assert len(error["text"]) < 300
 
 
-async def test_a_run_is_looked_at_again(connect, world):
+async def test_a_run_can_be_read_repeatedly(connect, world):
     world.runs.becomes = lambda view: view
     async with connect() as client:
         first = await called(client, "run_workflow", workflow=FLOW, options={"wait_s": 0})
@@ -142,7 +142,7 @@ async def test_a_run_is_looked_at_again(connect, world):
     assert world.runs.waited == [3]
 
 
-async def test_what_happens_is_told_as_progress_that_grows(connect, world):
+async def test_events_are_sent_as_increasing_progress(connect, world):
     kinds = ["task_started", "task_retried", "task_succeeded", "task_started", "task_failed"]
     names = ["log", "log", "log", "later", "later"]
     world.runs.events = [
@@ -163,7 +163,7 @@ async def test_what_happens_is_told_as_progress_that_grows(connect, world):
     assert told[1][2] == "log is being retried (0 of 2 done)"
 
 
-async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, world):
+async def test_a_large_result_becomes_a_link_to_the_whole(connect, world):
     world.result_link_bytes = 500
 
     def large(view):
@@ -186,7 +186,7 @@ async def test_a_large_result_becomes_a_link_that_leads_to_all_of_it(connect, wo
     assert link["begins"] == "x" * 500
 
 
-async def test_a_large_list_that_broke_off_becomes_a_link_to_what_was_given(connect, world):
+async def test_a_large_interrupted_list_becomes_a_link_to_its_results(connect, world):
     world.result_link_bytes = 500
     raw = run_views.text("x" * 2_000)
 
@@ -207,7 +207,7 @@ async def test_a_large_list_that_broke_off_becomes_a_link_to_what_was_given(conn
 
 
 @pytest.mark.parametrize(("items", "is_large"), [(3, False), (1_000, True)])
-async def test_a_large_answer_is_written_beside_the_event_loop(
+async def test_a_large_answer_is_serialized_off_the_event_loop(
     connect, world, monkeypatch, items, is_large
 ):
     def long(view):
@@ -234,14 +234,14 @@ async def test_a_large_answer_is_written_beside_the_event_loop(
     assert (threading.get_ident() not in threads) == is_large
 
 
-async def test_programs_are_told_when_calls_were_under_way(connect):
+async def test_the_timeline_of_calls_is_in_the_metadata(connect):
     async with connect() as client:
         result = await client.call_tool("run_workflow", {"workflow": FLOW})
     timeline = result.meta[run_timeline.META_KEY]
     assert (timeline["elapsed_ms"], timeline["speed_up"]) == (10, 2)
 
 
-async def test_what_run_intent_suggests_can_be_run_as_it_is(connect, world):
+async def test_a_suggestion_of_run_intent_can_be_run_unchanged(connect, world):
     intent = "what is the current time"
     async with connect() as client:
         suggested = await called(client, "run_intent", intent=intent)

@@ -38,7 +38,7 @@ def decided(world, monkeypatch):
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_client_s_user_is_asked_and_the_run_goes_on(connect, world, decided, era):
+async def test_the_clients_user_is_prompted_and_the_run_continues(connect, world, decided, era):
     asked = []
 
     async def answer(_context, params):
@@ -70,7 +70,7 @@ async def test_a_model_s_own_control_run_decides_nothing(connect, decided, era, 
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_can_ask_is_told_how_to_have_its_user_asked(connect, decided, era):
+async def test_a_client_with_elicitation_is_told_how_to_prompt_its_user(connect, decided, era):
     async def later(_context, _params):
         return ElicitResult(action="cancel")
 
@@ -79,7 +79,7 @@ async def test_a_client_that_can_ask_is_told_how_to_have_its_user_asked(connect,
     assert "control_run approve asks your user" in first["next"]
 
 
-async def test_an_approval_that_the_run_does_not_have_is_unknown(connect, decided):
+async def test_an_approval_of_another_run_is_unknown(connect, decided):
     async with connect() as client:
         first = await called(client, "run_workflow", workflow=FLOW)
         error = await refused(
@@ -104,7 +104,7 @@ async def test_where_nothing_waits_for_a_person_nothing_is_decided(
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "used", "expired", "withdrawn"])
-async def test_what_was_decided_before_is_said_to_be(connect, world, decided, status):
+async def test_an_earlier_decision_is_reported(connect, world, decided, status):
     over = approval("log", status=status)
     world.runs.becomes = lambda view: replace(
         view, status=RunStatus.WAITING, approvals=(over, approval("later", id=UUID(int=10)))
@@ -124,7 +124,7 @@ async def test_what_was_decided_before_is_said_to_be(connect, world, decided, st
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_no_tool_has_unknown_calls_made_again(connect, world, era):
+async def test_no_tool_can_repeat_unknown_calls(connect, world, era):
     async with connect(era) as client:
         first = await called(client, "run_workflow", workflow=FLOW)
         error = await refused(

@@ -19,7 +19,7 @@ async def test_a_run_is_steered(connect, world):
 
 
 @pytest.mark.parametrize("wait_s", [0, 5])
-async def test_what_a_run_gave_is_read_once_after_it_was_told_something(connect, world, wait_s):
+async def test_results_are_read_once_after_a_command(connect, world, wait_s):
     async with connect() as client:
         await called(client, "run_workflow", workflow=FLOW)
         world.runs.read.clear()
@@ -27,7 +27,7 @@ async def test_what_a_run_gave_is_read_once_after_it_was_told_something(connect,
     assert world.runs.read.count(True) == 1
 
 
-async def test_what_a_run_cannot_do_is_an_error_with_a_code(connect, world):
+async def test_an_impossible_action_is_an_error_with_a_code(connect, world):
     async with connect() as client:
         await called(client, "run_workflow", workflow=FLOW)
         world.runs.error = ActionNotPossible("run_not_paused", "the run is succeeded")
@@ -45,7 +45,7 @@ def half_done(view):
     )
 
 
-async def test_a_replan_keeps_what_is_done_and_tells_the_difference(connect, world):
+async def test_a_replan_keeps_finished_tasks_and_lists_the_changes(connect, world):
     world.runs.becomes = half_done
     new = {
         "tasks": [
@@ -90,7 +90,7 @@ async def test_a_replan_that_cannot_be_is_refused_and_changes_nothing(connect, w
     assert world.runs.handle_notification == []
 
 
-async def test_a_replan_that_needs_a_task_not_begun_is_told_to_repeat_it(connect, world):
+async def test_a_replan_must_repeat_an_unstarted_task_it_references(connect, world):
     world.runs.becomes = half_done
     new = {"tasks": [{"id": "last", "tool": "git:git_status", "depends_on": ["later", "x"]}]}
     async with connect() as client:

@@ -17,7 +17,7 @@ async def wait(_readiness):
     await asyncio.Event().wait()
 
 
-async def test_what_takes_time_is_loaded_beside_the_loop():
+async def test_slow_setup_runs_off_the_event_loop():
     go = threading.Event()
 
     def prepare():
@@ -35,7 +35,7 @@ async def test_what_takes_time_is_loaded_beside_the_loop():
         running.cancel()
 
 
-async def test_trouble_of_the_set_up_is_told_to_calls():
+async def test_setup_problems_are_reported_to_calls():
     def prepare():
         raise NotReady("configuration", "FOREGATE_HOME is wrong")
 
@@ -45,7 +45,7 @@ async def test_trouble_of_the_set_up_is_told_to_calls():
         await runtime.get_handler()
 
 
-async def test_a_defect_of_the_set_up_is_logged_and_told(caplog):
+async def test_a_setup_defect_is_logged_and_reported(caplog):
     def prepare():
         raise ZeroDivisionError("a defect")
 
@@ -56,7 +56,7 @@ async def test_a_defect_of_the_set_up_is_logged_and_told(caplog):
     assert "a defect" not in str(runtime.readiness.trouble)
 
 
-async def test_what_breaks_down_is_told_and_set_up_anew(caplog, monkeypatch):
+async def test_a_crashed_gateway_reports_it_and_sets_up_again(caplog, monkeypatch):
     monkeypatch.setattr(runtime_module, "FIRST_PAUSE_S", 0.0)
     told, served = [], asyncio.Event()
 

@@ -118,7 +118,7 @@ def test_a_signal_stops_cleanly(ends, number):
         signal.signal(number, before)
 
 
-def test_a_client_that_listens_no_more_ends_the_gateway(ends):
+def test_a_client_that_stops_reading_ends_the_gateway(ends):
     def client(wired):
         wired.wait(PATIENCE_S)
         ends.close(ends.from_gateway)
@@ -136,7 +136,7 @@ def test_a_defect_of_the_server_is_not_hidden(ends, monkeypatch):
         run(ends)
 
 
-def test_a_defect_beside_a_client_that_is_gone_is_not_hidden(ends, monkeypatch):
+def test_a_defect_is_not_hidden_by_a_disconnected_client(ends, monkeypatch):
     async def fail(_runtime):
         raise BaseExceptionGroup("two", [BrokenPipeError(), ZeroDivisionError()])
 
@@ -156,9 +156,7 @@ def test_the_watchdog_is_a_daemon(monkeypatch):
 
 
 @pytest.mark.parametrize(("prelude", "is_loading"), [(ConversationReplay(), True), (None, False)])
-def test_a_client_that_is_taken_over_never_lists_again_and_is_loaded_for(
-    ends, prelude, is_loading
-):
+def test_a_handed_over_client_counts_as_having_listed(ends, prelude, is_loading):
     wired, loading = threading.Event(), []
 
     async def wire(readiness):

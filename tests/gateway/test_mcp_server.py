@@ -26,7 +26,7 @@ def text(result):
     return result.content[0].text
 
 
-async def test_the_list_is_the_same_each_time_and_marked_to_be_loaded(connect, era):
+async def test_the_list_is_constant_and_marked_for_loading(connect, era):
     async with connect(era) as client:
         first, second = await client.list_tools(), await client.list_tools()
     assert [tool.name for tool in first.tools] == list(meta_tools.NAMES)
@@ -34,7 +34,7 @@ async def test_the_list_is_the_same_each_time_and_marked_to_be_loaded(connect, e
     assert all(tool.meta["anthropic/alwaysLoad"] is True for tool in first.tools)
 
 
-async def test_the_handshake_says_who_answers_and_how_it_is_used(connect, era):
+async def test_the_handshake_names_the_server_and_its_instructions(connect, era):
     async with connect(era) as client:
         assert client.server_info.name == "foregate"
         assert client.server_info.version == mcp_server.VERSION
@@ -52,7 +52,7 @@ async def test_the_list_is_answered_while_everything_behind_it_hangs(era):
         assert runtime.readiness.listed.is_set()
 
 
-async def test_a_client_that_only_calls_is_there_to_stay_too(world, era):
+async def test_a_client_that_only_calls_counts_as_connected(world, era):
     prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=world.wire)
     async with connected(lambda: prepared, mode=era) as (client, runtime):
         await client.call_tool("run_intent", {"intent": "show the log"})
@@ -73,7 +73,7 @@ async def test_a_search_answers_in_structure_and_in_text(connect, era):
     assert found["run_order"] == []
 
 
-async def test_a_search_takes_all_its_arguments(connect, world, era):
+async def test_a_search_accepts_all_its_arguments(connect, world, era):
     given = {
         "query": "log",
         "limit": 1,
@@ -102,7 +102,7 @@ async def test_a_description_has_the_whole_definition(connect, era):
     assert told["output_schema"] is None
 
 
-async def test_a_call_brings_back_the_result_of_the_server_with_a_note_beside_it(connect, era):
+async def test_a_call_returns_the_server_result_with_metadata(connect, era):
     async with connect(era) as client:
         result = await client.call_tool(
             "call_tool", {"tool": "git:git_log", "arguments": {"repo_path": "/x"}}
@@ -171,7 +171,7 @@ async def test_progress_of_the_server_reaches_the_client_that_asked_for_it(conne
             assert await arrived.get() == (1.0, 4.0, "a quarter")
 
 
-async def test_a_client_that_wants_no_progress_costs_none(connect, world, era):
+async def test_no_progress_is_sent_unrequested(connect, world, era):
     asked = []
 
     async def answer(_called, progress):
@@ -184,7 +184,7 @@ async def test_a_client_that_wants_no_progress_costs_none(connect, world, era):
     assert asked == [None]
 
 
-async def test_a_trace_context_is_handed_on_and_what_concerns_the_hop_is_not(connect, world, era):
+async def test_trace_context_is_forwarded_and_hop_metadata_is_not(connect, world, era):
     async with connect(era) as client:
         await client.call_tool(
             "call_tool", {"tool": "git:git_status"}, meta={"com.example/tenant": "a"}
@@ -204,7 +204,7 @@ async def test_a_call_that_the_client_cancels_is_cancelled_upstream(connect, wor
             await world.upstream.cancelled.wait()
 
 
-async def test_arguments_that_do_not_fit_are_told_to_the_model(connect, era):
+async def test_invalid_arguments_are_reported_to_the_model(connect, era):
     async with connect(era) as client:
         result = await client.call_tool("search_tools", {"qeury": "x", "limit": "five"})
     assert code(result) == "invalid_arguments"
@@ -216,7 +216,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(connect, era):
     assert paths == ["/limit", "/query", "/qeury"]
 
 
-async def test_arguments_of_the_tool_behind_are_judged_too(connect, world, era):
+async def test_arguments_of_the_upstream_tool_are_validated_too(connect, world, era):
     async with connect(era) as client:
         result = await client.call_tool(
             "call_tool", {"tool": "git:git_log", "arguments": {"repo_path": 5}}
@@ -227,7 +227,7 @@ async def test_arguments_of_the_tool_behind_are_judged_too(connect, world, era):
 
 
 @pytest.mark.parametrize("name", ["describe_tool", "call_tool"])
-async def test_an_unknown_tool_is_answered_with_the_likely_one(connect, era, name):
+async def test_an_unknown_tool_error_suggests_the_likely_one(connect, era, name):
     async with connect(era) as client:
         result = await client.call_tool(name, {"tool": "git:gitlog"})
     assert code(result) == "unknown_tool"
@@ -236,7 +236,7 @@ async def test_an_unknown_tool_is_answered_with_the_likely_one(connect, era, nam
 
 
 @pytest.mark.parametrize("name", ["git__git_log", "git:git_log", "git_log"])
-async def test_a_tool_of_a_server_called_directly_is_shown_the_way(connect, era, name):
+async def test_calling_an_upstream_tool_directly_explains_call_tool(connect, era, name):
     async with connect(era) as client:
         await client.call_tool("search_tools", {"query": "log"})
         result = await client.call_tool(name, {})
@@ -255,7 +255,7 @@ async def test_a_misspelt_tool_of_the_gateway_is_recognised(connect, era, name, 
     assert hint in text(result)
 
 
-async def test_a_gateway_without_its_database_says_why_in_the_result(era):
+async def test_without_a_database_the_result_gives_the_reason(era):
     async def refuse(readiness):
         readiness.refuse(NotReady("database_unavailable", "cannot reach PostgreSQL at x:1"))
         await asyncio.Event().wait()
@@ -272,7 +272,7 @@ async def test_a_gateway_without_its_database_says_why_in_the_result(era):
     assert text(result) == "database_unavailable: cannot reach PostgreSQL"
 
 
-async def test_a_gateway_that_cannot_be_set_up_says_why_and_lists_its_tools(era):
+async def test_a_gateway_that_failed_setup_lists_its_tools_and_gives_the_reason(era):
     def prepare():
         raise NotReady("configuration", "FOREGATE_LOG_LEVEL: should be 'debug' or 'info'")
 
@@ -283,7 +283,7 @@ async def test_a_gateway_that_cannot_be_set_up_says_why_and_lists_its_tools(era)
     assert "FOREGATE_LOG_LEVEL" in text(result)
 
 
-async def test_a_defect_costs_one_call_and_is_found_in_the_log(connect, world, era, caplog):
+async def test_a_defect_fails_one_call_and_is_logged(connect, world, era, caplog):
     async def answer(_called, _progress):
         raise ZeroDivisionError("a defect")
 
@@ -296,7 +296,7 @@ async def test_a_defect_costs_one_call_and_is_found_in_the_log(connect, world, e
         assert not (await client.call_tool("search_tools", {"query": "log"})).is_error
 
 
-async def test_what_is_not_offered_is_refused_by_the_protocol(connect, era):
+async def test_unsupported_methods_are_refused(connect, era):
     async with connect(era) as client:
         with pytest.raises(Exception, match="Method not found"):
             await client.session.send_request(

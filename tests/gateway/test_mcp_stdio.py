@@ -65,14 +65,14 @@ async def test_lines_arrive_whole_however_they_are_cut(pipe):
     assert await read_all(lines) == ['{"a":1}', '{"b":2}', '{"c":3}']
 
 
-async def test_a_last_line_without_its_end_counts(pipe):
+async def test_a_last_line_without_newline_is_read(pipe):
     lines = reader(pipe)
     pipe.write(b"a\n\n  \nb")
     pipe.close(pipe.write_fd)
     assert await read_all(lines) == ["a", "b"]
 
 
-async def test_the_end_is_seen_however_often_it_is_asked_for(pipe):
+async def test_end_of_input_can_be_read_repeatedly(pipe):
     lines = reader(pipe)
     pipe.close(pipe.write_fd)
     assert await read_all(lines) == []
@@ -86,7 +86,7 @@ async def test_bytes_that_are_no_text_are_replaced(pipe):
     assert await read_all(lines) == ["\ufffd\ufffd"]
 
 
-async def test_a_message_that_is_too_long_is_told_to_be_and_the_next_is_read(pipe, caplog):
+async def test_an_oversized_message_is_reported_and_the_next_is_read(pipe, caplog):
     lines = reader(pipe, max_line_bytes=10)
     pipe.write(b"x" * 30)
     pipe.write(b"y" * 30 + b"\nshort\n" + b"z" * 30)
@@ -95,7 +95,7 @@ async def test_a_message_that_is_too_long_is_told_to_be_and_the_next_is_read(pip
     assert "longer than 10 bytes" in caplog.text
 
 
-async def test_whoever_sends_too_long_a_line_is_told_so(pipe):
+async def test_an_oversized_line_is_answered_with_an_error(pipe):
     written = []
 
     class Writer:
@@ -145,7 +145,7 @@ async def test_an_id_with_half_a_surrogate_pair_is_refused_and_not_sent_back(pip
 
 
 @pytest.mark.parametrize("size", [1, stdio.LARGE_BYTES])
-async def test_no_line_that_fails_to_be_read_ends_the_reading_of_others(monkeypatch, size):
+async def test_an_unreadable_line_does_not_stop_reading(monkeypatch, size):
     written = []
 
     class Writer:
@@ -235,7 +235,7 @@ async def test_messages_of_any_size_are_written_whole(pipe, size):
     assert bytes(received) == b"x" * size
 
 
-async def test_a_client_that_does_not_read_holds_up_nothing_else(pipe):
+async def test_a_client_that_does_not_read_delays_nothing_else(pipe):
     writer = LineWriter(pipe.write_fd)
     writing = asyncio.create_task(writer.write(b"x" * 1_000_000))
     await asyncio.sleep(0)
@@ -246,13 +246,13 @@ async def test_a_client_that_does_not_read_holds_up_nothing_else(pipe):
     await writer.wait_until_idle()
 
 
-async def test_writing_to_a_client_that_is_gone_is_an_error(pipe):
+async def test_writing_to_a_disconnected_client_is_an_error(pipe):
     pipe.close(pipe.read_fd)
     with pytest.raises(BrokenPipeError):
         await LineWriter(pipe.write_fd).write(b"x")
 
 
-async def test_the_end_of_the_input_waits_for_answers_under_way(pipe, monkeypatch):
+async def test_end_of_input_waits_for_pending_answers(pipe, monkeypatch):
     monkeypatch.setattr(stdio, "DRAIN_TIMEOUT_S", 10 * PATIENCE_S)
     out = Pipe()
     ended, busy = asyncio.Event(), asyncio.Event()
@@ -279,7 +279,7 @@ async def test_the_end_of_the_input_waits_for_answers_under_way(pipe, monkeypatc
     out.close(out.write_fd)
 
 
-async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
+async def test_end_of_input_does_not_wait_forever(pipe, monkeypatch):
     monkeypatch.setattr(stdio, "DRAIN_TIMEOUT_S", 0.01)
     out = Pipe()
     wire = ProtocolWire(read_fd=pipe.read_fd, write_fd=out.write_fd)
@@ -293,7 +293,7 @@ async def test_the_end_of_the_input_does_not_wait_forever(pipe, monkeypatch):
     out.close(out.write_fd)
 
 
-async def test_the_client_goes_on_where_another_gateway_left_it(pipe):
+async def test_a_client_continues_where_another_gateway_left_off(pipe):
     prelude = ConversationReplay(lines=(b'{"id":"foregate/resume/0"}\n',), unsent=b'{"half')
     lines = reader(pipe, prelude=prelude)
     pipe.write(b'":1}\n{"b":2}\n')
@@ -302,7 +302,7 @@ async def test_the_client_goes_on_where_another_gateway_left_it(pipe):
     assert received == ['{"id":"foregate/resume/0"}', '{"half":1}', '{"b":2}']
 
 
-async def test_answers_to_what_was_repeated_do_not_reach_the_client(pipe):
+async def test_answers_to_replayed_messages_do_not_reach_the_client(pipe):
     writer = LineWriter(pipe.write_fd, resuming=True)
     await writer.write(b'{"jsonrpc":"2.0","id":"foregate/resume/0","result":{}}\n')
     await writer.write(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
@@ -350,7 +350,7 @@ class Written:
 
 
 @pytest.mark.parametrize("value", ["a\ud83d", functools.reduce(lambda v, _: [v], range(900), 1)])
-async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, value):
+async def test_an_unserializable_answer_fails_only_its_request(pipe, value):
     out = Written()
     async with (
         asyncio.timeout(PATIENCE_S),
@@ -368,7 +368,7 @@ async def test_an_answer_that_cannot_be_written_ends_that_request_alone(pipe, va
     assert good == {"jsonrpc": "2.0", "id": 2, "result": {"value": "good"}}
 
 
-async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
+async def test_an_unserializable_question_is_an_error_to_its_asker(pipe):
     out = Written()
     async with (
         asyncio.timeout(PATIENCE_S),
@@ -387,7 +387,7 @@ async def test_who_asks_what_cannot_be_written_is_told_so(pipe):
     assert out.messages.empty()
 
 
-async def test_the_asker_is_told_nothing_once_the_input_has_ended(pipe):
+async def test_no_error_is_sent_after_end_of_input(pipe):
     out = Written()
     pipe.close(pipe.write_fd)
     async with (

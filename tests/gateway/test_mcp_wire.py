@@ -22,7 +22,7 @@ def run(code, **values):
 CLAIM = "import os, subprocess, sys\nfrom gateway_project.mcp import wire\nw = wire.claim_wire()\n"
 
 
-def test_whatever_is_printed_after_the_claim_goes_to_stderr():
+def test_output_printed_after_the_claim_goes_to_stderr():
     code = CLAIM + (
         "print('by python', flush=True)\n"
         "os.write(1, b'by a library\\n')\n"
@@ -38,7 +38,7 @@ def test_whatever_is_printed_after_the_claim_goes_to_stderr():
     ]
 
 
-def test_what_was_printed_before_the_claim_is_not_lost():
+def test_output_printed_before_the_claim_is_kept():
     done = run("print('early')\n" + CLAIM)
     assert done.stdout == "early\n"
 
@@ -82,7 +82,7 @@ def test_a_closed_stdout_is_one_clear_line():
     assert "speaks MCP over stdin and stdout, and one of them is closed" in done.stderr
 
 
-def test_a_closed_stderr_does_not_keep_the_protocol_from_running():
+def test_a_closed_stderr_does_not_stop_the_protocol():
     code = (
         "import os\nos.close(2)\n"
         + CLAIM

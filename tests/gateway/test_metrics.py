@@ -53,7 +53,7 @@ def test_counting_starts_at_nothing(process):
     assert metrics.collect_counts() == {}
 
 
-def test_gauges_and_moments_of_creation_are_not_counted(process):
+def test_gauges_and_creation_times_are_not_stored(process):
     process.calls.labels("git").inc()
     process.tools.set(7)
     assert metrics.collect_counts() == {("calls_total", '{"server":"git"}'): 1}
@@ -151,7 +151,7 @@ def test_a_gauge_is_that_of_this_process(become):
 
 
 @pytest.mark.django_db
-def test_a_total_of_a_metric_that_is_no_more_is_not_shown(process):
+def test_totals_of_removed_metrics_are_not_shown(process):
     MetricTotal.objects.create(name="gone_total", labels={}, value=1)
     assert "gone" not in str(shown())
 

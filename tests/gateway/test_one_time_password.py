@@ -35,19 +35,19 @@ def test_it_signs_in_to_the_console_once_and_no_second_time(client, ann):
     assert not signed_in(sign_in(client, "ann", password))
 
 
-def test_the_one_who_signed_in_stays_signed_in(client, ann):
+def test_a_signed_in_user_stays_signed_in(client, ann):
     sign_in(client, "ann", one_time_password.issue_password(ann))
     assert client.get(reverse("admin:index")).status_code == 200
 
 
-def test_one_who_is_switched_off_is_signed_out(client, ann):
+def test_a_deactivated_user_is_signed_out(client, ann):
     sign_in(client, "ann", one_time_password.issue_password(ann))
     ann.is_active = False
     ann.save()
     assert client.get(reverse("admin:index")).status_code == 302
 
 
-def test_an_expired_one_does_not_sign_in(ann):
+def test_an_expired_password_does_not_sign_in(ann):
     password = one_time_password.issue_password(ann)
     OneTimePassword.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert authenticate(username="ann", password=password) is None
@@ -60,7 +60,7 @@ def test_it_is_valid_for_its_lifetime(ann):
     assert abs(lifetime - one_time_password.PASSWORD_LIFETIME) < timedelta(minutes=1)
 
 
-def test_a_new_one_replaces_the_unused_one_and_keeps_the_record_of_used_ones(ann):
+def test_a_new_password_replaces_an_unused_one_and_keeps_used_records(ann):
     used = one_time_password.issue_password(ann)
     assert authenticate(username="ann", password=used) == ann
     first, second = one_time_password.issue_password(ann), one_time_password.issue_password(ann)
@@ -69,7 +69,7 @@ def test_a_new_one_replaces_the_unused_one_and_keeps_the_record_of_used_ones(ann
     assert OneTimePassword.objects.filter(used_at__isnull=False).count() == 2
 
 
-def test_that_of_another_stays_valid(ann):
+def test_a_new_password_does_not_affect_other_users(ann):
     bob = UserFactory(username="bob")
     password = one_time_password.issue_password(bob)
     one_time_password.issue_password(ann)
@@ -77,7 +77,7 @@ def test_that_of_another_stays_valid(ann):
 
 
 @pytest.mark.parametrize("username", ["bob", "Ann", "", None])
-def test_it_signs_in_nobody_else_and_is_not_used_up_by_trying(ann, username):
+def test_a_password_signs_in_only_its_user_and_survives_failed_attempts(ann, username):
     UserFactory(username="bob")
     password = one_time_password.issue_password(ann)
     backend = OneTimePasswordBackend()
@@ -92,7 +92,7 @@ def test_a_wrong_or_missing_password_does_not_sign_in(ann, password):
     assert backend.authenticate(None, username="ann", password=password) is None
 
 
-def test_one_who_is_switched_off_is_not_signed_in(ann):
+def test_a_deactivated_user_cannot_sign_in(ann):
     password = one_time_password.issue_password(ann)
     ann.is_active = False
     ann.save()

@@ -45,25 +45,25 @@ def run(home, monkeypatch):
         ({"tls_key": "key.pem"}, "--tls-key needs --tls-cert"),
     ],
 )
-def test_what_would_be_unsafe_or_senseless_is_refused(run, options, words):
+def test_unsafe_or_contradictory_options_are_refused(run, options, words):
     with pytest.raises(CommandError, match=words):
         run(**options)
 
 
-def test_a_port_in_use_is_told_in_one_line(run):
+def test_a_port_in_use_is_reported_in_one_line(run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(CommandError, match=f"127.0.0.1:{port}: Address already in use"):
             run(http=str(port))
 
 
-def test_a_wrong_setting_is_told_in_one_line(run, monkeypatch):
+def test_an_invalid_setting_is_reported_in_one_line(run, monkeypatch):
     monkeypatch.setenv("FOREGATE_TOKEN_BUDGET", "lots")
     with pytest.raises(CommandError, match="FOREGATE_TOKEN_BUDGET"):
         run()
 
 
-def test_it_says_where_it_is_and_what_a_client_needs(run, capsys):
+def test_startup_prints_the_address_and_client_configuration(run, capsys):
     run()
     run(no_auth=True, user="ann")
     first, second = capsys.readouterr().out.splitlines()
@@ -73,7 +73,7 @@ def test_it_says_where_it_is_and_what_a_client_needs(run, capsys):
 
 
 @pytest.mark.parametrize("content", [None, "rubbish"])
-def test_a_certificate_that_cannot_be_used_is_told(run, tmp_path, content):
+def test_an_unusable_certificate_is_reported(run, tmp_path, content):
     certificate = tmp_path / "cert.pem"
     if content:
         certificate.write_text(content)

@@ -35,7 +35,7 @@ def test_the_entry_is_written_in_the_clients_words(client, beside):
     assert build(client) == {**beside, **STARTED}
 
 
-def test_a_user_and_another_home_go_along():
+def test_user_and_home_options_are_included():
     found = build("cursor", user="ann", env={"FOREGATE_HOME": "/srv/fg"})
     assert found["args"] == [*STARTED["args"], "--user", "ann"]
     assert found["env"] == {"FOREGATE_HOME": "/srv/fg"}
@@ -66,7 +66,7 @@ def test_a_running_gateway_is_reached_with_a_token_from_a_variable(client):
 
 
 @pytest.mark.parametrize("client", ["claude-desktop", "zed"])
-def test_a_client_that_cannot_send_one_is_refused_with_what_to_do(client):
+def test_a_client_that_cannot_send_a_token_is_refused_with_instructions(client):
     with pytest.raises(EntryNotSupported, match="without --http"):
         build(client, url="http://localhost:8420/mcp")
 
@@ -86,6 +86,6 @@ def test_a_client_that_cannot_send_one_is_refused_with_what_to_do(client):
         ({"transport": "http", "url": "https://${HOST}:x/mcp"}, False),
     ],
 )
-def test_foregate_is_known_again(entry, own):
+def test_foregates_own_entry_is_recognised(entry, own):
     urls = list_own_urls(Config(console_port=8420, public_url="https://tools.example"))
     assert own_entry.is_own_entry(ConfiguredServer(name="x", **entry), urls) is own

@@ -29,13 +29,13 @@ def translator(**fields):
         ("$NAME", "$NAME"),
     ],
 )
-def test_what_editors_write_becomes_what_the_gateway_reads(text, expected):
+def test_editor_placeholders_are_converted(text, expected):
     found = translator()
     assert found.translate(text) == expected
     assert found.notes == []
 
 
-def test_an_input_becomes_a_variable_and_a_person_is_told_once_which_to_set():
+def test_an_input_becomes_a_variable_reported_once():
     found = translator()
     assert found.translate("${input:api-key} ${input:api-key}") == "${API_KEY} ${API_KEY}"
     (note,) = found.notes
@@ -45,20 +45,20 @@ def test_an_input_becomes_a_variable_and_a_person_is_told_once_which_to_set():
     )
 
 
-def test_a_description_that_is_no_line_is_left_out():
+def test_a_multi_line_description_is_omitted():
     found = translator()
     assert found.translate("${input:odd}") == "${ODD}"
     assert found.notes == ["asks for 'odd' in the editor; set ODD in the gateway's environment"]
 
 
 @pytest.mark.parametrize("text", ["${command:x.y}", "${config:a.b}"])
-def test_what_only_the_editor_knows_stays_and_is_said(text):
+def test_editor_only_placeholders_are_kept_and_reported(text):
     found = translator()
     assert found.translate(text) == text
     assert "only the editor knows" in found.notes[0]
 
 
-def test_where_the_client_has_it_a_variable_needs_no_braces():
+def test_braceless_variables_are_supported_for_clients_that_use_them():
     assert translator(allows_unbraced=True).translate("$A-${B}/$C_1 $5") == "${A}-${B}/${C_1} $5"
 
 
@@ -66,5 +66,5 @@ def test_where_the_client_has_it_a_variable_needs_no_braces():
     ("name", "variable"),
     [("token", "TOKEN"), ("a.b c", "A_B_C"), ("2fa", "INPUT_2FA"), ("-", "INPUT_")],
 )
-def test_the_variable_of_an_input_is_one_that_a_shell_can_set(name, variable):
+def test_the_variable_of_an_input_is_a_valid_shell_name(name, variable):
     assert name_input_variable(name) == variable

@@ -9,7 +9,7 @@ import time
 from gateway_project.management import question
 
 
-def test_what_was_typed_before_a_question_is_no_answer_to_it(monkeypatch):
+def test_earlier_typed_input_does_not_answer_a_prompt(monkeypatch):
     terminal, side = pty.openpty()
     with open(terminal, "wb", buffering=0) as person, open(side, "r+b", buffering=0) as theirs:
         os.set_blocking(side, False)
@@ -37,5 +37,5 @@ def until_typed(terminal: int) -> None:
     raise AssertionError("nothing came")
 
 
-def test_nobody_is_asked_through_a_pipe():
+def test_a_pipe_is_not_prompted():
     assert not question.is_terminal()

@@ -46,18 +46,18 @@ def test_an_entry_is_read_with_everything_in_it():
     )
 
 
-def test_what_is_not_given_is_empty():
+def test_omitted_fields_are_empty():
     assert parsed(git={"command": "git"}).entries == (ConfiguredServer(name="git", command="git"),)
 
 
 @pytest.mark.parametrize("field", ["args", "env", "cwd"])
-def test_null_means_not_given(field):
+def test_null_means_omitted(field):
     assert parsed(git={"command": "git", field: None}).entries == (
         ConfiguredServer(name="git", command="git"),
     )
 
 
-def test_a_server_that_the_client_switched_off_stays_off():
+def test_a_server_disabled_in_the_client_stays_disabled():
     assert not parsed(git={"command": "git", "disabled": True}).entries[0].enabled
     assert parsed(git={"command": "git", "disabled": False}).entries[0].enabled
 
@@ -111,7 +111,7 @@ def test_entries_keep_the_order_of_the_file():
         ("bad", {"command": "x", "note": float("nan")}, "'bad'"),
     ],
 )
-def test_a_broken_entry_is_a_problem_that_names_it_and_spoils_no_other(name, value, said):
+def test_a_broken_entry_is_reported_and_does_not_affect_others(name, value, said):
     found = parsed(good={"command": "git"}, **{name: value})
     assert [entry.name for entry in found.entries] == ["good"]
     (problem,) = found.problems
@@ -154,24 +154,24 @@ def test_broken_json_is_named_with_its_line_and_column(text, where):
     ],
     ids=lambda value: value[:30],
 )
-def test_what_is_no_list_of_servers_is_one_line_that_shows_what_is_expected(text, said):
+def test_an_invalid_server_list_is_one_line_with_the_expected_form(text, said):
     with pytest.raises(UnreadableConfig, match=said) as caught:
         parse_config(text, source="x.json")
     assert "\n" not in str(caught.value)
 
 
-def test_an_empty_list_of_servers_is_one():
+def test_an_empty_server_list_is_valid():
     assert parsed() == read_config.ParsedConfig(entries=(), problems=())
 
 
-def test_a_name_that_stands_twice_is_a_problem_and_neither_is_taken():
+def test_a_duplicate_name_is_a_problem_and_neither_is_imported():
     text = '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}, "a": {"command": "z"}}}'
     found = parse_config(text, source="x.json")
     assert [entry.name for entry in found.entries] == ["b"]
     assert found.problems == ("x.json: 'a' is given twice; rename one of the two",)
 
 
-def test_a_name_that_stands_three_times_is_one_problem():
+def test_a_name_used_three_times_is_one_problem():
     text = '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}, "a": {"command": "z"}}}'
     assert len(parse_config(text, source="x.json").problems) == 1
 
@@ -218,7 +218,7 @@ def test_a_projects_own_servers_come_before_the_users(project, commands):
     assert {entry.name for entry in found.entries if entry.is_project_local} == local
 
 
-def test_a_name_that_stands_twice_for_all_projects_does_not_matter_to_one_with_its_own():
+def test_a_duplicate_user_name_does_not_matter_to_a_project_with_its_own():
     text = (
         '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}, '
         '"projects": {"/here": {"mcpServers": {"a": {"command": "z"}}}}}'
@@ -236,7 +236,7 @@ def test_a_project_whose_servers_are_no_object_is_an_error(servers_of_project):
         parse_config(text, source="x", project=Path("/here"))
 
 
-def test_a_project_with_an_empty_list_of_servers_is_a_list_all_the_same():
+def test_a_project_with_an_empty_server_list_is_valid():
     text = json.dumps({"projects": {"/here": {"mcpServers": {}}}})
     assert parse_config(text, source="x", project=Path("/here")).entries == ()
 
@@ -246,7 +246,7 @@ def test_a_backslash_is_only_a_backslash(text):
     assert parsed(git={"command": "git", "args": [text]}).entries[0].args == (text,)
 
 
-def test_a_name_repeated_in_another_project_is_none_of_our_business():
+def test_duplicates_in_another_project_are_ignored():
     text = (
         '{"mcpServers": {"a": {"command": "x"}}, "projects": {"/other": {"mcpServers": '
         '{"a": {"command": "y"}, "a": {"command": "z"}}}}}'
@@ -256,7 +256,7 @@ def test_a_name_repeated_in_another_project_is_none_of_our_business():
     assert found.problems == ()
 
 
-def test_a_file_with_the_servers_of_projects_only_is_one():
+def test_a_file_with_project_servers_only_is_valid():
     text = json.dumps({"projects": {"/here": {"mcpServers": {"a": {"command": "x"}}}}})
     assert parse_config(text, source="x", project=Path("/here")).entries[0].name == "a"
 
@@ -290,7 +290,7 @@ def test_a_file_that_cannot_be_read_is_one_line_that_names_it(tmp_path, content,
     assert isinstance(caught.value, read_config.MissingConfig) == (content is None)
 
 
-def test_a_file_below_a_file_does_not_exist(tmp_path):
+def test_a_path_below_a_file_does_not_exist(tmp_path):
     (tmp_path / "x").touch()
     with pytest.raises(read_config.MissingConfig, match="does not exist"):
         read_config.read_config(tmp_path / "x" / "y.json")

@@ -56,7 +56,7 @@ def register():
         ServerFactory(name=name)
 
 
-async def test_a_server_that_another_process_discovers_is_asked_after_that(pool, refused):
+async def test_a_server_being_discovered_elsewhere_is_discovered_afterwards(pool, refused):
     await run_in_database_thread(register)
     others = AdvisoryLocks()
     assert await others.acquire("discover a")
@@ -71,9 +71,7 @@ async def test_a_server_that_another_process_discovers_is_asked_after_that(pool,
     assert await run_in_database_thread(Tool.objects.count) == 2
 
 
-async def test_a_process_that_stands_still_is_not_waited_for_without_end(
-    pool, refused, monkeypatch
-):
+async def test_a_stalled_process_is_not_waited_for_forever(pool, refused, monkeypatch):
     monkeypatch.setattr(module, "MAX_LOCK_POLLS", 3)
     await run_in_database_thread(register)
     others = AdvisoryLocks()
@@ -84,7 +82,7 @@ async def test_a_process_that_stands_still_is_not_waited_for_without_end(
     assert sorted(pool.listed) == ["a", "b"]
 
 
-async def test_no_other_process_discovers_a_server_meanwhile(pool, monkeypatch):
+async def test_a_server_is_discovered_by_one_process_at_a_time(pool, monkeypatch):
     await run_in_database_thread(register)
     others, taken = AdvisoryLocks(), []
     listing = pool.list_tools
@@ -101,7 +99,7 @@ async def test_no_other_process_discovers_a_server_meanwhile(pool, monkeypatch):
         await others.aclose()
 
 
-async def test_an_attempt_that_is_cut_off_does_not_look_under_way(pool, monkeypatch):
+async def test_an_interrupted_attempt_does_not_look_active(pool, monkeypatch):
     await run_in_database_thread(register)
 
     async def interrupted(_server):

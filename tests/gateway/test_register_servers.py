@@ -31,7 +31,7 @@ def test_new_servers_are_registered_and_written_down(caller, sealer):
     ]
 
 
-def test_only_a_change_is_written_down_with_the_fields_that_changed(caller, sealer):
+def test_only_changes_are_audited_with_the_changed_fields(caller, sealer):
     register_servers(caller, [GIT, TIME], sealer=sealer)
     AuditEntry.objects.all().delete()
     changed = ServerRegistration(name="git", command="hg", env={"TOKEN": "other secret"})
@@ -41,7 +41,7 @@ def test_only_a_change_is_written_down_with_the_fields_that_changed(caller, seal
 
 
 @pytest.mark.parametrize("scopes", [set(), {"search", "call"}, {"metrics"}])
-def test_one_who_is_no_superuser_may_not(sealer, scopes):
+def test_registering_servers_requires_a_superuser(sealer, scopes):
     someone = Caller(user="ann", team=None, scopes=frozenset(scopes), kind="http")
     with pytest.raises(RegistrationNotPermitted, match="only a superuser"):
         register_servers(someone, [GIT], sealer=sealer)
@@ -57,7 +57,7 @@ def test_one_who_is_no_superuser_may_not(sealer, scopes):
     ],
     ids=lambda broken: broken.name[:8],
 )
-def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, broken):
+def test_an_invalid_server_is_named_and_nothing_is_stored(caller, sealer, broken):
     with pytest.raises(InvalidServerEntry) as caught:
         register_servers(caller, [GIT, broken], sealer=sealer)
     assert "\n" not in str(caught.value)
@@ -86,7 +86,7 @@ def test_one_that_breaks_a_rule_is_named_and_nothing_is_stored(caller, sealer, b
     ],
     ids=["field", "command", "address", "row", "whole"],
 )
-def test_a_broken_rule_is_said_with_its_field_if_it_is_of_one(caller, sealer, broken, said):
+def test_a_validation_error_names_its_field(caller, sealer, broken, said):
     with pytest.raises(InvalidServerEntry) as caught:
         register_servers(caller, [broken], sealer=sealer)
     assert said in str(caught.value)

@@ -19,11 +19,11 @@ def handle(**headers):
     return seen[0], response[HEADER]
 
 
-def test_an_id_that_the_caller_gives_is_bound_and_given_back():
+def test_a_supplied_request_id_is_bound_and_returned():
     assert handle(x_request_id="Abc-1.2_3") == ("Abc-1.2_3", "Abc-1.2_3")
 
 
-def test_without_one_a_fresh_one_is_made_and_given_back():
+def test_a_missing_request_id_is_generated_and_returned():
     bound, given_back = handle()
     assert bound == given_back
     assert re.fullmatch(r"[0-9a-f]{16}", bound)
@@ -31,7 +31,7 @@ def test_without_one_a_fresh_one_is_made_and_given_back():
 
 
 @pytest.mark.parametrize("given", ["", "x" * 33, "a b", "a\nb", "é", "<script>", "a;b"])
-def test_one_that_could_harm_a_log_is_replaced(given):
+def test_an_unsafe_request_id_is_replaced(given):
     bound, _ = handle(x_request_id=given)
     assert bound != given
     assert re.fullmatch(r"[0-9a-f]{16}", bound)
@@ -42,6 +42,6 @@ def test_the_id_is_unbound_when_the_request_is_over():
     assert telemetry.current_request_id() == ""
 
 
-def test_every_page_of_the_console_gives_it_back(client):
+def test_every_console_page_returns_the_request_id(client):
     assert client.get("/health", headers={"x-request-id": "abc"})[HEADER] == "abc"
     assert client.get("/no-such-page", headers={"x-request-id": "abc"})[HEADER] == "abc"

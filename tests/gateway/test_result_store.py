@@ -37,7 +37,7 @@ def result_id(kept_result):
     return resource_uris.result_id(kept_result.uri)
 
 
-async def test_a_result_is_read_as_it_was_each_time(kept):
+async def test_a_stored_result_can_be_read_repeatedly(kept):
     stored = await kept.store_result(RAW, ADA)
     first = await kept.read_result(result_id(stored), ADA)
     assert json.loads(first) == RAW
@@ -71,13 +71,13 @@ async def test_pieces_of_another_result_are_not_read(kept, tmp_path):
         await kept.read_result(result_id(stored), ADA)
 
 
-async def test_half_of_a_surrogate_pair_is_kept(kept):
+async def test_an_unpaired_surrogate_is_kept(kept):
     stored = await kept.store_result({"text": "\ud800"}, ADA)
     text = await kept.read_result(result_id(stored), ADA)
     assert json.loads(text.encode()) == {"text": "\ud800"}
 
 
-async def test_another_process_of_the_installation_reads_it_too(kept, tmp_path, clock):
+async def test_another_process_of_the_installation_can_read_a_result(kept, tmp_path, clock):
     stored = await kept.store_result(RAW, ADA)
     other = ResultStore(tmp_path / "results", Sealer([KEY]), now=clock)
     assert json.loads(await other.read_result(result_id(stored), ADA)) == RAW
@@ -90,7 +90,7 @@ async def test_another_process_of_the_installation_reads_it_too(kept, tmp_path, 
         Caller(user="ada", team=2, scopes=frozenset({"*"}), kind="http"),
     ],
 )
-async def test_nobody_else_reads_it(kept, other):
+async def test_other_callers_cannot_read_a_result(kept, other):
     stored = await kept.store_result(RAW, ADA)
     with pytest.raises(UnknownResult, match="call the tool again"):
         await kept.read_result(result_id(stored), other)
@@ -119,7 +119,7 @@ async def test_on_disk_it_is_sealed_and_private_and_nameless(kept, tmp_path):
     assert b"ada" not in file.read_bytes()
 
 
-async def test_the_oldest_gives_way_where_there_is_no_room(tmp_path, clock):
+async def test_the_oldest_result_is_evicted_when_full(tmp_path, clock):
     kept = ResultStore(tmp_path, Sealer([KEY]), now=clock, max_bytes=1_000)
     first = await kept.store_result(RAW, ADA)
     (file,) = tmp_path.iterdir()

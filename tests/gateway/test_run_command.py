@@ -88,14 +88,14 @@ def test_a_run_that_did_not_succeed_ends_the_command_with_an_error(monkeypatch, 
     ],
     ids=["open", "empty", "deep", "digits", "bytes"],
 )
-def test_what_is_no_json_is_told_in_a_line_with_what_to_do(tmp_path, content, said):
+def test_invalid_json_is_one_line_with_instructions(tmp_path, content, said):
     file = tmp_path / "workflow.json"
     file.write_bytes(content)
     with pytest.raises(CommandError, match=said):
         call_command("run", str(file))
 
 
-def test_what_stands_against_a_run_is_told_with_its_code(monkeypatch, tmp_path):
+def test_a_refused_run_is_reported_with_its_code(monkeypatch, tmp_path):
     answering(monkeypatch, WorkflowNotRunnable(()))
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps(FLOW))
@@ -107,7 +107,7 @@ def test_what_stands_against_a_run_is_told_with_its_code(monkeypatch, tmp_path):
     ("backend", "says"),
     [("local", "a gateway continues it"), ("queue", "a worker continues it")],
 )
-def test_a_run_that_is_left_by_ctrl_c_is_named_with_what_can_be_done(
+def test_ctrl_c_reports_the_run_and_how_to_continue(
     monkeypatch, settings, tmp_path, backend, says
 ):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"execution_backend": backend})
@@ -129,7 +129,7 @@ def test_a_run_that_is_left_by_ctrl_c_is_named_with_what_can_be_done(
         assert part in str(left.value)
 
 
-def test_ctrl_c_before_a_run_is_there_says_that_nothing_was_started(monkeypatch, tmp_path):
+def test_ctrl_c_before_creation_reports_that_nothing_started(monkeypatch, tmp_path):
     answering(monkeypatch, KeyboardInterrupt())
     file = tmp_path / "workflow.json"
     file.write_text(json.dumps(FLOW))
@@ -138,7 +138,7 @@ def test_ctrl_c_before_a_run_is_there_says_that_nothing_was_started(monkeypatch,
 
 
 @pytest.mark.parametrize(("alive", "is_told"), [(False, True), (True, False)])
-def test_where_no_worker_is_alive_it_is_said_how_to_start_one(
+def test_without_a_live_worker_the_command_says_how_to_start_one(
     capsys, monkeypatch, settings, tmp_path, alive, is_told
 ):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"execution_backend": "queue"})
@@ -215,12 +215,12 @@ def test_a_run_is_carried_out_here_as_the_person_at_the_terminal_decides(
     assert made == ([{"path": "/old"}] if status == "succeeded" else [])
 
 
-def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch):
+def test_without_a_terminal_nothing_is_prompted(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert asyncio.run(run_command._ask_decision(approval())) is None
 
 
-def test_a_person_who_is_asked_can_leave_without_an_answer(terminal):
+def test_a_prompt_can_be_left_unanswered(terminal):
     async def left():
         terminal()
         asked = asyncio.create_task(run_command._ask_decision(approval()))

@@ -33,7 +33,7 @@ def created(sealer):
     return str(stored.held(sealer, ("a", "b"), intent="make it so").run)
 
 
-def test_without_runs_it_is_said_how_to_get_some(capsys):
+def test_without_runs_the_command_says_how_to_start_one(capsys):
     assert "manage.py run FILE" in printed(capsys, "runs")
     assert json.loads(printed(capsys, "runs", "--json")) == {"runs": []}
 
@@ -46,7 +46,7 @@ def test_runs_are_listed(capsys, created):
     assert json.loads(printed(capsys, "runs", "--status", other, "--json"))["runs"] == []
 
 
-def test_where_no_run_stands_so_that_is_said(capsys, created):
+def test_an_empty_filtered_list_is_reported(capsys, created):
     said = printed(capsys, "runs", "--status", "unknown")
     assert said.strip() == "No run is unknown; `manage.py runs` lists all."
 
@@ -64,7 +64,7 @@ def test_a_limit_out_of_range_is_refused(limit):
         call_command("runs", "--limit", limit)
 
 
-def test_a_run_is_shown_with_what_it_was_for_and_what_happened(capsys, created):
+def test_a_run_is_shown_with_its_intent_and_history(capsys, created):
     report = json.loads(printed(capsys, "run_show", created, "--events", "--json"))
     assert (report["intent"], set(report["tasks"])) == ("make it so", {"a", "b"})
     assert [event["seq"] for event in report["events"]] == [1]
@@ -78,7 +78,7 @@ def test_events_are_listed_where_a_pipe_finds_them(capsys, created):
     assert err.getvalue() == ""
 
 
-def test_what_is_followed_leaves_json_alone(capsys, sealer):
+def test_following_does_not_affect_json_output(capsys, sealer):
     over = str(stored.ended(sealer))
     out, err = io.StringIO(), io.StringIO()
     call_command("run_show", over, "--follow", "--json", stdout=out, stderr=err)
@@ -111,6 +111,6 @@ def test_a_run_is_followed_until_it_rests_and_its_results_read_once(
 
 
 @pytest.mark.parametrize("run", ["nonsense", str(NOT_THERE)])
-def test_a_run_that_is_not_there_is_said_to_be_missing(run):
+def test_a_missing_run_is_reported(run):
     with pytest.raises(CommandError, match=r"manage\.py runs"):
         call_command("run_show", run)

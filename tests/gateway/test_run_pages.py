@@ -26,7 +26,7 @@ def sealer(home):
     return sealing.load_or_create_sealer(home, name=sealing.PAYLOADS)
 
 
-def test_runs_are_told_from_their_page(client, sealer):
+def test_commands_can_be_sent_from_the_list_of_runs(client, sealer):
     sign_in_root(client)
     one, other, over = held(sealer, caller=BOB).run, held(sealer).run, ended(sealer)
     page = act(client, WorkflowExecution, "pause", row(one), row(other), row(over))
@@ -37,7 +37,7 @@ def test_runs_are_told_from_their_page(client, sealer):
 
 
 @pytest.mark.parametrize(("action", "does"), [("abort", "abort"), ("resume", "resume")])
-def test_other_actions_are_told_too(client, sealer, action, does):
+def test_other_actions_are_sent_too(client, sealer, action, does):
     sign_in_root(client)
     made = held(sealer).run
     write(sealer, changes(made, seqs=[2], status=RunStatus.PAUSED))
@@ -45,7 +45,7 @@ def test_other_actions_are_told_too(client, sealer, action, does):
     assert [one[0] for one in told()] == [does]
 
 
-def test_unknown_calls_are_shown_before_they_are_made_again(client, sealer):
+def test_unknown_calls_are_shown_before_being_repeated(client, sealer):
     sign_in_root(client)
     lost, known = unknown(sealer, caller=BOB), held(sealer).run
     page = act(client, WorkflowExecution, "rerun_unknown", row(lost), row(known))
@@ -57,7 +57,7 @@ def test_unknown_calls_are_shown_before_they_are_made_again(client, sealer):
     assert told() == [("resume", "root", "console", {"rerun_unknown": True})]
 
 
-def test_unknown_calls_are_shown_with_what_they_would_be_made_with(client, sealer):
+def test_unknown_calls_are_shown_with_their_arguments(client, sealer):
     sign_in_root(client)
     lost = lost_with_arguments(sealer)
     shown = act(client, WorkflowExecution, "rerun_unknown", row(lost))
@@ -71,7 +71,7 @@ def lost_with_arguments(sealer):
     return made
 
 
-def test_the_page_of_a_run_shows_lost_calls_and_what_can_be_told(client, sealer):
+def test_the_run_page_shows_lost_calls_and_available_actions(client, sealer):
     sign_in_root(client)
     lost = lost_with_arguments(sealer)
     url = page(WorkflowExecution, "change", lost)
@@ -87,7 +87,7 @@ def test_the_page_of_a_run_shows_lost_calls_and_what_can_be_told(client, sealer)
     assert told() == [("resume", "root", "console", {"rerun_unknown": True})]
 
 
-def test_the_page_of_a_run_shows_what_waits_and_leads_to_its_decision(client, sealer):
+def test_the_run_page_links_to_pending_approvals(client, sealer):
     sign_in_root(client)
     asked = waiting(sealer, arguments={"path": "/only/here"}, caller=BOB)
     shown = client.get(page(WorkflowExecution, "change", asked.run_id)).content.decode()
@@ -96,7 +96,7 @@ def test_the_page_of_a_run_shows_what_waits_and_leads_to_its_decision(client, se
     assert buttons(shown) == ["pause", "abort"]
 
 
-def test_to_a_member_the_page_of_a_run_shows_no_arguments_and_no_buttons(client, sealer):
+def test_members_see_no_arguments_and_no_buttons_on_the_run_page(client, sealer):
     team = TeamFactory()
     who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
     asked = waiting(sealer, arguments={"path": "/only/here"}, caller=who)
@@ -116,7 +116,7 @@ def buttons(shown):
     return re.findall(r'name="action"\s+value="(\w+)"', shown)
 
 
-def test_runs_without_unknown_calls_have_none_made_again(client, sealer):
+def test_runs_without_unknown_calls_repeat_none(client, sealer):
     sign_in_root(client)
     page = act(client, WorkflowExecution, "rerun_unknown", row(held(sealer).run))
     assert "have no unknown call" in page
@@ -145,7 +145,7 @@ def test_too_many_at_once_are_refused_whole(client, sealer, monkeypatch):
 
 
 @pytest.mark.parametrize("action", ["pause", "rerun_unknown"])
-def test_what_is_no_id_is_left_out(client, sealer, action):
+def test_invalid_ids_are_ignored(client, sealer, action):
     sign_in_root(client)
     made = held(sealer).run
     data = {"action": "pause", "_selected_action": ["<b>", str(made), "-"]}

@@ -56,14 +56,14 @@ def cells(client):
         ({"started_at": LATER - LONGEST_ATTEMPT, "discovered_at": SEEN_AT}, "up"),
     ],
 )
-def test_a_server_fares_as_what_was_written_down_last_says(past, word):
+def test_a_servers_condition_follows_its_latest_record(past, word):
     judged = judge_condition(ServerHistory(**{"enabled": True} | past), now=LATER)
     assert judged.word == word
     assert bool(judged.reason) == (word in ("failing", "sign-in needed"))
 
 
 @pytest.mark.django_db
-def test_the_list_says_in_words_how_each_server_fares_and_ticks_none(client):
+def test_the_list_shows_each_servers_condition_in_words(client):
     sign_in_root(client)
     ToolFactory(server=ServerFactory(name="good", discovered_at=SEEN_AT, trusted=True))
     ServerFactory(name="bad", last_error=ERROR, last_error_at=LATER, trusted=True)
@@ -78,7 +78,7 @@ def test_the_list_says_in_words_how_each_server_fares_and_ticks_none(client):
 
 
 @pytest.mark.django_db
-def test_a_server_s_page_tells_its_state_error_and_stderr_above_all_else(client):
+def test_a_server_page_shows_state_error_and_stderr_first(client):
     sign_in_root(client)
     server = ServerFactory(
         name="bad", last_error=ERROR, last_error_at=LATER, last_output=["a warning", "E404"]
@@ -118,7 +118,7 @@ def test_the_buttons_of_a_server_are_no_part_of_the_form_that_saves_it(client):
 
 
 @committed
-def test_a_test_shows_what_would_be_found_and_stores_nothing(client, home):
+def test_a_connection_test_shows_the_tools_and_stores_nothing(client, home):
     sign_in_root(client)
     server = served_by("stateless", enabled=False)
     before = Server.objects.values().get()
@@ -134,7 +134,7 @@ def test_a_test_shows_what_would_be_found_and_stores_nothing(client, home):
 
 
 @committed
-def test_a_test_shows_what_fails_with_the_server_s_last_words(client, home):
+def test_a_connection_test_shows_the_failure_with_server_output(client, home):
     sign_in_root(client)
     server = served_by("exits_at_once")
     shown = client.post(reverse("server-test", args=[server.pk])).content.decode()
@@ -152,7 +152,7 @@ def test_a_test_shows_what_fails_with_the_server_s_last_words(client, home):
         ("", "No stderr output was captured"),
     ],
 )
-def test_a_test_that_succeeds_shows_what_the_server_wrote_too(client, home, writes, shown_as):
+def test_a_successful_test_shows_server_output_too(client, home, writes, shown_as):
     sign_in_root(client)
     path = SERVERS / "legacy.py"
     begin = f"import runpy, sys; sys.stderr.write({writes!r}); sys.stderr.flush(); "
@@ -194,7 +194,7 @@ def test_too_many_servers_are_not_tested_at_once(client):
 
 
 @pytest.mark.django_db
-def test_discover_now_asks_for_it_and_shows_how_it_goes(client):
+def test_discover_now_requests_a_discovery_and_shows_its_progress(client):
     sign_in_root(client)
     server = ServerFactory(name="git")
     answer = client.post(reverse("server-discover", args=[server.pk]), follow=True)
@@ -212,7 +212,7 @@ def test_discover_now_asks_for_it_and_shows_how_it_goes(client):
 
 
 @pytest.mark.django_db
-def test_a_disabled_server_is_not_discovered_and_that_is_said(client):
+def test_discovering_a_disabled_server_is_refused_with_a_message(client):
     sign_in_root(client)
     off, on = ServerFactory(name="off", enabled=False), ServerFactory(name="on")
     assert "Server off is disabled" in act(client, Server, "discover", off, on)
@@ -222,7 +222,7 @@ def test_a_disabled_server_is_not_discovered_and_that_is_said(client):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("action", ["server-test", "server-discover"])
-def test_only_superusers_have_servers_started(client, action):
+def test_only_superusers_can_start_servers(client, action):
     server = ServerFactory()
     sign_in_staff(client)
     assert client.post(reverse(action, args=[server.pk])).status_code == 403

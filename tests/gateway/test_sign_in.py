@@ -85,9 +85,7 @@ def audited():
     return list(AuditEntry.objects.order_by("pk").values_list("action", "subject", "detail"))
 
 
-async def test_a_sign_in_for_all_is_made_by_a_superuser_and_written_down(
-    world, run, sealer, clock
-):
+async def test_a_shared_sign_in_by_a_superuser_is_audited(world, run, sealer, clock):
     await run_in_database_thread(store, world)
     done = await run()
     assert (done.key, done.issuer, done.scope) == (
@@ -112,7 +110,7 @@ async def test_users_sign_in_for_themselves(world, run, sealer):
     assert len(world.clients) == 1  # registered once, for the same way back
 
 
-async def test_who_is_no_superuser_may_not_sign_in_for_all(world, server, means):
+async def test_a_shared_sign_in_requires_a_superuser(world, server, means):
     await run_in_database_thread(store, world)
     found = await server(ANN)
     with pytest.raises(SignInNotPermitted, match="only a superuser"):
@@ -122,14 +120,14 @@ async def test_who_is_no_superuser_may_not_sign_in_for_all(world, server, means)
     assert world.seen == []
 
 
-async def test_a_server_of_another_team_is_not_there(world, server):
+async def test_a_server_of_another_team_does_not_exist(world, server):
     await run_in_database_thread(lambda: store(world, team=TeamFactory()))
     with pytest.raises(NoSuchSignIn, match="no server 'notes'"):
         await server(ANN)
     assert (await server(ROOT)).name == "notes"
 
 
-async def test_only_remote_servers_that_want_it_are_signed_in_to(world, server, means):
+async def test_only_remote_servers_with_oauth_accept_a_sign_in(world, server, means):
     await run_in_database_thread(store, world, authorization="none")
     await run_in_database_thread(ServerFactory, name="local")
     for name, said in (("notes", "called without a sign-in"), ("local", "started by a command")):
@@ -154,7 +152,7 @@ async def test_signing_in_is_switched_on_by_a_superuser_and_written_down(world, 
         )
 
 
-async def test_an_answer_is_taken_once_from_who_began_and_in_time(world, server, means, clock):
+async def test_a_callback_is_accepted_once_from_its_user_in_time(world, server, means, clock):
     await run_in_database_thread(store, world, authorization="oauth_per_user")
     begun = await sign_in.begin_sign_in(
         ANN, await server(ANN), redirect_uri=REDIRECT, dependencies=means
@@ -185,7 +183,7 @@ async def test_a_response_of_another_authorization_server_never_sees_the_code(wo
     assert not await run_in_database_thread(SignInAttempt.objects.exists)
 
 
-async def test_a_person_who_says_no_is_told_so(world, run):
+async def test_a_declined_authorization_is_reported(world, run):
     await run_in_database_thread(store, world)
     world.habits.denies = "access_denied"
     with pytest.raises(AuthorizationRefused, match=r"access_denied: the user\[2J said no"):
@@ -204,7 +202,7 @@ async def test_a_server_that_changed_meanwhile_is_not_signed_in_to(world, server
     assert world.token_forms == []
 
 
-async def test_a_server_that_asks_for_nothing_is_said_to(world, server, means):
+async def test_a_server_without_authorization_is_reported(world, server, means):
     await run_in_database_thread(store, world, url=f"{world.base}/nothing/here")
     with pytest.raises(SignInFailed, match="does not ask for a sign-in"):
         await sign_in.begin_sign_in(
@@ -250,7 +248,7 @@ async def test_an_entered_client_is_used_and_not_carried_elsewhere(
         )
 
 
-async def test_our_document_is_our_name_where_others_can_read_it(world, run, sealer, clock, means):
+async def test_a_public_metadata_document_is_the_client_id(world, run, sealer, clock, means):
     config = django_settings.FOREGATE.model_copy(update={"public_url": f"{PUBLIC}/"})
 
     async def read(_address):
@@ -274,13 +272,13 @@ async def test_our_document_is_our_name_where_others_can_read_it(world, run, sea
 
 
 @pytest.mark.parametrize("public", [None, "", "http://foregate.example", "http://127.0.0.1:8420"])
-def test_there_is_no_document_where_others_cannot_read_it(public):
+def test_without_a_public_url_there_is_no_metadata_document(public):
     config = django_settings.FOREGATE.model_copy(update={"public_url": public})
     assert sign_in.build_client_document(config) is None
     assert sign_in.client_document_url(config) == ""
 
 
-async def test_signing_in_again_asks_for_what_was_wanted_since(world, run, sealer):
+async def test_signing_in_again_requests_newly_demanded_scopes(world, run, sealer):
     await run_in_database_thread(store, world)
     key = (await run()).key
 
@@ -293,16 +291,14 @@ async def test_signing_in_again_asks_for_what_was_wanted_since(world, run, seale
     assert (await run()).scope == "notes:read notes:write"
 
 
-async def test_a_sign_in_that_no_key_opens_does_not_keep_one_from_signing_in_again(
-    world, run, sealer
-):
+async def test_an_unopenable_sign_in_can_be_replaced(world, run, sealer):
     await run_in_database_thread(store, world)
     key = (await run()).key
     await run_in_database_thread(lambda: Server.objects.get().sign_ins.update(sealed="broken"))
     assert (await run()).key == key
 
 
-async def test_forgetting_gives_the_tokens_back_and_is_written_down(world, run, server, means):
+async def test_forgetting_a_sign_in_revokes_tokens_and_is_audited(world, run, server, means):
     await run_in_database_thread(store, world, authorization="oauth_per_user")
     await run(ANN)
     await run(BOB)
@@ -316,7 +312,7 @@ async def test_forgetting_gives_the_tokens_back_and_is_written_down(world, run, 
     )
 
 
-async def test_what_cannot_be_given_back_is_forgotten_all_the_same(world, run, server, means):
+async def test_a_failed_revocation_still_forgets_the_sign_in(world, run, server, means):
     await run_in_database_thread(store, world)
     world.habits.revokes = False
     await run()

@@ -120,7 +120,7 @@ async def test_a_user_signs_in_for_themselves(world, rows, sign_in, home):
         await run_in_database_thread(call_command, "sign_in", "notes", "--shared")
 
 
-async def test_what_a_person_can_mend_is_one_line(world, rows, home):
+async def test_a_user_error_is_one_line(world, rows, home):
     await rows(authorization="oauth")
     await run_in_database_thread(callers.ensure_local_admin)
     quiet = {"stdout": io.StringIO(), "stderr": io.StringIO()}

@@ -31,7 +31,7 @@ def public_address(settings, address):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_person_connects_sees_it_and_forgets_it(home, settings):
+async def test_a_user_can_connect_view_and_forget_a_sign_in(home, settings):
     public_address(settings, "http://127.0.0.1:8420")
     async with oauth_world.running() as world:
 
@@ -74,7 +74,7 @@ async def test_a_person_connects_sees_it_and_forgets_it(home, settings):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["sign-ins", "sign-in-callback"])
-def test_who_is_not_signed_in_to_the_console_is_asked_to(client, home, name):
+def test_anonymous_users_are_sent_to_the_console_sign_in(client, home, name):
     answer = client.get(reverse(name), {"state": "s"})
     assert answer["Location"].startswith("/admin/login/?next=")
 
@@ -115,7 +115,7 @@ def test_a_member_sees_their_own_sign_in_and_no_server_of_others(client, home):
 
 
 @pytest.mark.django_db
-def test_one_who_may_not_is_told_so(client, home):
+def test_a_user_without_permission_gets_an_error(client, home):
     server = remote()
     client.force_login(UserFactory(staff=True))
     assert "only a superuser" in text(client.get(reverse("sign-in", args=[server.pk])))
@@ -140,7 +140,7 @@ def test_a_sign_in_that_ended_or_lacks_rights_says_so(client, root, home):
 
 
 @pytest.mark.django_db
-def test_codes_do_not_come_back_unencrypted(client, root, settings):
+def test_authorization_codes_are_not_accepted_unencrypted(client, root, settings):
     server = remote()
     settings.ALLOWED_HOSTS = ["foregate.example"]
     answer = client.post(

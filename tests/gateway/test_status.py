@@ -43,12 +43,12 @@ def test_tools_are_counted_by_what_can_be_done_with_them():
         ({}, False),
     ],
 )
-def test_an_error_stands_until_something_went_well_after_it(times, stands):
+def test_an_error_is_shown_until_a_later_success(times, stands):
     ServerFactory(name="git", last_error="exited" if "last_error_at" in times else "", **times)
     assert overview.load_server_summaries()[0].last_error == ("exited" if stands else "")
 
 
-def test_the_report_says_the_same_as_json():
+def test_the_json_report_equals_the_table():
     ToolFactory(server=ServerFactory(name="git", discovered_at=SEEN_AT))
     report = json.loads(status("--json"))
     assert report["database"]["kind"] == "embedded"
@@ -77,7 +77,7 @@ def test_the_table_names_each_server_with_its_state_and_error(capsys):
     assert "server 'bad': [exited] (since 2026-11-01 01:00)" in printed
 
 
-def test_what_a_failing_server_wrote_last_is_shown_on_request(capsys):
+def test_output_of_a_failing_server_is_shown_on_request(capsys):
     ServerFactory(name="bad")
     servers.record_error("bad", at=LATER, error="server 'bad': exited", output=["one", "[two]"])
     ServerFactory(name="well")

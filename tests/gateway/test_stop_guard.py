@@ -179,7 +179,7 @@ def guard_pipe(monkeypatch):
 
 
 @pytest.mark.parametrize("names", [["second"], ["first", "second"], ["first", "x", "second"]])
-def test_the_guard_is_told_however_often_the_handlers_change(guard_pipe, names):
+def test_the_guard_is_notified_however_often_handlers_change(guard_pipe, names):
     called = []
     stop_guard.watch_signals()
     for name in names:

@@ -63,7 +63,7 @@ def test_an_intent_becomes_a_workflow():
 
 
 @pytest.mark.usefixtures("weather")
-def test_it_is_shown_as_a_table_with_what_is_needed(capsys):
+def test_the_suggestion_is_a_table_with_missing_values(capsys):
     run("suggest", "get weather of a city")
     shown = capsys.readouterr().out
     assert "sky:get_weather" in shown
@@ -73,7 +73,7 @@ def test_it_is_shown_as_a_table_with_what_is_needed(capsys):
 
 
 @pytest.mark.usefixtures("weather")
-def test_why_is_told_with_probabilities_and_bindings(capsys):
+def test_the_explanation_lists_probabilities_and_bindings(capsys):
     run("explain", "get weather of a city")
     shown = capsys.readouterr().out
     assert "Why" in shown
@@ -105,7 +105,7 @@ def test_without_vectors_there_is_a_draft_and_it_says_what_to_do():
 
 
 @pytest.mark.usefixtures("weather")
-def test_a_team_does_not_see_what_is_another_s():
+def test_a_team_does_not_see_tools_of_another():
     TeamFactory(name="red")
     secret = ToolFactory(server__name="vault", server__team=TeamFactory(name="blue"), name="city")
     assert secret.server.team.name == "blue"
@@ -123,7 +123,7 @@ def test_a_team_does_not_see_what_is_another_s():
     ],
 )
 @pytest.mark.usefixtures("weather")
-def test_what_cannot_be_is_said_in_one_line(arguments, said):
+def test_an_impossible_request_is_reported_in_one_line(arguments, said):
     with pytest.raises(CommandError, match=said):
         run("suggest", *arguments)
 

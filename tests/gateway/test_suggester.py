@@ -73,7 +73,7 @@ async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(index, monk
     assert waiting.result() is FOUND
 
 
-async def test_one_that_is_not_read_yet_and_one_that_is_too_large_are_told_apart(index):
+async def test_an_unloaded_and_an_oversized_index_are_distinguished(index):
     one = IntentRanker(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
     with pytest.raises(RankingUnavailable) as early:
         await one.rank_tools(READ, None, ())
@@ -114,7 +114,7 @@ async def test_a_database_that_hangs_is_waited_for_once(asked, monkeypatch):
         answers.set()
 
 
-async def test_what_the_driver_says_is_cut_to_one_line(asked):
+async def test_driver_messages_are_cut_to_one_line(asked):
     def refuse(*_args, **_more):
         raise django.db.OperationalError("refused\nIs the server running on 10.0.0.5?")
 

@@ -39,7 +39,7 @@ def test_claude_code_switches_servers_off_for_a_project(project):
     assert on("claude-code") == {"shared"}
 
 
-def test_its_list_for_a_projects_file_leaves_the_users_alone(project):
+def test_a_project_file_does_not_affect_user_settings(project):
     of_claude(project, disabledMcpjsonServers=["shared", "user"])
     assert on("claude-code") == {"other", "user"}
 
@@ -54,7 +54,7 @@ def test_its_settings_switch_off_too(project, file):
 
 
 @pytest.mark.parametrize("settings", ["{broken", "[]", '{"disabledMcpjsonServers": 7}', ""])
-def test_settings_that_say_nothing_switch_nothing_off(project, settings):
+def test_empty_settings_disable_nothing(project, settings):
     of_claude(project)
     write(project / ".claude" / "settings.json", settings)
     assert on("claude-code") == {"shared", "other", "user"}
@@ -78,7 +78,7 @@ def test_geminis_lists_are_honoured(project, settings, expected):
     assert on("gemini") == expected
 
 
-def test_foregate_itself_is_left_out_and_said(project):
+def test_foregates_own_entry_is_skipped_and_reported(project):
     own = {"command": "python", "args": ["/fg/manage.py", "run_gateway"]}
     write(project / ".cursor/mcp.json", {"mcpServers": {"foregate": own, "a": SERVER}})
     found = gather_servers("cursor")
@@ -86,7 +86,7 @@ def test_foregate_itself_is_left_out_and_said(project):
     assert found.notes == ("server 'foregate' is Foregate itself and left out",)
 
 
-def test_all_clients_that_are_here_are_found_with_what_they_hold(project):
+def test_installed_clients_are_found_with_their_servers(project):
     write(project / ".cursor/mcp.json", {"mcpServers": {"a": SERVER}})
     write(project.parent / ".codex/config.toml", '[mcp_servers.b]\ncommand = "x"\n')
     write(project.parent / ".config/zed/settings.json", '// none\n{ "theme": "x", }')

@@ -27,7 +27,7 @@ def test_hidden_characters_are_written_out_wherever_they_stand(what):
     assert not set("\u202e\u200b\x1b\U000e0041") & set(console.file.getvalue())
 
 
-def test_styles_stay_styles(monkeypatch):
+def test_styling_is_preserved(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     console = Terminal(width=80)

@@ -23,7 +23,7 @@ def make(user, **values):
     return tokens.create_token(user, **({"name": "monitor", "scopes": ["metrics"]} | values))
 
 
-def test_a_token_stands_for_its_user_with_its_scopes(user):
+def test_a_token_authenticates_its_user_with_its_scopes(user):
     _, token = make(user)
     caller = tokens.authenticate_token(token)
     assert (caller.user, caller.team, caller.kind) == ("ann", None, "http")
@@ -36,7 +36,7 @@ def test_a_token_of_a_team_acts_for_it(user):
     assert tokens.authenticate_token(token).team == membership.team_id
 
 
-def test_a_token_of_a_team_ends_with_its_users_place_there(user):
+def test_a_team_token_ends_with_the_membership(user):
     membership = MembershipFactory(user=user)
     _, token = make(user, team=membership.team)
     membership.delete()
@@ -46,7 +46,7 @@ def test_a_token_of_a_team_ends_with_its_users_place_there(user):
     assert tokens.authenticate_token(token).team == membership.team_id
 
 
-def test_several_are_looked_up_at_once_and_those_that_are_no_good_left_out(user):
+def test_several_tokens_are_looked_up_together_without_invalid_ones(user):
     end = timezone.now() + timedelta(hours=1)
     good, _ = make(user, expires_at=end)
     gone, _ = make(user)
@@ -57,7 +57,7 @@ def test_several_are_looked_up_at_once_and_those_that_are_no_good_left_out(user)
     assert found[good.digest].expires_at == end.timestamp()
 
 
-def test_a_database_that_cannot_be_asked_is_told_from_a_wrong_token(user, monkeypatch):
+def test_an_unavailable_database_is_distinguished_from_an_invalid_token(user, monkeypatch):
     def gone():
         raise OperationalError("gone\nmore")
 
@@ -80,7 +80,7 @@ def test_no_two_tokens_are_alike(user):
 
 
 @pytest.mark.parametrize("token", ["", "fgt_", "fgt_" + "A" * 43, "é", "x" * 10_000])
-def test_an_unknown_token_stands_for_nobody(user, token):
+def test_an_unknown_token_is_refused(user, token):
     make(user)
     assert tokens.authenticate_token(token) is None
 
@@ -96,27 +96,27 @@ def test_a_token_is_valid_until_it_expires(user, hours, valid):
     assert (tokens.authenticate_token(token) is not None) is valid
 
 
-def test_a_revoked_token_stands_for_nobody(user):
+def test_a_revoked_token_is_refused(user):
     row, token = make(user)
     row.revoked_at = timezone.now()
     row.save()
     assert tokens.authenticate_token(token) is None
 
 
-def test_the_token_of_a_user_who_was_switched_off_stands_for_nobody(user):
+def test_the_token_of_a_deactivated_user_is_refused(user):
     _, token = make(user)
     user.is_active = False
     user.save()
     assert tokens.authenticate_token(token) is None
 
 
-def test_scopes_that_are_not_known_do_not_count(user):
+def test_unknown_scopes_are_ignored(user):
     _, token = make(user, scopes=["metrics", "metrics2", ""])
     assert tokens.authenticate_token(token).scopes == {"metrics"}
 
 
 @pytest.mark.parametrize(("superuser", "scopes"), [(True, {"*"}), (False, set())])
-def test_a_token_may_do_everything_only_while_its_user_may(user, superuser, scopes):
+def test_a_wildcard_token_requires_a_superuser(user, superuser, scopes):
     user.is_superuser = True
     user.save()
     _, token = make(user, scopes=["*"])
@@ -126,7 +126,7 @@ def test_a_token_may_do_everything_only_while_its_user_may(user, superuser, scop
 
 
 @pytest.mark.parametrize("stored", ["*", "metrics", {"metrics": 1}, [["metrics"]], None, 7])
-def test_a_row_whose_scopes_are_no_list_of_texts_has_none(user, stored):
+def test_a_row_with_invalid_scopes_has_none(user, stored):
     row = ApiToken(user=UserFactory(superuser=True), scopes=stored)
     assert tokens._compute_scopes(row) == frozenset()
 
@@ -140,7 +140,7 @@ def test_a_row_whose_scopes_are_no_list_of_texts_has_none(user, stored):
         ((), ()),
     ],
 )
-def test_nobody_gives_more_than_they_hold(held, grantable):
+def test_nobody_can_grant_scopes_they_lack(held, grantable):
     asker = Caller(user="ann", team=None, scopes=frozenset(held), kind="console")
     assert tokens.grantable_scopes(asker) == grantable
 
@@ -159,7 +159,7 @@ def test_scopes_that_are_no_list_of_texts_are_refused(user, scopes):
 
 
 @pytest.mark.parametrize("scopes", ["*", [["metrics"]], {"*": 1}, [7], 7, None])
-def test_the_database_itself_refuses_them(user, scopes):
+def test_the_database_refuses_invalid_scopes(user, scopes):
     with pytest.raises(IntegrityError), transaction.atomic():
         ApiToken.objects.create(user=user, name="x", digest="0" * 64, scopes=scopes)
 

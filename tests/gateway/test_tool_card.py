@@ -24,7 +24,7 @@ def card(detail):
     return made.as_json()
 
 
-def test_a_name_is_all_that_is_told_where_only_names_are_asked_for():
+def test_names_only_cards_contain_only_names():
     assert card("name") == {
         "tool": "git:log",
         "name": "git__log",
@@ -84,11 +84,11 @@ def test_a_summary_keeps_whole_sentences_where_it_can(text, summary):
         ({"type": "string", "default": "x" * 90}, 'a?: string = "' + "x" * 49 + "…"),
     ],
 )
-def test_a_signature_says_what_a_field_takes(field, text):
+def test_a_signature_shows_field_types(field, text):
     assert tool_card.format_signature({"properties": {"a": field}}) == text
 
 
-def test_a_long_signature_loses_fields_from_its_end_and_says_so():
+def test_a_long_signature_is_truncated_visibly():
     fields = {f"field_{i}": {"type": "string"} for i in range(60)}
     text = tool_card.format_signature({"properties": fields, "required": ["field_7"]})
     assert text.startswith("field_7: string, field_0?: string")
@@ -101,7 +101,7 @@ def test_a_single_field_that_is_too_long_is_cut():
     assert len(text) == tool_card.SIGNATURE_LENGTH
 
 
-def test_what_is_needed_to_write_other_scripts_stays():
+def test_characters_needed_by_other_scripts_are_kept():
     assert strip_invisible("क्\u200dष\tx\n") == "क्\u200dष\tx\n"
 
 
@@ -112,7 +112,7 @@ def test_any_schema_has_a_bounded_signature(published):
     strip_invisible_deep(schema)
 
 
-def test_a_card_says_what_was_found_in_the_texts_of_its_tool_a_line_each():
+def test_a_card_lists_findings_one_per_line():
     found = tool("git:log", findings=("severe: bidi in title: x", "notice: link in title: y"))
     trouble = ("in trouble",)
     made = tool_card.make_card(

@@ -31,7 +31,7 @@ def test_names_are_separated_by_commas_or_spaces(said, trusted):
 
 
 @pytest.mark.parametrize(("said", "trusted"), [("none", set()), ("none, git", {"git"})])
-def test_none_withdraws_trust_from_all_that_are_not_named(said, trusted):
+def test_none_withdraws_trust_from_unnamed_servers(said, trusted):
     choice = parse_trust([said], NAMES)
     assert choice.trusted == trusted
     assert choice.withdrawn == set(NAMES) - trusted
@@ -43,5 +43,5 @@ def test_a_server_is_trusted_not_trusted_or_left_as_it_is():
     assert parse_trust(["git none"], NAMES).decision_for("time") is False
 
 
-def test_words_that_name_no_server_are_returned_each_once():
+def test_unknown_server_names_are_returned_once():
     assert parse_trust(["gti, git", "tmie gti"], NAMES).unknown == ("gti", "tmie")

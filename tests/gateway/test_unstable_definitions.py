@@ -72,7 +72,7 @@ def registered(transactional_db):
     ServerFactory(name="jira")
 
 
-async def test_a_place_that_never_stands_still_is_named_and_can_be_left_out(registered):
+async def test_an_unstable_field_is_named_and_can_be_excluded(registered):
     await listed(1)
     for seed in (2, 3):
         assert (await listed(seed)).changed == ("search_issues",)
@@ -96,13 +96,13 @@ async def test_a_place_that_never_stands_still_is_named_and_can_be_left_out(regi
     assert (await call(6)).raw["content"][0]["text"] == "a: 8"
 
 
-async def test_without_that_a_call_is_refused_and_says_where_it_changed(registered):
+async def test_without_exclusion_a_call_is_refused_naming_the_change(registered):
     await listed(1)
     with pytest.raises(DefinitionChanged, match=PLACE):
         await call(2)
 
 
-async def test_what_is_compared_in_full_again_is_quarantined_again(registered):
+async def test_ending_the_exclusion_quarantines_again(registered):
     await listed(1)
     await listed(2)
     await run_in_database_thread(approve, [PLACE])
@@ -121,7 +121,7 @@ async def test_what_is_compared_in_full_again_is_quarantined_again(registered):
 @pytest.mark.parametrize(
     "place", ["/name", "/input_schema/properties/fields/type", "/annotations"]
 )
-async def test_a_place_that_has_to_count_is_refused_and_nothing_approved(registered, place):
+async def test_a_field_that_must_be_compared_is_refused_and_nothing_approved(registered, place):
     await listed(1)
     await listed(2)
     with pytest.raises(NotIgnorable, match="cannot be left out"):

@@ -81,7 +81,7 @@ def rows():
     return tool
 
 
-async def test_calls_are_served_with_what_the_database_holds():
+async def test_calls_are_served_from_the_stored_catalogue():
     await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
@@ -93,7 +93,7 @@ async def test_calls_are_served_with_what_the_database_holds():
         assert [hit.tool for hit in answer.hits] == ["git:git_log"]
 
 
-async def test_a_change_in_the_database_is_taken_over():
+async def test_a_database_change_is_picked_up():
     tool = await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
@@ -105,7 +105,7 @@ async def test_a_change_in_the_database_is_taken_over():
         await until(both)
 
 
-async def test_a_tool_is_known_no_sooner_than_its_server_can_be_called(monkeypatch):
+async def test_a_tool_is_visible_only_once_its_server_is_callable(monkeypatch):
     await run_in_database_thread(rows)
     reading, may_end = asyncio.Event(), asyncio.Event()
 
@@ -128,7 +128,7 @@ async def test_a_tool_is_known_no_sooner_than_its_server_can_be_called(monkeypat
         effects.requests.get_status("time")  # would raise if it could not be called yet
 
 
-async def test_what_a_server_listed_is_forgotten_once_another_goes_by_its_name(monkeypatch):
+async def test_lists_of_a_replaced_server_are_forgotten(monkeypatch):
     tool = await run_in_database_thread(rows)
     await run_in_database_thread(ServerFactory, name="other", command="no-such-command")
     async with running() as readiness:
@@ -144,7 +144,7 @@ async def test_what_a_server_listed_is_forgotten_once_another_goes_by_its_name(m
         assert forgotten == ["git"]
 
 
-async def test_a_server_that_is_switched_off_is_let_go():
+async def test_a_disabled_server_is_stopped():
     tool = await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
@@ -208,7 +208,7 @@ def _deactivate():
         (ConfigurationError("cannot use /home/x: full"), "configuration", "cannot use"),
     ],
 )
-async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code, words):
+async def test_a_missing_prerequisite_is_reported_and_retried(monkeypatch, error, code, words):
     await run_in_database_thread(rows)
     real = snapshot.catalogue_store.load_catalogue
     broken = [True]
@@ -235,7 +235,9 @@ async def test_what_is_missing_is_told_and_tried_again(monkeypatch, error, code,
         (_unreachable, "database_unavailable", "gone"),
     ],
 )
-async def test_missing_tables_are_told_from_a_missing_database(monkeypatch, pending, code, words):
+async def test_missing_tables_are_distinguished_from_a_missing_database(
+    monkeypatch, pending, code, words
+):
     def load():
         raise django.db.ProgrammingError("no such table")
 
@@ -247,7 +249,7 @@ async def test_missing_tables_are_told_from_a_missing_database(monkeypatch, pend
         assert refused.value.code == code
 
 
-async def test_a_database_that_a_newer_version_has_migrated_is_told_from_a_defect(monkeypatch):
+async def test_a_newer_database_is_distinguished_from_a_defect(monkeypatch):
     def load():
         raise django.db.ProgrammingError('column "x" does not exist')
 
@@ -259,7 +261,7 @@ async def test_a_database_that_a_newer_version_has_migrated_is_told_from_a_defec
         assert refused.value.code == "database_newer"
 
 
-async def test_calls_go_on_while_the_database_is_away(monkeypatch):
+async def test_calls_continue_without_the_database(monkeypatch):
     tool = await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
@@ -277,7 +279,7 @@ async def test_calls_go_on_while_the_database_is_away(monkeypatch):
         assert gateway.effects.catalogue().tools["git:git_log"].enabled
 
 
-async def test_trouble_of_a_server_is_recorded_and_told():
+async def test_server_errors_are_recorded_and_announced():
     await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
@@ -342,7 +344,7 @@ async def test_a_model_that_cannot_be_loaded_costs_the_gateway_nothing(monkeypat
         assert answer.warnings[0].startswith("matched by words only")
 
 
-async def test_a_model_nobody_knows_is_a_wrong_configuration(monkeypatch):
+async def test_an_unknown_model_is_a_configuration_error(monkeypatch):
     def fail(_config):
         raise UnknownModel("no recipe for 'x'")
 
@@ -352,7 +354,7 @@ async def test_a_model_nobody_knows_is_a_wrong_configuration(monkeypatch):
     assert error.value.code == "configuration"
 
 
-async def test_what_can_be_called_is_measured():
+async def test_callable_tools_and_servers_are_counted():
     await run_in_database_thread(rows)
     async with running() as readiness:
         await served(readiness)
@@ -369,7 +371,7 @@ async def test_private_networks_that_are_none_are_a_wrong_configuration():
     assert error.value.code == "configuration"
 
 
-async def test_where_each_request_names_its_own_user_none_is_needed():
+async def test_per_request_users_need_no_process_user():
     await run_in_database_thread(rows)
     async with running(user=None) as readiness:
         caller = (await served(readiness)).caller

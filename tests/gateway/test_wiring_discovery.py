@@ -73,7 +73,7 @@ async def test_a_server_registered_while_nothing_runs_is_discovered_at_the_next_
         await until_known(await served(readiness), "stateless:grow")
 
 
-async def test_a_server_whose_settings_are_mended_is_reached_by_them_and_discovered():
+async def test_a_server_with_corrected_settings_is_discovered():
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     server = await run_in_database_thread(stateless)
     server.command = "no-such-command"
@@ -128,7 +128,7 @@ async def test_a_call_is_refused_also_where_that_cannot_be_recorded(monkeypatch)
     await record_changed_tool("gone", Definition(name="x", input_schema={}), approve_new=False)
 
 
-async def test_why_the_tools_of_a_new_server_are_not_known_is_told():
+async def test_the_reason_for_unknown_tools_of_a_new_server_is_reported():
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     async with running() as readiness:
         gateway = await served(readiness)
@@ -212,7 +212,7 @@ def stage():
     return Stage()
 
 
-async def test_what_was_discovered_is_not_discovered_again(stage):
+async def test_a_discovered_server_is_not_discovered_again(stage):
     await run_in_database_thread(ServerFactory, name="a")
     assert await stage.look() is None
     assert await stage.look() is None
@@ -229,7 +229,7 @@ async def test_a_server_that_is_in_use_is_not_stopped_after_it(stage):
     assert stage.pool.rested == []
 
 
-async def test_a_failing_server_is_tried_again_after_longer_and_longer_pauses(stage, monkeypatch):
+async def test_a_failing_server_is_retried_with_backoff(stage, monkeypatch):
     monkeypatch.setattr(discoveries.random, "random", lambda: 0.5)
     await run_in_database_thread(ServerFactory, name="a")
     stage.outcomes["a"] = "unreachable"
@@ -249,7 +249,7 @@ async def test_a_failing_server_is_tried_again_after_longer_and_longer_pauses(st
     assert (await stage.row()).failing_since is None
 
 
-async def test_what_a_person_asks_for_is_done_at_once_and_once(stage):
+async def test_a_requested_discovery_runs_at_once_and_once(stage):
     await run_in_database_thread(ServerFactory, name="a")
     stage.outcomes["a"] = "unreachable"
     stage.pool.state = "open"
@@ -277,14 +277,14 @@ async def test_a_retry_starts_a_failing_server_once(stage, tmp_path):
             assert (len(starts.read_text()), (await stage.row()).failures) == (tries, tries)
 
 
-async def test_a_server_that_is_switched_off_is_left_alone(stage):
+async def test_a_disabled_server_is_left_alone(stage):
     await run_in_database_thread(ServerFactory, name="a", enabled=False)
     assert await stage.look() is None
     assert await run_in_database_thread(discoveries.request_discovery, ["a"], at=NOW) == ()
     assert stage.listed == []
 
 
-async def test_one_that_is_switched_on_again_is_discovered_again(stage):
+async def test_a_reenabled_server_is_discovered_again(stage):
     server = await run_in_database_thread(ServerFactory, name="a")
     await stage.look()
     for enabled in (False, True):
@@ -294,7 +294,7 @@ async def test_one_that_is_switched_on_again_is_discovered_again(stage):
     assert stage.listed == ["a", "a"]
 
 
-async def test_what_was_discovered_by_an_earlier_version_is_not_asked_again(stage):
+async def test_servers_discovered_by_an_earlier_version_are_not_asked_again(stage):
     server = await run_in_database_thread(ServerFactory, name="a")
     await run_in_database_thread(
         Server.objects.filter(pk=server.pk).update, discovered_at=server.updated_at
@@ -303,7 +303,7 @@ async def test_what_was_discovered_by_an_earlier_version_is_not_asked_again(stag
     assert stage.listed == []
 
 
-async def test_another_process_that_discovers_a_server_has_it_to_itself(stage):
+async def test_a_server_being_discovered_elsewhere_is_left_alone(stage):
     await run_in_database_thread(ServerFactory, name="a")
     others = AdvisoryLocks()
     assert await others.acquire("discover a")
@@ -314,7 +314,7 @@ async def test_another_process_that_discovers_a_server_has_it_to_itself(stage):
     assert stage.listed == ["a"]
 
 
-async def test_what_a_process_leaves_behind_stays_due(stage):
+async def test_an_interrupted_discovery_stays_due(stage):
     await run_in_database_thread(ServerFactory, name="a")
     stage.may_end.clear()
     task = asyncio.ensure_future(stage.look())
@@ -340,7 +340,7 @@ async def test_an_absent_database_leaves_it_due_and_a_defect_counts_as_failure(s
     assert (row.failures, row.error_code) == (1, discoverer.INTERNAL_ERROR_CODE)
 
 
-async def test_a_row_newer_than_what_the_pool_goes_by_is_reloaded_first(stage):
+async def test_a_row_newer_than_the_pools_spec_is_reloaded_first(stage):
     server = await run_in_database_thread(ServerFactory, name="a")
     stage.versions = {"a": server.updated_at - timedelta(seconds=1)}
     async with asyncio.TaskGroup() as group:

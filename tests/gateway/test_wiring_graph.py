@@ -90,7 +90,7 @@ def curate(source, target):
 
 
 @pytest.mark.usefixtures("home")
-async def test_relations_and_metrics_reach_a_gateway_and_go_on_to_be_followed(tools, monkeypatch):
+async def test_relations_and_metrics_are_loaded_and_followed(tools, monkeypatch):
     one, other = tools
     await run_in_database_thread(curate, one, other)
     async with gateway(monkeypatch) as (readiness, effects):
@@ -113,7 +113,7 @@ async def test_a_gateway_serves_before_the_graph_is_read(tools, monkeypatch):
 
 
 @pytest.mark.usefixtures("home")
-async def test_calls_and_shapes_are_kept_and_counted_to_the_end(tools, monkeypatch):
+async def test_calls_and_shapes_are_recorded_until_shutdown(tools, monkeypatch):
     monkeypatch.setattr(output_shape, "describe_shape", lambda _: {"type": "object"})
     async with gateway(monkeypatch) as (readiness, effects):
         readiness.listed.set()
@@ -131,7 +131,7 @@ async def test_calls_and_shapes_are_kept_and_counted_to_the_end(tools, monkeypat
 
 
 @pytest.mark.usefixtures("home")
-async def test_a_gateway_has_what_changes_in_the_catalogue_taken_up(tools, monkeypatch):
+async def test_catalogue_changes_trigger_a_graph_refresh(tools, monkeypatch):
     async with gateway(monkeypatch) as (readiness, _):
         readiness.listed.set()
         await until(lambda: not refresh.is_due(now=NOW))
@@ -147,7 +147,7 @@ async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
         assert not await follow_graph.refresh_in_subprocess()
 
 
-async def test_a_process_that_fails_says_why(monkeypatch):
+async def test_a_failed_process_reports_the_reason(monkeypatch):
     monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
     with pytest.raises(follow_graph.GraphRefreshFailed, match="no_such_database"):
         await follow_graph.refresh_in_subprocess()
@@ -178,7 +178,7 @@ async def test_a_process_is_ended_with_its_gateway(monkeypatch):
     assert started[0].returncode == -9
 
 
-async def test_a_task_of_the_graph_that_fails_begins_again_and_harms_no_other(monkeypatch):
+async def test_a_failed_graph_task_restarts_without_affecting_others(monkeypatch):
     keeper, tries, again = GraphKeeper(apart), [], asyncio.Event()
 
     async def flush():
@@ -225,7 +225,7 @@ class TestRefresher:
             await done.wait()
             assert begun == [1]
 
-    async def test_changes_that_never_stop_are_taken_up(self, monkeypatch):
+    async def test_continuous_changes_still_trigger_a_refresh(self, monkeypatch):
         monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
         monkeypatch.setattr(follow_graph, "DEBOUNCE_S", 0.05)
         monkeypatch.setattr(follow_graph, "MAX_DEBOUNCE_S", 0.2)
@@ -240,9 +240,7 @@ class TestRefresher:
                 refresher.note_change()
                 await asyncio.sleep(0.01)
 
-    async def test_where_another_process_is_at_it_or_the_database_away_it_is_tried_again(
-        self, monkeypatch
-    ):
+    async def test_a_refresh_waits_for_another_process_or_the_database(self, monkeypatch):
         answers = [False, True]
         looks = []
         done = asyncio.Event()
@@ -265,7 +263,7 @@ class TestRefresher:
             await done.wait()
         assert len(looks) == 3
 
-    async def test_what_failed_is_tried_again_though_nothing_changes(self, monkeypatch):
+    async def test_a_failed_refresh_is_retried_without_changes(self, monkeypatch):
         monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
         begun, done, said = [], asyncio.Event(), []
         monkeypatch.setattr(follow_graph.log, "warning", lambda _, reason: said.append(reason))
@@ -282,7 +280,7 @@ class TestRefresher:
             await done.wait()
         assert said == ["out of memory"]
 
-    async def test_nothing_is_done_where_nothing_is_due(self, monkeypatch):
+    async def test_no_refresh_runs_when_nothing_is_due(self, monkeypatch):
         looked = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -312,7 +310,7 @@ class TestRefresher:
         (notify.CATALOGUE, "tools_tool", 1),
     ],
 )
-async def test_what_has_the_graph_refreshed(channel, payload, notes, monkeypatch):
+async def test_changes_that_trigger_a_refresh(channel, payload, notes, monkeypatch):
     noted = []
     keeper = GraphKeeper(apart)
     monkeypatch.setattr(keeper.refresher, "note_change", lambda: noted.append(1))
@@ -321,7 +319,7 @@ async def test_what_has_the_graph_refreshed(channel, payload, notes, monkeypatch
 
 
 @pytest.mark.parametrize("payload", [patterns.CHANGE_NOTICE, fitted_models.CHANGE_NOTICE])
-async def test_what_runs_have_shown_is_no_reason_to_read_the_graph_again(payload, monkeypatch):
+async def test_learned_relations_do_not_reload_the_graph(payload, monkeypatch):
     keeper, read = GraphKeeper(apart), []
     monkeypatch.setattr(keeper.graph, "handle_notification", read.append)
     keeper.handle_notification(notify.Notification(channel=notify.GRAPH, payload=payload))
@@ -350,7 +348,7 @@ def record_run(key):
 
 
 @pytest.mark.usefixtures("_no_index_left")
-async def test_the_process_fits_what_runs_have_shown():
+async def test_the_refresh_process_fits_models_to_runs():
     await run_in_database_thread(record_run, "r1")
     assert await run_in_database_thread(follow_graph._is_refresh_due)
     assert await follow_graph.refresh_in_subprocess()
@@ -361,7 +359,7 @@ async def test_the_process_fits_what_runs_have_shown():
 
 
 @pytest.mark.usefixtures("_no_index_left", "home", "tools")
-async def test_a_gateway_has_runs_fitted_and_goes_by_what_was_fitted(monkeypatch):
+async def test_fitted_models_are_used_by_the_gateway(monkeypatch):
     fitted_by = []
 
     async def work():

@@ -37,7 +37,7 @@ async def served(readiness):
             await asyncio.sleep(0)
 
 
-async def test_an_intent_is_ranked_by_what_the_gateway_keeps_in_memory(embedder, monkeypatch):
+async def test_an_intent_is_ranked_from_memory(embedder, monkeypatch):
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 0)
     monkeypatch.setattr(suggester, "RANK_TIMEOUT_S", PATIENCE_S)
     monkeypatch.setattr(rank, "SEARCH_TIMEOUT_S", PATIENCE_S)

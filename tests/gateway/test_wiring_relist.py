@@ -60,7 +60,7 @@ async def running():
         await asyncio.wait([task])
 
 
-async def test_a_slow_server_holds_up_no_other(listings):
+async def test_a_slow_server_does_not_delay_others(listings):
     async with running() as changed:
         changed.put_nowait("slow")
         changed.put_nowait("quick")
@@ -79,14 +79,14 @@ async def test_a_server_that_changes_while_it_is_listed_is_listed_once_more(list
         await listings.until("git", "git")
 
 
-async def test_a_listing_that_found_no_database_is_made_again(listings):
+async def test_a_listing_without_a_database_is_repeated(listings):
     listings.failing = 2
     async with running() as changed:
         changed.put_nowait("git")
         await listings.until("git", "git", "git")
 
 
-async def test_a_listing_that_breaks_down_ends_no_other(listings, monkeypatch):
+async def test_a_crashed_listing_does_not_end_others(listings, monkeypatch):
     async def discover(pool, servers, *, approve_new):
         if servers == ["odd"]:
             raise ZeroDivisionError("a defect")

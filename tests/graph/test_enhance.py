@@ -32,15 +32,15 @@ def remarks(relations, *tools, **rules):
     return [(remark.kind, remark.tool, remark.other_tool) for remark in enhanced.remarks]
 
 
-def test_without_relations_matches_are_as_they_were_given():
+def test_without_relations_matches_are_unchanged():
     assert shown([], 3, 1, 2) == [(3, "match"), (1, "match"), (2, "match")]
 
 
-def test_no_matches_bring_nothing_along():
+def test_without_matches_nothing_is_added():
     assert shown([needs(1, 2)]) == []
 
 
-def test_all_that_a_match_requires_stands_beneath_it_nearest_first():
+def test_required_tools_are_listed_below_their_match_nearest_first():
     chain = [needs(1, 4), needs(4, 5), needs(1, 3)]
     assert shown(chain, 1, 2) == [
         (1, "match"),
@@ -51,11 +51,11 @@ def test_all_that_a_match_requires_stands_beneath_it_nearest_first():
     ]
 
 
-def test_what_can_be_done_without_is_related_and_not_required():
+def test_an_optional_dependency_is_related_not_required():
     assert shown([needs(1, 2, required=False)], 1) == [(1, "match"), (2, "related")]
 
 
-def test_what_is_known_to_feed_a_parameter_comes_before_what_must_only_have_happened():
+def test_providers_of_a_parameter_precede_mere_predecessors():
     both = [needs(1, 2), needs(1, 3)]
     assert [tool for tool, _ in shown(both, 1)] == [1, 2, 3]
     assert [tool for tool, _ in shown([*both, relation(3, RelationKind.PROVIDES, 1)], 1)] == [
@@ -67,12 +67,12 @@ def test_what_is_known_to_feed_a_parameter_comes_before_what_must_only_have_happ
     assert [tool for tool, _ in shown([*both, guessed], 1)] == [1, 2, 3]
 
 
-def test_of_what_a_tool_requires_what_more_tools_lead_to_comes_first():
+def test_requirements_shared_by_more_tools_come_first():
     relations = [needs(1, 2), needs(1, 3), needs(7, 3), needs(8, 3)]
     assert [tool for tool, _ in shown(relations, 1)][:3] == [1, 3, 2]
 
 
-def test_what_several_matches_require_stands_once_beneath_the_best_of_them():
+def test_a_shared_requirement_is_listed_once_below_the_best_match():
     assert shown([needs(1, 3), needs(2, 3)], 1, 2) == [
         (1, "match"),
         (3, "required"),
@@ -80,7 +80,7 @@ def test_what_several_matches_require_stands_once_beneath_the_best_of_them():
     ]
 
 
-def test_a_match_that_a_better_one_requires_stands_beneath_that_one_with_its_own_score():
+def test_a_match_required_by_a_better_one_is_listed_below_it_with_its_score():
     enhanced = enhance_matches(Topology([needs(1, 3)]), found(1, 2, 3))
     assert [(entry.tool, entry.role) for entry in enhanced.entries] == [
         (1, "match"),
@@ -98,25 +98,25 @@ def test_tools_that_require_each_other_are_listed_once():
     assert shown([needs(1, 2), needs(2, 1)], 1) == [(1, "match"), (2, "required")]
 
 
-def test_filters_hold_for_related_tools_and_not_for_required_ones():
+def test_filters_apply_to_related_but_not_required_tools():
     relations = [needs(1, 2), relation(1, RelationKind.OFTEN_USED_WITH, 3, 0.9)]
     assert shown(relations, 1, is_wanted=lambda tool: tool == 1) == [(1, "match"), (2, "required")]
 
 
-def test_a_required_tool_that_cannot_be_used_is_left_out_with_a_remark_on_the_match():
+def test_an_unusable_required_tool_is_omitted_with_a_note_on_the_match():
     chain = [needs(1, 2), needs(2, 3), needs(3, 4)]
     rules = {"is_usable": lambda tool: tool != 3}
     assert shown(chain, 1, **rules) == [(1, "match"), (2, "required")]
     assert remarks(chain, 1, **rules) == [(RemarkKind.LACKS, 1, 3)]
 
 
-def test_tools_in_use_are_not_listed_and_neither_is_what_only_they_require():
+def test_tools_in_use_and_their_requirements_are_not_listed():
     chain = [needs(1, 2), needs(2, 3), relation(1, RelationKind.PRECEDES, 4)]
     assert shown(chain, 1, tools_in_use=frozenset({2, 4})) == [(1, "match")]
     assert remarks(chain, 1, tools_in_use=frozenset({2}), is_usable=lambda tool: tool != 2) == []
 
 
-def test_related_tools_rank_by_confidence_over_one_relation_and_half_of_it_over_two():
+def test_related_tools_rank_by_confidence_halved_over_two_relations():
     relations = [
         relation(1, RelationKind.OFTEN_USED_WITH, 2, 0.92),
         relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.72),
@@ -140,7 +140,7 @@ def test_a_path_of_two_relations_must_reach_one_half():
     assert shown(weak, 1) == [(1, "match"), (2, "related")]
 
 
-def test_at_most_three_related_tools_come_along_ties_by_usage_then_by_rank_and_by_key():
+def test_at_most_three_related_tools_are_added_ties_by_usage_rank_and_key():
     relations = [relation(1, RelationKind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
     assert shown(relations, 1, usage_counts={5: 7})[1:] == [
         (5, "related"),
@@ -152,14 +152,14 @@ def test_at_most_three_related_tools_come_along_ties_by_usage_then_by_rank_and_b
     assert [tool for tool, _ in ranked] == [1, 5, 4, 2]
 
 
-def test_what_optimizes_a_match_is_preferred_among_equals_and_brings_nothing_along():
+def test_an_optimizing_tool_only_breaks_ties():
     relations = [relation(1, RelationKind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
     faster = [relation(5, RelationKind.OPTIMIZES, 1), relation(6, RelationKind.OPTIMIZES, 1)]
     listed = [tool for tool, _ in shown([*relations, *faster], 1, usage_counts={4: 9})]
     assert listed == [1, 5, 4, 2]
 
 
-def test_what_checks_a_match_is_offered_after_it():
+def test_a_validator_is_offered_after_its_match():
     relations = [
         relation(9, RelationKind.VALIDATES, 1, 0.8),
         relation(1, RelationKind.VALIDATES, 8, 0.8),
@@ -167,7 +167,7 @@ def test_what_checks_a_match_is_offered_after_it():
     assert shown(relations, 1, 2) == [(1, "match"), (9, "related"), (2, "match")]
 
 
-def test_the_better_of_two_ways_to_a_related_tool_counts():
+def test_the_better_of_two_paths_to_a_related_tool_counts():
     relations = [
         relation(9, RelationKind.VALIDATES, 1, 0.6),
         relation(1, RelationKind.PRECEDES, 9, 0.9),
@@ -176,26 +176,26 @@ def test_the_better_of_two_ways_to_a_related_tool_counts():
     assert entry.confidence == 0.9
 
 
-def test_only_matches_that_stand_out_bring_related_tools_along():
+def test_only_outstanding_matches_add_related_tools():
     relations = [relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.9)]
     enhanced = enhance_matches(Topology(relations), [SearchMatch(1, 0.9), SearchMatch(2, 0.4)])
     assert enhanced.related == ()
 
 
 @pytest.mark.parametrize(("score", "expected"), [(0.05, ()), (0.2, (3,))])
-def test_an_unlikely_match_brings_no_related_tool_along(score, expected):
+def test_an_unlikely_match_adds_no_related_tool(score, expected):
     topology = Topology([relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.9)])
     enhanced = enhance_matches(topology, [SearchMatch(2, score)])
     assert tuple(entry.tool for entry in enhanced.related) == expected
 
 
-def test_schemas_alone_suggest_only_what_is_sure_and_after_all_matches():
+def test_schema_evidence_alone_adds_only_certain_tools_after_all_matches():
     unsure = [relation(1, RelationKind.PROVIDES, 3, 0.79, sources=SCHEMA)]
     sure = [relation(1, RelationKind.PROVIDES, 4, 0.8, sources=SCHEMA)]
     assert shown([*unsure, *sure], 1, 2) == [(1, "match"), (2, "match"), (4, "related")]
 
 
-def test_what_takes_two_relations_to_reach_stands_after_all_matches():
+def test_tools_two_relations_away_follow_all_matches():
     relations = [
         relation(1, RelationKind.PRECEDES, 3, 0.9),
         relation(3, RelationKind.PRECEDES, 4, 0.9),
@@ -207,7 +207,7 @@ def test_nothing_is_related_by_requiring_the_same_tool():
     assert shown([needs(1, 3), needs(4, 3)], 1) == [(1, "match"), (3, "required")]
 
 
-def test_no_way_leads_over_a_tool_that_cannot_be_used():
+def test_no_path_leads_through_an_unusable_tool():
     relations = [
         relation(1, RelationKind.PRECEDES, 3, 1.0),
         relation(3, RelationKind.PRECEDES, 4, 1.0),
@@ -215,7 +215,7 @@ def test_no_way_leads_over_a_tool_that_cannot_be_used():
     assert shown(relations, 1, is_usable=lambda tool: tool != 3) == [(1, "match")]
 
 
-def test_a_replaced_tool_is_told_of_and_not_offered_as_related():
+def test_a_replaced_tool_is_reported_and_not_offered_as_related():
     relations = [
         relation(2, RelationKind.REPLACES, 1),
         relation(1, RelationKind.OFTEN_USED_WITH, 4, 0.9),
@@ -226,7 +226,7 @@ def test_a_replaced_tool_is_told_of_and_not_offered_as_related():
     assert shown(relations, 1, is_usable=lambda tool: tool != 3) == [(1, "match"), (4, "related")]
 
 
-def test_a_related_tool_that_excludes_what_is_listed_or_in_use_is_not_offered():
+def test_a_related_tool_that_excludes_a_listed_one_is_not_offered():
     relations = [
         relation(1, RelationKind.OFTEN_USED_WITH, 2, 0.9),
         relation(1, RelationKind.OFTEN_USED_WITH, 3, 0.9),
@@ -236,7 +236,7 @@ def test_a_related_tool_that_excludes_what_is_listed_or_in_use_is_not_offered():
     assert shown(relations, 1, tools_in_use=frozenset({9})) == [(1, "match")]
 
 
-def test_listed_tools_that_exclude_each_other_are_warned_of_at_the_later_one():
+def test_mutually_exclusive_matches_warn_at_the_later_one():
     relations = [needs(1, 2), relation(2, RelationKind.MUTUALLY_EXCLUSIVE, 3)]
     assert remarks(relations, 3, 1) == [(RemarkKind.EXCLUDES, 2, 3)]
     assert remarks(relations, 1, 3) == [(RemarkKind.EXCLUDES, 3, 2)]
@@ -244,7 +244,7 @@ def test_listed_tools_that_exclude_each_other_are_warned_of_at_the_later_one():
     assert remarks(relations, 4, tools_in_use=frozenset({2, 3})) == []
 
 
-def test_what_servers_alone_say_of_each_others_tools_brings_nothing_along_unless_vouched_for():
+def test_untrusted_cross_server_relations_add_no_tools():
     observed = Relation(
         1,
         2,
@@ -261,7 +261,7 @@ def test_what_servers_alone_say_of_each_others_tools_brings_nothing_along_unless
     assert shown([told], 1, is_trusted_pair=lambda _one, _other: False)[1:] == [(2, "related")]
 
 
-def test_what_was_observed_is_no_more_than_a_guess_until_runs_are_counted():
+def test_observed_relations_are_guesses_until_runs_are_counted():
     def seen(successes):
         detail = {"successes": successes, "failures": 0.0}
         return Relation(1, 2, RelationKind.PROVIDES, 0.6, True, (EvidenceSource.OBSERVED,), detail)
@@ -283,7 +283,7 @@ def test_nothing_is_related_to_a_match_for_depending_on_it():
     assert entry.confidence == 0.6
 
 
-def test_what_gives_a_match_an_input_and_what_takes_its_output_are_related():
+def test_providers_and_consumers_of_a_match_are_related():
     relations = [
         relation(3, RelationKind.PROVIDES, 1, 0.9),
         relation(1, RelationKind.PROVIDES, 4, 0.8),
@@ -291,7 +291,7 @@ def test_what_gives_a_match_an_input_and_what_takes_its_output_are_related():
     assert shown(relations, 1) == [(1, "match"), (3, "related"), (4, "related")]
 
 
-def test_a_match_that_replaces_another_one_stands_right_before_it():
+def test_a_replacement_is_listed_right_before_the_replaced_match():
     replaces = [relation(4, RelationKind.REPLACES, 2), relation(2, RelationKind.REPLACES, 1)]
     assert [tool for tool, _ in shown(replaces, 1, 3, 2, 5, 4)] == [4, 2, 1, 3, 5]
     assert [tool for tool, _ in shown(replaces, 4, 3, 2)] == [4, 3, 2]

@@ -31,7 +31,7 @@ some = st.frozensets(TOOLS, max_size=4)
 
 
 @given(relations(), matches, some, some)
-def test_no_tool_stands_there_twice_and_none_that_may_not(every, tools, barred, in_use):
+def test_no_tool_is_listed_twice_or_without_permission(every, tools, barred, in_use):
     enhanced = answer(every, tools, barred, in_use)
     listed = [entry.tool for entry in enhanced.entries]
     usable = [tool for tool in tools if tool not in barred | in_use]
@@ -45,9 +45,7 @@ def test_no_tool_stands_there_twice_and_none_that_may_not(every, tools, barred, 
 
 
 @given(relations(), matches, some, some)
-def test_all_that_a_match_requires_is_listed_in_use_or_said_to_be_lacking(
-    every, tools, barred, in_use
-):
+def test_every_requirement_is_listed_in_use_or_reported_missing(every, tools, barred, in_use):
     enhanced = answer(every, tools, barred, in_use)
     topology = Topology(every)
     listed = {entry.tool for entry in enhanced.entries}

@@ -36,7 +36,7 @@ def test_a_tool_and_itself_are_one():
     assert found.forward.shortest is None
 
 
-def test_direct_relations_are_told_both_ways_the_surest_first():
+def test_direct_relations_are_listed_both_ways_by_confidence():
     found = explained(
         relation(1, 2, confidence=0.5), relation(2, 1, "provides", 0.9), relation(1, 3)
     )
@@ -75,14 +75,14 @@ def test_of_several_kinds_a_hop_rests_on_the_surest():
     assert found.forward.shortest.hops[0].relation.kind is RelationKind.DEPENDS_ON
 
 
-def test_co_occurrence_leads_both_ways():
+def test_co_occurrence_paths_work_in_both_directions():
     found = explained(relation(1, 2, "often_used_with", 0.7))
     assert found.forward.shortest.confidence == found.backward.shortest.confidence == 0.7
     assert found.forward.shortest.hops[0].text == "s:1 and s:2 are often used together"
     assert found.backward.shortest.hops[0].text == "s:2 and s:1 are often used together"
 
 
-def test_where_there_is_no_path_what_is_related_to_both_is_named():
+def test_without_a_path_common_neighbours_are_named():
     found = explained(
         relation(1, 3, "alternative_to", 0.5),
         relation(2, 3, "validates", 0.8),
@@ -104,20 +104,20 @@ def test_tools_without_relations_or_metrics_are_explained_as_such():
     assert not found.is_same_community
 
 
-def test_places_tell_rank_and_community():
+def test_positions_state_rank_and_community():
     found = explained()
     assert (found.a.pagerank, found.b.community) == (0.4, 0)
     assert found.is_same_community
     assert not explained(b=3).is_same_community
 
 
-def test_tools_that_exclude_each_other_are_said_to():
+def test_mutual_exclusion_is_reported():
     found = explained(relation(2, 1, "mutually_exclusive"))
     assert found.is_exclusive
     assert not explained(relation(1, 2)).is_exclusive
 
 
-def test_evidence_is_asked_for_and_told():
+def test_evidence_is_included_on_request():
     asked = []
 
     def said(key):
@@ -144,7 +144,7 @@ def test_a_path_that_is_none_is_refused():
         explain.explain_path(Topology([relation(2, 1)]), (1, 2), names=DISPLAY_NAMES)
 
 
-def test_as_json_tools_are_names_and_nothing_is_left_out():
+def test_json_output_names_tools_and_is_complete():
     found = explained(relation(1, 3, confidence=0.5), relation(3, 2))
     report = explanation_json.explanation_to_json(found, NAMES)
     assert report["paths"]["b_to_a"] == {"shortest": None, "strongest": None}

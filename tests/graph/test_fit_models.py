@@ -84,7 +84,7 @@ def test_without_history_nothing_is_due(tools, made):
     assert fit(made) == []
 
 
-def test_what_is_recorded_is_fitted_once(tools, record, made):
+def test_recorded_runs_are_fitted_once(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     assert fit_models.is_due(TERMS)
     (done,) = fit(made)
@@ -97,7 +97,7 @@ def test_what_is_recorded_is_fitted_once(tools, record, made):
     assert stored.peak_memory_mb > 10
 
 
-def test_it_is_fitted_anew_when_asked_to_or_when_anything_changed(tools, record, made):
+def test_models_are_refitted_on_request_or_change(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     fit(made)
     assert len(fit(made, force=True)) == 1
@@ -109,7 +109,7 @@ def test_it_is_fitted_anew_when_asked_to_or_when_anything_changed(tools, record,
     assert not FittedModel.objects.exists(), "what was learned from is forgotten with it"
 
 
-def test_it_is_fitted_anew_when_tools_come_or_rules_change(tools, record, made, monkeypatch):
+def test_models_are_refitted_when_tools_or_rules_change(tools, record, made, monkeypatch):
     record(run("r1", "Send it", task("x", tools[1])))
     fit(made)
     ToolFactory()
@@ -119,7 +119,7 @@ def test_it_is_fitted_anew_when_tools_come_or_rules_change(tools, record, made, 
     assert len(fit(made)) == 1
 
 
-def test_with_other_features_all_is_fitted_anew(tools, record, made, monkeypatch):
+def test_other_features_refit_everything(tools, record, made, monkeypatch):
     told = " ".join((str(ranker.FORMAT), *ranker.FEATURES, *features.FEATURE_NAMES))
     assert hashlib.sha256(told.encode()).hexdigest()[:16] == fit_models.FEATURES_DIGEST, (
         "features have changed: bring fit_models.FEATURES up to date"
@@ -131,7 +131,7 @@ def test_with_other_features_all_is_fitted_anew(tools, record, made, monkeypatch
     assert len(fit(made)) == 1
 
 
-def test_each_team_with_runs_of_its_own_has_a_model_of_its_own(tools, record, made):
+def test_each_team_with_runs_has_its_own_model(tools, record, made):
     one, other = TeamFactory(), TeamFactory()
     record(run("r1", "Send it", task("x", tools[1])))
     record(run("r2", "Read it", task("x", tools[0])), team=one.pk)
@@ -145,12 +145,12 @@ def test_each_team_with_runs_of_its_own_has_a_model_of_its_own(tools, record, ma
     assert [done.team for done in fit(made)] == [None, one.pk]
 
 
-def test_a_scope_whose_runs_never_succeeded_has_none(tools, record, made):
+def test_a_scope_without_successful_runs_has_no_model(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1]), succeeded=False))
     assert not fit_models.is_due(TERMS)
 
 
-def test_without_vectors_of_tools_what_is_stored_stays(tools, record, made):
+def test_without_tool_vectors_stored_models_are_kept(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     fit(made)
     other = replace(TERMS, embedding_model="other")
@@ -163,7 +163,7 @@ def test_without_vectors_of_tools_what_is_stored_stays(tools, record, made):
     assert FittedModel.objects.count() == 1
 
 
-def test_where_the_catalogue_does_not_fit_the_memory_nothing_is_fitted(tools, record, made):
+def test_nothing_is_fitted_if_the_catalogue_exceeds_memory(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     outcome = fit_models.fit_due_scopes(replace(TERMS, max_bytes=10), now=NOW, fit_scope=made)
     assert (outcome.fitted, outcome.missing_reason) == ((), fit_models.TOO_LARGE_MESSAGE)
@@ -186,7 +186,7 @@ def test_a_fit_that_fails_leaves_the_old_model(tools, record, made):
     assert fit_models.is_due(TERMS)
 
 
-def test_what_is_recorded_while_it_is_fitted_is_due_again(tools, record, made):
+def test_runs_recorded_during_a_fit_are_due_again(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
 
     def meanwhile(team, index):
@@ -197,7 +197,7 @@ def test_what_is_recorded_while_it_is_fitted_is_due_again(tools, record, made):
     assert fit_models.is_due(TERMS)
 
 
-def test_a_team_that_is_deleted_meanwhile_does_no_harm(tools, record, made):
+def test_a_team_deleted_during_a_fit_is_handled(tools, record, made):
     team = TeamFactory()
     record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
 
@@ -217,7 +217,7 @@ async def test_one_process_fits_at_a_time(made):
     assert await run_in_database_thread(fit, made, wait_s=PATIENCE_S) == []
 
 
-def test_values_are_kept_of_the_newest_runs_only(tools, record, made, monkeypatch):
+def test_samples_are_kept_for_the_newest_runs_only(tools, record, made, monkeypatch):
     monkeypatch.setattr(fit_models, "MAX_SAMPLED", 2)
     record(*(run(f"r{n}", "Send it", task("x", tools[1]), days_ago=n) for n in range(4)))
     for row in PatternRun.objects.all():
@@ -256,7 +256,7 @@ def test_samples_are_taken_with_the_catalogue_in_memory(tools, sealer):
     assert sample
 
 
-def test_a_scope_that_cannot_be_fitted_holds_up_no_other(tools, record, made):
+def test_a_failed_scope_does_not_block_others(tools, record, made):
     bad, good = TeamFactory(), TeamFactory()
     for team in (None, bad.pk, good.pk):
         record(run("r1", "Send it", task("x", tools[1])), team=team)
@@ -283,7 +283,7 @@ def test_a_scope_that_cannot_be_fitted_holds_up_no_other(tools, record, made):
     assert FittedModel.objects.get(team=bad).failure == ""
 
 
-def test_a_team_that_never_could_be_fitted_goes_by_everybodys(tools, record, made):
+def test_a_team_whose_fit_always_failed_uses_the_shared_model(tools, record, made):
     team = TeamFactory()
     record(run("r1", "Send it", task("x", tools[1])))
     record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
@@ -323,7 +323,7 @@ def test_a_model_that_is_no_finite_numbers_is_not_stored(tools, record, monkeypa
     assert fitted_models.load_model(None, TERMS.embedding_model) is None
 
 
-def test_what_was_fitted_longest_ago_comes_first(tools, record, made):
+def test_the_oldest_fit_is_renewed_first(tools, record, made):
     old, new, never = TeamFactory(), TeamFactory(), TeamFactory()
     for days, team in ((2, old), (3, new)):
         record(run("r1", "Send it", task("x", tools[1])), team=team.pk)
@@ -336,7 +336,7 @@ def test_what_was_fitted_longest_ago_comes_first(tools, record, made):
     assert [done.team for done in fit(made)] == [never.pk, old.pk, new.pk]
 
 
-def test_in_the_background_none_is_begun_after_some_time(tools, record, made):
+def test_background_fitting_stops_starting_fits_after_a_while(tools, record, made):
     for team in (None, TeamFactory().pk):
         record(run("r1", "Send it", task("x", tools[1])), team=team)
     assert fit(made, stop_s=-1.0) == []

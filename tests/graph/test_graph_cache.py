@@ -102,7 +102,7 @@ async def following():
             task.cancel()
 
 
-async def test_what_another_process_writes_is_seen(tools):
+async def test_writes_of_other_processes_are_followed(tools):
     a, b, _ = tools
     async with following() as (kept, until):
         process = await asyncio.create_subprocess_exec(
@@ -118,7 +118,7 @@ async def test_what_another_process_writes_is_seen(tools):
         assert await process.wait() == 0
 
 
-async def test_what_changes_is_followed_one_by_one(tools):
+async def test_changes_are_applied_individually(tools):
     a, b, c = tools
     async with following() as (kept, until):
         pk = await run_in_database_thread(curate, a, b)
@@ -136,7 +136,7 @@ async def test_what_changes_is_followed_one_by_one(tools):
 
 
 @pytest.mark.parametrize("what", [Tool, Server])
-async def test_what_goes_with_a_tool_or_server_is_forgotten(tools, what):
+async def test_relations_of_deleted_tools_and_servers_are_dropped(tools, what):
     a, b, c = tools
     await run_in_database_thread(curate, a, b)
     await run_in_database_thread(curate, b, c)
@@ -147,7 +147,7 @@ async def test_what_goes_with_a_tool_or_server_is_forgotten(tools, what):
         await until(lambda: keys(kept.topology(None)) == {(b, c, RelationKind.PRECEDES)})
 
 
-async def test_many_changes_at_once_are_all_seen():
+async def test_many_simultaneous_changes_are_all_applied():
     tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 25)]
     claims = [claim(a, b, confidence=0.5) for a in tools for b in tools if a != b]
     async with following() as (kept, until):
@@ -165,7 +165,7 @@ async def test_new_metrics_are_seen(tools):
         await until(lambda: kept.metrics == {tools[0]: GraphMetric(1.0, 0, 0.0, 0.0)})
 
 
-async def test_a_team_sees_what_is_shared_and_what_it_did_itself(tools):
+async def test_a_team_sees_shared_and_own_relations(tools):
     a, b, c = tools
     ours, theirs = [team.pk for team in await run_in_database_thread(TeamFactory.create_batch, 2)]
     await run_in_database_thread(curate, a, b)
@@ -211,7 +211,7 @@ async def test_a_teams_relation_that_others_share_looks_different_to_it(tools):
     assert len(kept.topology(None)) == 1
 
 
-async def test_what_a_team_observed_is_put_together_beside_the_event_loop(tools, monkeypatch):
+async def test_team_graphs_are_built_off_the_event_loop(tools, monkeypatch):
     a, b, c = tools
     teams = [team.pk for team in await run_in_database_thread(TeamFactory.create_batch, 2)]
     await run_in_database_thread(curate, a, b)
@@ -239,7 +239,7 @@ async def test_what_a_team_observed_is_put_together_beside_the_event_loop(tools,
     assert threading.current_thread() not in {thread for thread, _ in makers}
 
 
-async def test_what_a_team_observed_is_followed_once_it_is_there(tools):
+async def test_team_graphs_are_updated_once_built(tools):
     a, b, c = tools
     team = (await run_in_database_thread(TeamFactory)).pk
     await run_in_database_thread(observe, team, a, b)
@@ -267,7 +267,7 @@ async def test_what_a_team_observed_is_followed_once_it_is_there(tools):
     assert kept.topology(team) is kept.topology(None)
 
 
-async def test_it_begins_empty_and_is_read_once_it_is_wanted(tools, monkeypatch):
+async def test_the_graph_is_empty_until_first_requested(tools, monkeypatch):
     await run_in_database_thread(curate, *tools[:2])
     kept = GraphCache()
     task = asyncio.ensure_future(kept.run())
@@ -282,9 +282,7 @@ async def test_it_begins_empty_and_is_read_once_it_is_wanted(tools, monkeypatch)
     await asyncio.wait([task])
 
 
-async def test_while_the_database_is_away_the_last_graph_stays_and_nothing_is_missed(
-    tools, monkeypatch
-):
+async def test_without_a_database_the_last_graph_is_kept_and_nothing_missed(tools, monkeypatch):
     a, b, c = tools
     await run_in_database_thread(curate, a, b)
     kept = GraphCache()
@@ -305,7 +303,7 @@ async def test_while_the_database_is_away_the_last_graph_stays_and_nothing_is_mi
     assert len(kept.topology(None)) == 2
 
 
-async def test_what_is_observed_counts_less_as_time_goes_by(tools, monkeypatch):
+async def test_observed_relations_decay_over_time(tools, monkeypatch):
     a, b, _ = tools
     await run_in_database_thread(observe, None, a, b)
     times = [NOW]
@@ -324,7 +322,7 @@ async def test_what_is_observed_counts_less_as_time_goes_by(tools, monkeypatch):
 
 
 @pytest.mark.parametrize("payload", ["relations:", "relations:x", "unheard of", "relations:1,,2"])
-async def test_a_notification_that_says_nothing_known_has_everything_read(tools, payload):
+async def test_an_unknown_notification_reloads_everything(tools, payload):
     kept = GraphCache()
     await kept.reload_stale()
     await run_in_database_thread(curate, *tools[:2])
@@ -333,7 +331,7 @@ async def test_a_notification_that_says_nothing_known_has_everything_read(tools,
     assert len(kept.topology(None)) == 1
 
 
-async def test_what_is_named_while_everything_is_to_be_read_is_not_kept():
+async def test_named_changes_are_dropped_while_a_full_reload_is_due():
     kept = GraphCache()
     kept.handle_notification("relations:1,2")
     assert not kept._stale.relations
@@ -345,7 +343,7 @@ async def test_what_is_named_while_everything_is_to_be_read_is_not_kept():
 
 
 @pytest.mark.parametrize("many", [1, 2])
-async def test_many_relations_are_not_looked_through_as_new_objects(tools, monkeypatch, many):
+async def test_loaded_relations_are_not_collected_as_young_objects(tools, monkeypatch, many):
     aged = []
     monkeypatch.setattr(graph_cache, "GARBAGE_AGING_THRESHOLD", many)
     monkeypatch.setattr(graph_cache.garbage, "freeze_objects", lambda: aged.append(gc.isenabled()))
@@ -355,7 +353,7 @@ async def test_many_relations_are_not_looked_through_as_new_objects(tools, monke
     assert gc.isenabled()
 
 
-async def test_of_more_relations_than_it_keeps_note_of_everything_is_read(tools, monkeypatch):
+async def test_too_many_named_changes_cause_a_full_reload(tools, monkeypatch):
     monkeypatch.setattr(graph_cache, "MAX_INCREMENTAL", 2)
     await run_in_database_thread(curate, *tools[:2])
     kept = GraphCache()
@@ -367,7 +365,7 @@ async def test_of_more_relations_than_it_keeps_note_of_everything_is_read(tools,
     assert len(kept.topology(None)) == 1
 
 
-async def test_what_changes_while_everything_is_read_is_not_missed(tools, monkeypatch):
+async def test_changes_during_a_full_reload_are_not_missed(tools, monkeypatch):
     a, b, c = tools
     await run_in_database_thread(curate, a, b)
     kept, load = GraphCache(), views.load_views

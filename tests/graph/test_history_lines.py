@@ -20,7 +20,7 @@ def read(row, *, at=NOW):
     return history_lines.parse_run(line, tools=TOOLS, now=at)
 
 
-def test_a_run_is_read_with_all_that_it_says():
+def test_a_run_is_read_with_all_fields():
     tasks = [
         {"id": "x", "tool": "git:log", "arguments": {"path": "/r"}},
         {
@@ -43,7 +43,7 @@ def test_a_run_is_read_with_all_that_it_says():
     )
 
 
-def test_what_a_run_does_not_say_is_taken_as_usual():
+def test_omitted_fields_have_defaults():
     one, _ = read(ROW | {"id": 7})
     assert (one.key, one.succeeded, one.at) == ("7", True, NOW)
 
@@ -68,7 +68,7 @@ def test_what_a_run_does_not_say_is_taken_as_usual():
         ({"at": "2030-01-01T00:00:00Z"}, "is in the future"),
     ],
 )
-def test_what_is_wrong_with_a_run_is_told(change, message):
+def test_problems_of_a_run_are_reported(change, message):
     with pytest.raises(InvalidRun, match=message):
         read(ROW | change)
 
@@ -85,13 +85,13 @@ def test_what_is_wrong_with_a_run_is_told(change, message):
         (b'"' + b"x" * MAX_LINE_BYTES + b'"', "longer than 1,000,000 bytes"),
     ],
 )
-def test_what_is_no_run_at_all_is_told(line, message):
+def test_a_line_that_is_not_a_run_is_reported(line, message):
     with pytest.raises(InvalidRun, match=message):
         read(line)
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_no_line_does_worse_than_be_refused(line):
+def test_any_line_is_read_or_refused(line):
     with pytest.raises(InvalidRun):
         read(line)
 
@@ -104,7 +104,7 @@ def test_no_line_does_worse_than_be_refused(line):
     ),
     st.sampled_from(["id", "intent", "tasks", "succeeded", "at", "gold_tools", "gold_edges"]),
 )
-def test_no_value_in_a_wrong_place_does_worse_than_be_refused(value, field):
+def test_any_misplaced_value_is_refused_cleanly(value, field):
     with suppress(InvalidRun):
         read(ROW | {field: value})
 
@@ -132,12 +132,12 @@ def test_a_chain_of_a_data_set_is_read_in_its_order():
     assert [one.depends_on for one in done.tasks] == [(), ("t1",), ("t2",)]
 
 
-def test_edges_count_more_than_the_order_of_the_list():
+def test_edges_take_precedence_over_list_order():
     done, _, _ = gold(["b", "a"], [["a", "b"]])
     assert done.tools == (3, 4)
 
 
-def test_a_tool_that_stands_twice_waits_for_what_stands_before_it():
+def test_a_repeated_tool_depends_on_earlier_tasks():
     done, _, _ = gold(["a", "b", "a"], [["a", "b"], ["b", "a"], ["a", "a"]])
     assert done.tools == (3, 4, 3)
     assert [one.depends_on for one in done.tasks] == [(), ("t1",), ("t1", "t2")]
@@ -159,13 +159,13 @@ def test_calls_of_a_data_set_are_read_with_their_references():
     assert one.tasks[2].arguments == {"from": taken("t1", "/places/0/id"), "cost": "$5"}
 
 
-def test_calls_in_an_unknown_form_are_left_out_and_told():
+def test_calls_in_an_unknown_form_are_skipped_and_reported():
     done, one, is_partial = gold(["a"], None, [["cd(folder='x')"]])
     assert (done.tools, one.tasks[0].arguments, is_partial) == ((3,), {}, True)
 
 
 @pytest.mark.parametrize("depth", [200, 600, 2_000])
-def test_a_line_that_is_nested_too_deeply_is_told(depth):
+def test_a_line_nested_too_deeply_is_reported(depth):
     value = "[" * depth + "]" * depth
     native = json.dumps(ROW | {"tasks": [{"id": "t", "tool": "a", "arguments": {"x": 0}}]})
     call = {"tool": "a", "args": {"x": 0}}

@@ -57,20 +57,20 @@ def text_of(form=GraphFormat.JSON, **options):
 
 
 class TestImport:
-    def test_a_relation_that_is_just_stated_counts_as_imported_and_sure(self, tools):
+    def test_a_plain_relation_is_imported_with_full_confidence(self, tools):
         done = take(row(), filename="mine.jsonl")
         assert (done.added, done.changed, done.same, done.left_out) == (1, 0, 0, 0)
         assert said() == [("imported", None, "mine.jsonl", 1.0)]
 
-    def test_its_confidence_is_kept_to_the_last_digit(self, tools):
+    def test_confidence_is_stored_exactly(self, tools):
         take(row(confidence=0.1 + 0.2))
         assert said()[0][3] == 0.1 + 0.2
 
-    def test_an_admin_who_vouches_makes_it_curated(self, tools):
+    def test_vouching_makes_relations_curated(self, tools):
         take(row(confidence=0.8), as_curated=True)
         assert said() == [("curated", None, "graph.jsonl", 0.8)]
 
-    def test_what_a_file_calls_curated_counts_as_imported_unless_vouched_for(self, tools):
+    def test_curated_relations_in_a_file_are_imported_unless_vouched_for(self, tools):
         take(row(evidence=[CURATED, IMPORTED]))
         assert said() == [("imported", None, "graph.jsonl", 0.9)]
 
@@ -83,7 +83,7 @@ class TestImport:
         ]
         assert RelationEvidence.objects.get(source="schema").fields == SCHEMA["fields"]
 
-    def test_what_was_observed_is_left_out_unless_a_team_takes_it_over(self, tools):
+    def test_observed_relations_are_skipped_unless_a_team_adopts_them(self, tools):
         done = take(row(evidence=[OBSERVED]), row(target="s:c", evidence=[OBSERVED, IMPORTED]))
         assert (done.added, done.left_out) == (1, 1)
         assert done.warnings == (
@@ -91,13 +91,13 @@ class TestImport:
         )
         assert [source for source, *_ in said()] == ["imported"]
 
-    def test_a_team_takes_over_what_was_observed(self, tools):
+    def test_a_team_adopts_observed_relations(self, tools):
         team = TeamFactory()
         take(row(evidence=[OBSERVED]), team=team.pk)
         found = RelationEvidence.objects.get()
         assert (found.source, found.team, found.successes) == ("observed", team, 3.5)
 
-    def test_what_results_showed_a_team_is_left_out_unless_a_team_takes_it_over(self, tools):
+    def test_team_result_relations_are_skipped_unless_a_team_adopts_them(self, tools):
         shown = SCHEMA | {"team": "theirs"}
         done = take(row(kind="provides", evidence=[shown]), as_curated=True)
         assert (done.added, done.left_out) == (0, 1)
@@ -110,7 +110,7 @@ class TestImport:
         take(row(evidence=[ahead]), team=TeamFactory().pk)
         assert RelationEvidence.objects.get().last_seen_at == NOW
 
-    def test_importing_it_again_changes_nothing(self, tools):
+    def test_reimporting_changes_nothing(self, tools):
         rows = [
             row(confidence=0.5, reason="why"),
             row("s:b", "s:a", "alternative_to", evidence=[CURATED, IMPORTED]),
@@ -122,14 +122,14 @@ class TestImport:
         assert (again.added, again.changed, again.same) == (0, 0, 3)
         assert list(RelationEvidence.objects.order_by("pk").values()) == before
 
-    def test_what_differs_is_changed(self, tools):
+    def test_differing_relations_are_updated(self, tools):
         take(row(confidence=0.5))
         done = take(row(confidence=0.6, reason="why"))
         assert (done.added, done.changed) == (0, 1)
         assert ToolDependency.objects.get().reason == "why"
         assert said() == [("imported", None, "graph.jsonl", 0.6)]
 
-    def test_a_persons_words_stand_against_a_file(self, tools):
+    def test_curated_relations_are_kept_against_a_file(self, tools):
         claim = RelationClaim(
             source=tools["a"], target=tools["b"], kind=RelationKind.PRECEDES, reason="mine"
         )
@@ -145,7 +145,7 @@ class TestImport:
         assert done.warnings == ("1 relations left out: an admin rejected them here",)
         assert ToolDependency.objects.get().rejected
 
-    def test_a_rejection_is_taken_over_only_when_vouched_for(self, tools):
+    def test_rejections_are_imported_only_if_vouched_for(self, tools):
         assert take(row(rejected=True)).left_out == 1
         assert not ToolDependency.objects.exists()
         assert take(row(rejected=True), as_curated=True).added == 1
@@ -158,7 +158,7 @@ class TestImport:
         assert done.dry_run
         assert not ToolDependency.objects.exists()
 
-    def test_relations_of_tools_that_are_not_here_can_be_left_out(self, tools):
+    def test_relations_of_unknown_tools_can_be_skipped(self, tools):
         done = take(row(), row(target="s:gone"), skip_unknown=True)
         assert (done.added, done.left_out) == (1, 1)
         assert done.warnings == ("1 relations left out: their tools are not here",)
@@ -191,7 +191,7 @@ class TestRefusal:
             "line 7001: no tool 'many:t1OO'; did you mean many:t1"
         )
 
-    def test_every_problem_is_told_in_order_of_the_file(self, tools):
+    def test_problems_are_reported_in_file_order(self, tools):
         problem = refused(
             row(target="s:aa"),
             row(confidence=2),
@@ -203,11 +203,11 @@ class TestRefusal:
         assert "'graph.jsonl' is not imported: line 1: no tool 's:aa'" in str(problem)
         assert "(and 2 more)" in str(problem)
 
-    def test_many_problems_are_counted_and_the_first_told(self, tools):
+    def test_the_first_problems_are_reported_and_the_rest_counted(self, tools):
         problem = refused(*(row(target=f"x:{n}") for n in range(50)))
         assert (len(problem.problems), problem.count) == (20, 50)
 
-    def test_what_contradicts_something_stored_is_refused(self, tools):
+    def test_contradictions_with_stored_relations_are_refused(self, tools):
         claim = RelationClaim(
             source=tools["a"],
             target=tools["b"],
@@ -229,7 +229,7 @@ class TestRefusal:
             relations.curate_relation(claim, by="ann", at=NOW)
         assert take(row("s:c", "s:d")).added == 1
 
-    def test_a_tool_that_is_deleted_meanwhile_is_told(self, tools, monkeypatch):
+    def test_a_tool_deleted_during_the_import_is_reported(self, tools, monkeypatch):
         def gone(records, *, at):
             raise relations.ToolsNotFound([tools["a"]])
 
@@ -316,7 +316,7 @@ def snapshot():
 
 class TestRoundTrip:
     @pytest.mark.parametrize("form", GraphFormat)
-    def test_an_empty_graph_becomes_the_same_again(self, tools, form):
+    def test_importing_an_export_into_an_empty_graph_restores_it(self, tools, form):
         team = TeamFactory(name="theirs")
         fill(tools, team.pk)
         before = snapshot()
@@ -332,7 +332,7 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("form", GraphFormat)
     @pytest.mark.parametrize("as_curated", [True, False])
-    def test_what_was_just_given_away_changes_nothing(self, tools, form, as_curated):
+    def test_reimporting_an_export_changes_nothing(self, tools, form, as_curated):
         team = TeamFactory()
         fill(tools, team.pk)
         before = snapshot()
@@ -345,7 +345,7 @@ class TestRoundTrip:
 
 
 class TestExport:
-    def test_what_a_team_observed_and_owns_is_given_away_only_for_it(self, tools):
+    def test_team_relations_are_exported_only_for_that_team(self, tools):
         mine, theirs = TeamFactory(), TeamFactory()
         own = ToolFactory(server__name="private", server__team=mine, name="t").pk
         seen = RelationObservation(
@@ -361,7 +361,7 @@ class TestExport:
         assert [one.source for one in found.relations] == ["private:t", "s:a"]
         assert [item.team for item in found.relations[1].evidence] == [mine.name]
 
-    def test_tools_come_with_category_and_metrics(self, tools):
+    def test_exported_tools_include_category_and_metrics(self, tools):
         category = CategoryFactory(name="code")
         filed = ToolFactory(server__name="x", name="filed", category=category)
         ToolFactory(server=filed.server, name="alone")
@@ -379,7 +379,7 @@ class TestExport:
     @pytest.mark.parametrize(
         ("hops", "kept"), [(0, ""), (1, "ab"), (2, "abc"), (3, "abcd"), (9, "abcd")]
     )
-    def test_a_part_reaches_so_many_steps_either_way(self, tools, hops, kept):
+    def test_a_partial_export_reaches_the_given_number_of_hops(self, tools, hops, kept):
         take(row("s:b", "s:a"), row("s:b", "s:c"), row("s:c", "s:d"))
         part = export.extract_part(export.build_document(now=NOW), ["s:a"], hops=hops)
         assert {tool.id[2:] for tool in part.tools} == set(kept or "a")

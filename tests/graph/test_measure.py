@@ -9,7 +9,7 @@ from graph.topology import Topology
 STAR = Topology(Relation(tool, 1, RelationKind.DEPENDS_ON, 0.9) for tool in range(2, 7))
 
 
-def test_each_tool_that_has_relations_is_measured():
+def test_metrics_cover_all_tools_with_relations():
     measured = measure_topology(STAR, known={})
     assert measured.metrics.keys() == set(range(1, 7))
     assert sum(metric.pagerank for metric in measured.metrics.values()) == pytest.approx(1.0)
@@ -20,13 +20,13 @@ def test_each_tool_that_has_relations_is_measured():
     assert type(hub.pagerank) is float
 
 
-def test_figures_say_what_they_rest_on_and_are_json():
+def test_statistics_name_their_inputs_and_are_json():
     figures = measure_topology(STAR, known={}).statistics
     assert json.loads(json.dumps(figures))["top"][0][0] == 1
     assert (figures["pivots"], figures["is_exact"], figures["communities"]) == (6, True, 1)
 
 
-def test_earlier_metrics_are_where_the_ranks_begin():
+def test_ranks_start_from_earlier_metrics():
     first = measure_topology(STAR, known={})
     again = measure_topology(STAR, known=first.metrics)
     for tool, metric in again.metrics.items():

@@ -19,12 +19,12 @@ def order(relations, *listed):
     return order_tools(Topology(relations), listed).tools
 
 
-def test_what_leads_to_the_best_match_and_on_from_it_is_ordered_and_nothing_else():
+def test_only_tools_around_the_best_match_are_ordered():
     relations = [before(3, 2), before(2, 1), before(1, 4), before(5, 6), before(2, 7)]
     assert order(relations, 1, 2, 3, 4, 5, 6, 7) == (3, 2, 1, 4)
 
 
-def test_all_that_depends_on_a_listed_tool_is_ordered_required_or_not():
+def test_all_dependents_of_listed_tools_are_ordered():
     relations = [needs(2, 3), needs(4, 5, required=False), needs(6, 9)]
     assert order(relations, 1, 2, 3, 4, 5, 6) == (3, 2, 5, 4)
 
@@ -44,7 +44,7 @@ def test_without_anything_that_orders_there_is_no_order():
         (0.49, (EvidenceSource.OBSERVED,), ()),
     ],
 )
-def test_what_servers_alone_say_must_be_sure_and_all_else_likely(confidence, sources, expected):
+def test_schema_relations_need_certainty_and_others_likelihood(confidence, sources, expected):
     flow = Relation(2, 1, RelationKind.PROVIDES, confidence, sources=sources)
     assert order([flow], 1, 2) == expected
 
@@ -58,18 +58,18 @@ def test_a_check_comes_last_and_leads_to_nothing_else_that_it_checks():
 @pytest.mark.parametrize(
     "kind", [RelationKind.MUTUALLY_EXCLUSIVE, RelationKind.REPLACES, RelationKind.ALTERNATIVE_TO]
 )
-def test_of_tools_that_rival_each_other_the_one_that_stands_higher_is_meant(kind):
+def test_the_higher_ranked_of_rival_tools_is_used(kind):
     relations = [before(2, 1), before(3, 1), Relation(3, 2, kind, 1.0)]
     assert order(relations, 1, 2, 3) == (2, 1)
     assert order(relations, 1, 3, 2) == (3, 1)
 
 
-def test_what_requires_a_rival_is_left_out_with_it():
+def test_dependents_of_a_rival_are_omitted_with_it():
     relations = [before(2, 1), needs(4, 3), Relation(2, 3, RelationKind.ALTERNATIVE_TO, 1.0)]
     assert order(relations, 1, 2, 4, 3) == (2, 1)
 
 
-def test_of_a_circle_the_weakest_dependency_is_told():
+def test_the_weakest_dependency_of_a_cycle_is_reported():
     back = needs(2, 1)._replace(confidence=0.4)
     found = order_tools(Topology([needs(1, 2), back]), [1, 2])
     assert (found.tools, found.dropped_relations) == ((2, 1), (back,))

@@ -26,7 +26,7 @@ def text(value):
     return describe_shape({"content": [{"type": "text", "text": value}]})
 
 
-def test_names_types_and_requirement_are_told():
+def test_names_types_and_required_fields_are_recorded():
     shape = structured({"name": "Ann", "age": 7, "height": 1.7, "tags": ["a"], "boss": None})
     assert shape["required"] == ["age", "boss", "height", "name", "tags"]
     assert {name: one["type"] for name, one in shape["properties"].items()} == {
@@ -80,7 +80,7 @@ def test_formats_are_recognised_by_how_they_are_written(value, expected):
         ({}, False),
     ],
 )
-def test_structure_is_read_from_where_it_stands(result, expected):
+def test_the_structure_is_read_from_structured_content_or_text(result, expected):
     assert (describe_shape(result) is not None) is expected
 
 
@@ -92,7 +92,7 @@ def test_structure_is_read_from_where_it_stands(result, expected):
         *("correcthorsebatterystaple", "sk-3f9aa81b77c0", "<script>", "a\u200bb", "a\x00b"),
     ],
 )
-def test_keys_that_are_data_do_not_enter(key):
+def test_keys_that_are_data_are_not_recorded(key):
     shape = structured({"users": {key: {"n": 1}, "ok": {"n": 2}}})
     users = shape["properties"]["users"]
     assert users == {
@@ -105,7 +105,7 @@ def test_keys_that_are_data_do_not_enter(key):
     }
 
 
-def test_a_value_that_json_does_not_know_is_of_any_type():
+def test_a_non_json_value_is_of_any_type():
     assert structured({"a": object()})["properties"] == {"a": {}}
 
 
@@ -130,11 +130,11 @@ def test_items_of_a_list_are_one_shape_and_need_what_all_have():
     }
 
 
-def test_an_empty_list_says_nothing_of_its_items():
+def test_an_empty_list_has_unknown_items():
     assert merge_shapes(structured({"a": []}), structured({"a": [1]})) == structured({"a": [1]})
 
 
-def test_what_is_not_always_there_is_not_required():
+def test_fields_not_always_present_are_not_required():
     merged = merge_shapes(structured({"id": 1, "next": "x"}), structured({"id": 2}))
     assert merged["required"] == ["id"]
     assert set(merged["properties"]) == {"id", "next"}
@@ -165,7 +165,7 @@ def test_scalars_of_one_type_under_ever_other_keys_become_a_map(one, other, kept
     assert ("properties" in merge_shapes(structured(one), structured(other))) is kept
 
 
-def test_what_only_some_results_had_is_not_certain():
+def test_fields_of_some_results_are_optional():
     row = structured({"rows": [{"id": 1, "ann": "x"}, {"id": 2, "bob": {"x": 1}}], "n": 1})
     found = drop_uncertain_fields(merge_shapes(row, structured({"rows": [], "carol": "x"})))
     (name,) = found["properties"]
@@ -199,7 +199,7 @@ def test_depth_and_size_are_bounded():
     assert len(json.dumps(structured({"all": [wide] * 1_000}))) < 100_000
 
 
-def test_results_made_to_differ_do_not_fill_the_database():
+def test_adversarial_results_do_not_fill_the_database():
     letters = [chr(97 + one) + chr(97 + other) for one in range(7) for other in range(8)]
     merged = structured({})
     for first in letters:
@@ -213,7 +213,7 @@ def test_results_made_to_differ_do_not_fill_the_database():
 @pytest.mark.parametrize(
     "said", ["[" * 200_000, '{"a":' * 200_000, "[" * 900 + "]" * 900, "[" + "9" * 5_000 + "]"]
 )
-def test_texts_made_to_exhaust_the_reader_do_not(said):
+def test_adversarial_texts_are_read_in_bounded_time(said):
     assert text(said) is None or depth(text(said)) <= MAX_DEPTH + 2
 
 

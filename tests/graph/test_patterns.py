@@ -32,7 +32,7 @@ def workflows(draw):
     return tasks
 
 
-def test_tasks_are_named_by_place_and_lose_their_values():
+def test_pattern_tasks_are_named_by_position_and_have_no_values():
     done = abstract_workflow(
         [task("a", 1, path="/secret"), task("b", 2, body=taken("a", "/entries"))]
     )
@@ -47,7 +47,7 @@ def test_tasks_are_named_by_place_and_lose_their_values():
     ]
 
 
-def test_what_did_the_same_is_alike_whatever_its_ids_and_values():
+def test_equal_workflows_have_equal_hashes_regardless_of_ids_and_values():
     one = hashed(task("a", 1, path="/x"), task("b", 2, "a", to="ann"))
     assert one == hashed(task("first", 1, path="/y", n=3), task("then", 2, "first"))
 
@@ -63,17 +63,17 @@ def test_what_did_the_same_is_alike_whatever_its_ids_and_values():
     ],
     ids=["tool", "order", "reference", "more", "the other way round"],
 )
-def test_what_did_something_else_is_not(other):
+def test_different_workflows_have_different_hashes(other):
     assert hashed(task("a", 1), task("b", 2, "a")) != hashed(*other)
 
 
-def test_tasks_told_in_the_wrong_order_are_put_right():
+def test_unordered_tasks_are_sorted():
     done = abstract_workflow([task("b", 2, "a"), task("a", 1), task("c", 3)])
     assert (done.tools, dict(done.ids)) == ((1, 2, 3), {"a": "t1", "b": "t2", "c": "t3"})
 
 
 @given(workflows())
-def test_every_task_stands_after_what_it_waits_for(tasks):
+def test_every_task_follows_its_dependencies(tasks):
     done = abstract_workflow(tasks)
     seen = set()
     for one in done.tasks:
@@ -102,12 +102,12 @@ def test_a_workflow_is_the_same_when_read_from_its_own_form(tasks):
         ([task(f"t{n}", 1) for n in range(MAX_TASKS + 1)], "at most 100"),
     ],
 )
-def test_what_is_no_workflow_is_refused_with_the_reason(tasks, message):
+def test_an_invalid_workflow_is_refused_with_the_reason(tasks, message):
     with pytest.raises(InvalidRun, match=message):
         abstract_workflow(tasks)
 
 
-def test_what_is_nested_too_deeply_is_refused():
+def test_deep_nesting_is_refused():
     value = 1
     for _ in range(200):
         value = [value]
@@ -116,5 +116,5 @@ def test_what_is_nested_too_deeply_is_refused():
 
 
 @pytest.mark.parametrize("text", ["Book a flight", " book  a FLIGHT. ", "Book a flight!\n"])
-def test_an_intent_is_known_again_by_its_words(text):
+def test_an_intent_is_recognised_by_its_words(text):
     assert normalize_intent(text) == "book a flight"

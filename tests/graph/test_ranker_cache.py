@@ -76,7 +76,7 @@ def reads(monkeypatch):
     return seen
 
 
-async def test_without_history_there_is_what_is_shipped(tools, kept):
+async def test_without_history_the_shipped_models_are_used(tools, kept):
     found = await kept.get(None)
     assert (found.ranker.runs, found.digest) == (0, "")
     assert found.knowledge.totals == {}
@@ -86,7 +86,7 @@ async def test_without_a_model_there_is_nothing(sealer):
     assert await RankerCache(None, sealer=sealer).get(None) is None
 
 
-async def test_what_is_fitted_is_read_once_however_many_ask_at_once(tools, learn, kept, reads):
+async def test_concurrent_requests_load_a_fitted_model_once(tools, learn, kept, reads):
     await learn(run("r1", "Send it", task("x", tools[1], to="ann")))
     async with asyncio.TaskGroup() as group:
         asked = [group.create_task(kept.get(None)) for _ in range(5)]
@@ -95,7 +95,7 @@ async def test_what_is_fitted_is_read_once_however_many_ask_at_once(tools, learn
     assert reads == [None]
 
 
-async def test_a_team_without_runs_of_its_own_shares_everybodys(tools, learn, kept, reads):
+async def test_a_team_without_runs_uses_the_shared_model(tools, learn, kept, reads):
     mine, other = await run_in_database_thread(TeamFactory.create_batch, 2)
     await learn(run("r1", "Send it", task("x", tools[1])))
     await learn(run("r2", "Read it", task("x", tools[0])), team=mine.pk)
@@ -105,7 +105,7 @@ async def test_a_team_without_runs_of_its_own_shares_everybodys(tools, learn, ke
     assert reads == [None, mine.pk]
 
 
-async def test_what_is_fitted_anew_takes_the_place_of_the_old(tools, learn, kept):
+async def test_a_refitted_model_replaces_the_old_one(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
     before = await kept.get(None)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
@@ -118,7 +118,7 @@ async def test_what_is_fitted_anew_takes_the_place_of_the_old(tools, learn, kept
         follows.cancel()
 
 
-async def test_while_the_database_is_away_the_old_serves(tools, learn, kept, monkeypatch):
+async def test_without_a_database_the_old_model_serves(tools, learn, kept, monkeypatch):
     monkeypatch.setattr(ranker_cache, "RETRY_S", 0.01)
     await learn(run("r1", "Send it", task("x", tools[1])))
     before = await kept.get(None)
@@ -162,7 +162,7 @@ async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, mon
         follows.cancel()
 
 
-async def test_where_the_database_is_away_at_first_it_is_asked_again(tools, kept, monkeypatch):
+async def test_an_initially_unavailable_database_is_retried(tools, kept, monkeypatch):
     def away(*_):
         raise django.db.OperationalError("gone")
 
@@ -172,7 +172,7 @@ async def test_where_the_database_is_away_at_first_it_is_asked_again(tools, kept
     assert await kept.get(None) is not None
 
 
-async def test_a_model_that_cannot_be_read_gives_way_to_what_is_shipped(tools, learn, kept):
+async def test_an_unreadable_model_falls_back_to_the_shipped_one(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
     await run_in_database_thread(FittedModel.objects.update, content=b"torn", bindings=b"torn")
     found = await kept.get(None)
@@ -181,7 +181,7 @@ async def test_a_model_that_cannot_be_read_gives_way_to_what_is_shipped(tools, l
     assert found.digest
 
 
-async def test_a_binding_model_of_other_features_gives_way_until_it_is_fitted_anew(
+async def test_a_binding_model_of_other_features_is_replaced_until_refitted(
     tools, learn, kept, sealer, monkeypatch
 ):
     with monkeypatch.context() as patch:
@@ -199,7 +199,7 @@ async def test_a_binding_model_of_other_features_gives_way_until_it_is_fitted_an
     assert again.binding is not load_shipped_model()
 
 
-async def test_with_another_key_what_is_shipped_serves_and_what_is_in_clear(tools, learn):
+async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, learn):
     await learn(*(run(f"r{n}", "Send it", task("x", tools[1], to="ann")) for n in range(3)))
     with structlog.testing.capture_logs() as logs:
         found = await RankerCache(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).get(None)

@@ -39,15 +39,15 @@ def seen(source, target, kind=RelationKind.PRECEDES, *, at=NOW, **counts):
     return RelationObservation(source=source, target=target, kind=kind, at=at, **counts)
 
 
-def test_of_a_relation_that_nothing_speaks_for_nothing_is_seen():
+def test_a_relation_without_evidence_is_invisible():
     assert record.view_for_team(relation(), None, now=NOW) is None
 
 
-def test_what_a_person_rejected_is_not_seen_whatever_speaks_for_it():
+def test_a_rejected_relation_is_invisible_despite_evidence():
     assert record.view_for_team(relation(said(), rejected=True), None, now=NOW) is None
 
 
-def test_what_a_team_observed_is_seen_by_it_alone():
+def test_team_observations_are_visible_to_that_team_only():
     one = relation(said(EvidenceSource.OBSERVED, confidence=None, successes=9.0, team=7))
     assert record.view_for_team(one, None, now=NOW) is None
     assert record.view_for_team(one, 8, now=NOW) is None
@@ -55,11 +55,11 @@ def test_what_a_team_observed_is_seen_by_it_alone():
     assert one.observing_teams == {7}
 
 
-def test_a_plain_relation_carries_no_detail_of_its_own():
+def test_a_plain_relation_has_no_detail():
     assert record.view_for_team(relation(said()), None, now=NOW).detail is NO_DETAIL
 
 
-def test_all_that_is_known_stands_in_the_detail():
+def test_the_detail_contains_everything_known():
     field = {"output": "/id", "input": "/id"}
     one = relation(
         said(fields=(field,)),
@@ -96,7 +96,7 @@ def test_all_that_is_known_stands_in_the_detail():
 
 
 @pytest.mark.parametrize("kind", RelationKind)
-def test_kinds_that_hold_both_ways_have_one_key(kind):
+def test_symmetric_kinds_have_one_key(kind):
     assert (record.storage_key(2, 1, kind) == record.storage_key(1, 2, kind)) == (
         kind in SYMMETRIC_KINDS
     )
@@ -108,7 +108,7 @@ def test_a_tool_is_not_related_to_itself():
 
 
 @given(st.lists(observations, max_size=12))
-def test_gathering_counts_everything_once_at_its_age(batch):
+def test_evidence_is_summed_once_with_decay(batch):
     gathered = record.merge_observations(batch)
     assert [one.key for one in gathered] == sorted({record.storage_key(*one.key) for one in batch})
     for one in gathered:
@@ -125,7 +125,7 @@ def test_gathering_counts_everything_once_at_its_age(batch):
     ("first", "second", "expected"),
     [(None, None, None), (2.0, None, 2.0), (None, 2.0, 2.0), (2.0, 6.0, 5.0)],
 )
-def test_times_are_averaged_over_where_it_held(first, second, expected):
+def test_times_are_averaged_over_successes(first, second, expected):
     batch = [seen(1, 2, successes=1.0, seconds=first), seen(1, 2, successes=3.0, seconds=second)]
     (one,) = record.merge_observations(batch)
     assert one.seconds == expected
@@ -136,7 +136,7 @@ def test_times_without_any_success_are_kept():
     assert one.seconds == 4.0
 
 
-def test_a_persons_word_is_curated_and_not_what_came_with_the_product():
+def test_only_a_persons_claim_counts_as_curated_here():
     shipped = said(EvidenceSource.CURATED, origin=record.SHIPPED)
     imported = said(EvidenceSource.IMPORTED, origin="ann")
     own = said(EvidenceSource.CURATED, origin="ann")

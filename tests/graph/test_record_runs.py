@@ -64,7 +64,7 @@ def flight(key, tools, city="Rome", **more):
     return run(key, f'Weather in "{city}" then tell me', task("x", tools[0], city=city), **more)
 
 
-def test_what_is_kept_of_a_run_is_its_workflow_and_its_intent_as_numbers(
+def test_a_recorded_run_keeps_its_workflow_and_the_intent_as_vectors(
     tools, record, sealer, embedder
 ):
     intent = 'Weather in "Rome" tomorrow, then mail it'
@@ -89,7 +89,7 @@ def test_a_run_whose_tasks_feed_each_other_in_pairs_is_recorded(tools, record):
     assert LearnedBinding.objects.get(kind="reference", tool=tools[1]).nth == PAIRED_OCCURRENCE
 
 
-def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
+def test_intents_and_arguments_are_never_stored_in_clear(tools, record):
     record(
         *(
             run(
@@ -109,7 +109,7 @@ def test_nothing_of_an_intent_or_an_argument_stands_in_clear(tools, record):
                 assert word not in shown
 
 
-def test_a_run_counts_once_however_often_it_is_handed_in(tools, record):
+def test_a_run_recorded_repeatedly_counts_once(tools, record):
     assert record(flight("r1", tools), flight("r1", tools)) == RecordedRuns(
         new_runs=1, repeated_runs=1, patterns=1
     )
@@ -122,7 +122,7 @@ def test_a_run_counts_once_however_often_it_is_handed_in(tools, record):
     assert LearnedBinding.objects.get(kind="call").uses == 1
 
 
-def test_of_one_key_the_first_run_counts_and_the_others_leave_nothing(tools, record):
+def test_only_the_first_run_of_a_key_is_recorded(tools, record):
     first = flight("1", tools)
     other = run("1", "something else altogether", task("x", tools[1]))
     rest = run("2", "and a third thing", task("x", tools[2]))
@@ -133,7 +133,7 @@ def test_of_one_key_the_first_run_counts_and_the_others_leave_nothing(tools, rec
     assert PatternEmbedding.objects.count() == WorkflowPattern.objects.count() == 2
 
 
-def test_runs_that_did_the_same_are_one_pattern_whatever_values_they_had(tools, record):
+def test_equal_runs_share_a_pattern_regardless_of_values(tools, record):
     done = record(
         flight("r1", tools, "Rome", days_ago=2),
         flight("r2", tools, "Oslo", days_ago=1),
@@ -177,7 +177,7 @@ def test_a_team_learns_from_its_own_runs_and_everybodys(tools, record, embedder,
     }
 
 
-def test_what_never_succeeded_is_counted_and_not_learned_from(tools, record, embedder, sealer):
+def test_failed_patterns_are_counted_but_not_learned_from(tools, record, embedder, sealer):
     record(flight("r1", tools, succeeded=False))
     assert WorkflowPattern.objects.get().failures == 1
     assert patterns.load_history(None, embedder.model, sealer=sealer) == []
@@ -200,7 +200,7 @@ def test_what_never_succeeded_is_counted_and_not_learned_from(tools, record, emb
         run("r2", "Send it", task("x", 1, "y"), task("y", 1, "x")),
     ],
 )
-def test_where_one_run_cannot_be_recorded_none_is(tools, record, broken):
+def test_runs_are_recorded_all_or_none(tools, record, broken):
     tasks = tuple(
         task(one.id, tools[0] if one.tool == 1 else one.tool, *one.depends_on, **one.arguments)
         for one in broken.tasks
@@ -211,7 +211,7 @@ def test_where_one_run_cannot_be_recorded_none_is(tools, record, broken):
     assert not WorkflowPattern.objects.exists()
 
 
-def test_runs_of_a_team_that_is_gone_are_refused(tools, record):
+def test_runs_of_a_deleted_team_are_refused(tools, record):
     with pytest.raises(TeamDeleted):
         record(flight("r1", tools), team=999_999)
 
@@ -221,7 +221,7 @@ def test_odd_intents_are_recorded(tools, record, intent):
     assert record(run("r1", intent, task("x", tools[0]))).new_runs == 1
 
 
-def test_values_and_keys_that_postgresql_cannot_hold_do_no_harm(tools, record, sealer):
+def test_values_and_keys_postgresql_cannot_store_are_handled(tools, record, sealer):
     odd = {"ci\x00ty": "a\x00b", "surrogate\ud800": "\udfff", "k" * 300: 1}
     record(*(run(f"r{n}", "Send it", task("x", tools[0], **odd)) for n in range(3)))
     assert binding_uses.load_knowledge(None, sealer).run_counts == {tools[0]: 3}
@@ -267,9 +267,7 @@ class TestWhatArgumentsShow:
         }
         assert told.run_counts == {tools[0]: 2, tools[1]: 2}
 
-    def test_a_literal_is_kept_once_three_runs_gave_it_and_then_sealed(
-        self, tools, record, sealer
-    ):
+    def test_a_literal_is_stored_sealed_after_three_runs(self, tools, record, sealer):
         record(*self.runs(tools, [{"city": "Rome"}] * 2 + [{"city": "Oslo"}]))
         told = binding_uses.load_knowledge(None, sealer)
         assert (told.constants, told.totals) == ({}, {(tools[0], "city"): 3})
@@ -281,25 +279,25 @@ class TestWhatArgumentsShow:
         assert sealer.unseal(row.sealed) == "Rome"
         assert "Rome" not in json.dumps([row.key, row.sealed, row.value])
 
-    def test_a_run_that_gives_a_literal_three_times_is_one_run(self, tools, record, sealer):
+    def test_a_literal_used_three_times_in_one_run_counts_as_one_run(self, tools, record, sealer):
         tasks = [task(f"x{n}", tools[0], city="Rome") for n in range(3)]
         record(run("r1", "Weather please", *tasks))
         assert binding_uses.load_knowledge(None, sealer).constants == {}
         row = LearnedBinding.objects.get(kind="literal")
         assert (row.uses, row.runs) == (3, 1)
 
-    def test_a_long_literal_is_counted_and_never_kept(self, tools, record, sealer):
+    def test_a_long_literal_is_counted_but_never_stored(self, tools, record, sealer):
         record(*self.runs(tools, [{"city": "R" * 2_000}] * 4))
         told = binding_uses.load_knowledge(None, sealer)
         assert (told.constants, told.totals) == ({}, {(tools[0], "city"): 4})
 
-    def test_literals_of_a_team_are_told_to_nobody_else(self, tools, record, sealer):
+    def test_literals_of_a_team_are_not_visible_to_others(self, tools, record, sealer):
         team = TeamFactory()
         record(*self.runs(tools, [{"city": "Rome"}] * 3), team=team.pk)
         assert binding_uses.load_knowledge(None, sealer).totals == {}
         assert binding_uses.load_knowledge(team.pk, sealer).constants[tools[0], "city"]
 
-    def test_what_a_team_and_everybody_gave_adds_up(self, tools, record, sealer):
+    def test_team_and_shared_counts_are_added(self, tools, record, sealer):
         team = TeamFactory()
         for of in (team.pk, None):
             record(*self.runs(tools, [{"city": "Rome"}] * 3), team=of)
@@ -308,7 +306,7 @@ class TestWhatArgumentsShow:
 
 
 class TestToolsThatGo:
-    def test_a_pattern_of_a_deleted_tool_is_kept_and_not_learned_from(
+    def test_a_pattern_of_a_deleted_tool_is_kept_but_not_used(
         self, tools, record, embedder, sealer
     ):
         record(flight("r1", tools), run("r2", "Send it", task("x", tools[1])))
@@ -319,9 +317,7 @@ class TestToolsThatGo:
         ] == [(tools[1],)]
         assert binding_uses.load_knowledge(None, sealer).totals == {}
 
-    def test_a_tool_that_is_back_under_its_name_is_known_again(
-        self, tools, record, embedder, sealer
-    ):
+    def test_a_restored_tool_regains_its_patterns(self, tools, record, embedder, sealer):
         record(flight("r1", tools))
         gone = Tool.objects.get(pk=tools[0])
         server = gone.server

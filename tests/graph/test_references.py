@@ -45,7 +45,7 @@ def test_references_are_found_at_any_depth_and_literals_are_none(value, found):
     assert list(iterate_references(value)) == found
 
 
-def test_nothing_is_too_deep_to_be_looked_through():
+def test_references_are_found_at_any_depth():
     value = make_reference("a", "/x")
     for _ in range(10_000):
         value = [{"more": value}]
@@ -57,13 +57,13 @@ def test_nothing_is_too_deep_to_be_looked_through():
 @pytest.mark.parametrize(
     "value", [None, 7, "$ref", [], {}, {"$ref": "a"}, {"$item": "", "$literal": 1}]
 )
-def test_what_has_another_form_stands_for_itself(value):
+def test_other_objects_are_literal_values(value):
     assert not is_reference_mark(value)
     assert (parse_reference(value), parse_item(value), parse_literal(value)) == (None, None, None)
 
 
 @pytest.mark.parametrize("value", [{"$ref": 1, "pointer": ""}, {"$item": 0}])
-def test_what_is_badly_made_is_a_mark_that_stands_for_nothing(value):
+def test_a_malformed_reference_is_recognised_as_such(value):
     assert is_reference_mark(value)
     assert (parse_reference(value), parse_item(value)) == (None, None)
 
@@ -73,14 +73,14 @@ def test_a_literal_may_be_null():
 
 
 @given(JSON)
-def test_nothing_escaped_stands_for_something_else(value):
+def test_escaped_values_contain_no_references(value):
     assert all(
         parse_literal(mark.value) is not None for mark in iterate_marks(escape_literals(value))
     )
 
 
 @given(JSON)
-def test_what_was_escaped_is_meant_again(value):
+def test_unescaping_restores_references(value):
     assert unescape_literals(escape_literals(value)) == value
 
 

@@ -65,7 +65,7 @@ def test_relations_are_derived_and_metrics_computed(tools, derived):
     assert max(stored, key=lambda tool: stored[tool].pagerank) == tools[-1]
 
 
-def test_what_has_not_changed_is_left_alone(tools, derived, django_assert_max_num_queries):
+def test_an_unchanged_graph_is_not_refreshed(tools, derived, django_assert_max_num_queries):
     refresh.refresh_graph(now=NOW)
     before = list(GraphState.objects.values())
     assert not refresh.is_due(now=NOW + DAY / 2)
@@ -78,7 +78,7 @@ def test_what_has_not_changed_is_left_alone(tools, derived, django_assert_max_nu
     assert len(derived) == 1
 
 
-def test_force_does_it_all_again(tools, derived):
+def test_force_recomputes_everything(tools, derived):
     refresh.refresh_graph(now=NOW)
     done = refresh.refresh_graph(now=NOW, force=True)
     assert done.derived == RelationChanges()
@@ -102,14 +102,14 @@ def test_a_new_definition_has_relations_derived_anew(tools, derived):
         lambda tool: Tool.objects.filter(pk=tool).delete(),
     ],
 )
-def test_what_tools_there_are_and_what_they_are_called_counts(tools, derived, change):
+def test_changed_tools_derive_relations_again(tools, derived, change):
     refresh.refresh_graph(now=NOW)
     change(tools[1])
     assert refresh.refresh_graph(now=NOW).derived is not None
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_what_is_forgotten_during_a_refresh_is_derived_again(
+def test_a_change_during_a_refresh_leaves_the_graph_outdated(
     tools, derived, monkeypatch, is_first
 ):
     if not is_first:
@@ -127,7 +127,7 @@ def test_what_is_forgotten_during_a_refresh_is_derived_again(
     assert refresh.is_outdated(now=NOW)
 
 
-def test_whom_a_person_trusts_counts(tools, derived):
+def test_changed_trust_derives_relations_again(tools, derived):
     refresh.refresh_graph(now=NOW)
     Server.objects.filter(tools=tools[0]).update(trusted=True)
     assert refresh.refresh_graph(now=NOW).derived is not None
@@ -139,7 +139,7 @@ def test_switching_a_tool_off_changes_nothing(tools, derived):
     assert not refresh.is_due(now=NOW)
 
 
-def test_a_persons_word_has_metrics_computed_and_nothing_derived(tools, derived):
+def test_a_curated_change_recomputes_metrics_only(tools, derived):
     refresh.refresh_graph(now=NOW)
     relations.reject_relation(tools[0], tools[1], RelationKind.PROVIDES, at=NOW)
     done = refresh.refresh_graph(now=NOW)
@@ -147,7 +147,7 @@ def test_a_persons_word_has_metrics_computed_and_nothing_derived(tools, derived)
     assert not ToolMetric.objects.filter(tool=tools[0]).exists()
 
 
-def test_what_a_team_observed_has_no_part_in_the_metrics(tools, derived):
+def test_team_observations_do_not_affect_metrics(tools, derived):
     refresh.refresh_graph(now=NOW)
     observe(TeamFactory().pk, tools[3], tools[0])
     assert not refresh.is_due(now=NOW)
@@ -155,21 +155,21 @@ def test_what_a_team_observed_has_no_part_in_the_metrics(tools, derived):
     assert refresh.is_due(now=NOW)
 
 
-def test_what_was_observed_is_weighed_anew_each_day(tools, derived):
+def test_observed_evidence_is_reweighted_daily(tools, derived):
     observe(None, tools[3], tools[0])
     refresh.refresh_graph(now=NOW)
     assert not refresh.is_due(now=NOW)
     assert refresh.refresh_graph(now=NOW + DAY).computed
 
 
-def test_relations_that_only_a_deleted_team_saw_go(tools, derived):
+def test_relations_seen_only_by_a_deleted_team_are_removed(tools, derived):
     team = TeamFactory()
     observe(team.pk, tools[3], tools[0])
     team.delete()
     assert refresh.refresh_graph(now=NOW).deleted_relations == 1
 
 
-def test_a_word_taken_back_on_what_is_shipped_brings_that_back(tools, derived, monkeypatch):
+def test_retracting_a_claim_restores_the_shipped_relation(tools, derived, monkeypatch):
     known = RelationClaim(
         source=tools[0], target=tools[2], kind=RelationKind.VALIDATES, reason="shipped"
     )
@@ -184,7 +184,7 @@ def test_a_word_taken_back_on_what_is_shipped_brings_that_back(tools, derived, m
     assert relations.find_relation(*known.key).reason == "shipped"
 
 
-def test_ranks_begin_from_those_stored(tools, derived, monkeypatch):
+def test_ranks_start_from_stored_values(tools, derived, monkeypatch):
     refresh.refresh_graph(now=NOW)
     stored, compute, told = metrics.load_metrics(), measure.measure_topology, []
 
@@ -236,7 +236,7 @@ class TestObservedShapes:
         await run_in_database_thread(refresh.refresh_graph, now=NOW)
         assert {tool.pk: tool.observed for tool in derived[0]}[shared.pk] == seen
 
-    async def test_what_a_members_call_shows_relates_tools_for_that_team_alone(self):
+    async def test_results_of_a_members_call_relate_tools_for_that_team_only(self):
         ours, theirs = [
             team.pk for team in await run_in_database_thread(TeamFactory.create_batch, 2)
         ]
@@ -266,7 +266,7 @@ class TestObservedShapes:
         (record,) = await run_in_database_thread(relations.load)
         assert [one.source for one in record.evidence] == [EvidenceSource.SCHEMA]
 
-    async def test_it_goes_with_the_definition_whose_results_showed_it(self):
+    async def test_shape_relations_are_removed_with_their_definition(self):
         ours = (await run_in_database_thread(TeamFactory)).pk
         report, _ = await run_in_database_thread(widgets)
         await self.saw(report, ours, {"structuredContent": {"items": [{"widget_id": "w-17"}]}})
@@ -304,7 +304,7 @@ def redefine(tool):
 
 
 class TestSnapshots:
-    def test_one_is_taken_a_day_at_most_and_only_of_what_changed(self, tools, derived):
+    def test_at_most_one_snapshot_a_day_is_taken_of_a_changed_graph(self, tools, derived):
         first = refresh.refresh_graph(now=NOW).snapshot
         assert first is not None
         ToolFactory()
@@ -312,13 +312,13 @@ class TestSnapshots:
         assert refresh.refresh_graph(now=NOW + DAY).snapshot is not None
         assert refresh.refresh_graph(now=NOW + 2 * DAY).snapshot is None
 
-    def test_one_is_taken_on_demand(self, tools, derived):
+    def test_a_snapshot_is_taken_on_demand(self, tools, derived):
         refresh.refresh_graph(now=NOW)
         pk = refresh.refresh_graph(now=NOW, snapshot="before import").snapshot
         assert snapshots.load_headers()[0].pk == pk
         assert [one.reason for one in snapshots.load_headers()] == ["before import", "scheduled"]
 
-    def test_it_holds_tools_with_metrics_and_relations(self, tools, derived):
+    def test_a_snapshot_contains_tools_metrics_and_relations(self, tools, derived):
         pk = refresh.refresh_graph(now=NOW).snapshot
         content = snapshots.load_content(pk)
         assert {tool["id"] for tool in content["tools"]} == {
@@ -334,7 +334,7 @@ class TestSnapshots:
         taken = snapshots.load_newest()
         assert (taken.tools, taken.relations, taken.reason) == (4, 3, "scheduled")
 
-    def test_thirty_scheduled_ones_are_kept_and_thirty_others(self):
+    def test_thirty_scheduled_and_thirty_other_snapshots_are_kept(self):
         for number in range(33):
             for reason in ("scheduled", "by hand"):
                 snapshots.store_snapshot(
@@ -350,7 +350,7 @@ class TestSnapshots:
 
 @pytest.mark.django_db(transaction=True)
 class TestTogether:
-    async def test_where_another_process_is_at_it_nothing_is_done(self, derived):
+    async def test_a_concurrent_refresh_is_skipped(self, derived):
         async with advisory.hold_lock(refresh.LOCK_NAME, timeout_s=PATIENCE_S):
             done = await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=0.0)
             assert done.is_busy
@@ -372,7 +372,7 @@ class TestTogether:
         assert sorted(task.result().computed for task in tasks) == [False, True]
         assert len(derived) == 1
 
-    def test_a_process_that_dies_in_between_leaves_what_was(self, derived, monkeypatch):
+    def test_a_process_killed_midway_changes_nothing(self, derived, monkeypatch):
         ToolFactory.create_batch(4)
 
         def dies(*_, **__):

@@ -21,7 +21,7 @@ def said(source, sure):
 
 
 @pytest.mark.parametrize("sure", [0.1, UNOBSERVED_CONFIDENCE, 0.9])
-def test_the_surest_word_counts_in_whatever_order_words_are_read(sure):
+def test_the_most_confident_evidence_counts_in_any_order(sure):
     words = [
         said(EvidenceSource.SCHEMA, UNOBSERVED_CONFIDENCE),
         said(EvidenceSource.IMPORTED, sure),

@@ -42,7 +42,7 @@ def stored():
     }
 
 
-async def test_shapes_widen_with_what_is_seen():
+async def test_shapes_widen_with_observed_results():
     tool, changes = await run_in_database_thread(ToolFactory), []
     kept = ShapeRecorder(on_changed=lambda: changes.append(1))
     for result in ({"id": 1}, {"name": "x"}, {"id": 2}, {}):
@@ -52,7 +52,7 @@ async def test_shapes_widen_with_what_is_seen():
     assert len(changes) == 2
 
 
-async def test_a_new_definition_begins_anew():
+async def test_a_new_definition_resets_the_shape():
     tool = await run_in_database_thread(ToolFactory)
     kept = ShapeRecorder()
     for version, result in (("v1", {"id": 1}), ("v2", {"name": "x"})):
@@ -61,7 +61,7 @@ async def test_a_new_definition_begins_anew():
     assert await run_in_database_thread(stored) == {(tool.pk, None): ("v2", {"name"}, 1)}
 
 
-async def test_each_team_has_its_own():
+async def test_each_team_has_separate_counts():
     tool, team = (
         await run_in_database_thread(ToolFactory),
         await run_in_database_thread(TeamFactory),
@@ -76,7 +76,7 @@ async def test_each_team_has_its_own():
     }
 
 
-async def test_of_a_flood_some_are_looked_at_and_the_others_counted():
+async def test_in_a_flood_some_results_are_examined_and_the_rest_counted():
     tools = await run_in_database_thread(ToolFactory.create_batch, 2)
     kept = ShapeRecorder()
     for number in range(MAX_QUEUED + 3):
@@ -91,7 +91,7 @@ async def test_of_a_flood_some_are_looked_at_and_the_others_counted():
     assert await run_in_database_thread(stored) == {(tools[1].pk, None): ("v1", {"id"}, 1)}
 
 
-async def test_what_the_database_does_not_take_is_let_go(monkeypatch):
+async def test_shapes_the_database_rejects_are_dropped(monkeypatch):
     def away(*_, **__):
         raise django.db.OperationalError("gone")
 
@@ -112,7 +112,7 @@ async def test_shapes_are_learnt_in_the_background():
     await asyncio.wait([task])
 
 
-async def test_only_shapes_of_the_definition_in_force_are_read_back():
+async def test_only_shapes_of_the_current_definition_are_loaded():
     tool, other = await run_in_database_thread(ToolFactory.create_batch, 2)
     kept = ShapeRecorder()
     kept.enqueue_result(tool.pk, None, tool.definition.hash, {"id": 1})

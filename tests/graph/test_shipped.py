@@ -48,31 +48,31 @@ def test_every_relation_of_a_known_server_is_found_whatever_it_is_called(known):
     }
 
 
-def test_a_claim_says_how_sure_it_is_and_why():
+def test_a_claim_has_confidence_and_reason():
     claim = found(*listing("git", "g"))["g:git_add", RelationKind.PRECEDES, "g:git_commit"]
     assert (claim.confidence, claim.reason) == (0.95, "a commit records what is staged")
     assert claim.required
 
 
-def test_what_depends_can_do_without():
+def test_shipped_dependencies_are_optional():
     claims = found(*listing("filesystem", "f")).values()
     depends = [claim for claim in claims if claim.kind is RelationKind.DEPENDS_ON]
     assert depends
     assert not any(claim.required for claim in depends)
 
 
-def test_a_server_of_another_version_is_known_by_most_of_its_names():
+def test_a_server_of_another_version_is_recognised_by_most_tool_names():
     claims = found(*listing("git", "g", without={"git_show", "git_reset", "git_init"}))
     assert ("g:git_add", RelationKind.PRECEDES, "g:git_commit") in claims
     assert not any("git_show" in source + target for source, _, target in claims)
 
 
-def test_a_server_with_few_of_the_names_is_another_one():
+def test_a_server_with_few_matching_names_is_not_recognised():
     few = [tool(f"g:{name}") for name in ("git_add", "git_commit", "git_status")]
     assert not found(*few)
 
 
-def test_the_names_of_one_server_are_not_gathered_from_several():
+def test_tool_names_of_several_servers_are_not_combined():
     names = names_of("git")
     assert not found(
         *(tool(f"one:{name}") for name in names[::2]),
@@ -80,7 +80,7 @@ def test_the_names_of_one_server_are_not_gathered_from_several():
     )
 
 
-def test_relations_across_servers_join_each_pair_that_somebody_sees():
+def test_cross_server_relations_join_every_visible_pair():
     key = ("web:fetch", RelationKind.PRECEDES, "files:write_file")
     assert key in found(*listing("fetch", "web"), *listing("filesystem", "files"))
     assert key in found(*listing("fetch", "web"), *listing("filesystem", "files", team=1))
@@ -90,13 +90,13 @@ def test_relations_across_servers_join_each_pair_that_somebody_sees():
 
 
 @pytest.mark.parametrize("trusted", [(), ("files",), ("web",)])
-def test_servers_that_nobody_trusts_are_joined_to_no_other(trusted):
+def test_untrusted_servers_get_no_cross_server_relations(trusted):
     claims = found(*listing("fetch", "web"), *listing("filesystem", "files"), trusted=trusted)
     assert ("files:read_text_file", RelationKind.REPLACES, "files:read_file") in claims
     assert not [key for key in claims if key[0].split(":")[0] != key[2].split(":")[0]]
 
 
-def test_a_common_name_among_many_others_is_no_fetch_server():
+def test_a_common_tool_name_does_not_identify_a_server():
     files = listing("filesystem", "files")
     others = [tool(f"web:other{number}") for number in range(2)]
     across = ("web:fetch", RelationKind.PRECEDES, "files:write_file")
@@ -108,7 +108,7 @@ def test_an_empty_catalogue_has_none():
     assert shipped.find_shipped_relations(catalogue()) == []
 
 
-def test_what_is_shipped_is_small_stated_once_and_gives_a_reason():
+def test_shipped_relations_are_few_unique_and_have_reasons():
     assert len(ALL) <= 120
     assert all(0.5 <= one.confidence <= 1 and one.reason for one in ALL)
     keys = [(one.source, one.kind, one.target) for one in ALL]
@@ -116,7 +116,7 @@ def test_what_is_shipped_is_small_stated_once_and_gives_a_reason():
     assert not any(one.source == one.target for one in ALL)
 
 
-def test_what_is_shipped_contradicts_nothing():
+def test_shipped_relations_have_no_contradictions():
     names = sorted({end for one in ALL for end in (one.source, one.target)})
     relations = [
         Relation(names.index(one.source), names.index(one.target), one.kind, one.confidence)
@@ -126,7 +126,7 @@ def test_what_is_shipped_contradicts_nothing():
     assert not find_broken_cycles(relations)
 
 
-def test_servers_are_told_apart():
+def test_servers_are_distinguished():
     for known in KNOWN_SERVERS:
         tools = {one.name: one for one in listing(known, "x")}
         assert [
@@ -134,6 +134,6 @@ def test_servers_are_told_apart():
         ] == [known]
 
 
-def test_a_server_can_be_seen_twice():
+def test_a_server_can_be_recognised_twice():
     claims = found(*listing("time", "here"), *listing("time", "there"))
     assert len(claims) == 2

@@ -79,7 +79,7 @@ def test_tools_and_relations_come_and_go_and_change():
     assert compare_snapshots(after, before).tools_removed == ("s:d",)
 
 
-def test_tools_may_stand_in_another_order():
+def test_the_order_of_tools_is_irrelevant():
     one = snapshot(PLAIN, ("s:a", "s:c", "provides", 0.5))
     other = snapshot(dict(reversed(PLAIN.items())), ("s:a", "s:c", "provides", 0.5))
     assert compare_snapshots(one, other) == compare_snapshots(one, one)
@@ -93,7 +93,7 @@ def test_numbers_of_communities_are_matched_before_any_tool_has_moved():
     )
 
 
-def test_a_community_that_splits_keeps_its_larger_part():
+def test_a_split_community_is_matched_to_its_larger_part():
     before = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}
     after = {"a": (0, 0.2), "b": (0, 0.2), "c": (1, 0.2)}
     assert compare_snapshots(snapshot(before), snapshot(after)).moved == (
@@ -101,7 +101,7 @@ def test_a_community_that_splits_keeps_its_larger_part():
     )
 
 
-def test_of_communities_that_become_one_the_larger_stays():
+def test_a_merged_community_is_matched_to_the_larger_one():
     before = {"a": (0, 0.2), "b": (0, 0.2), "c": (1, 0.2)}
     after = {"a": (0, 0.2), "b": (0, 0.2), "c": (0, 0.2)}
     assert compare_snapshots(snapshot(before), snapshot(after)).moved == (
@@ -109,7 +109,7 @@ def test_of_communities_that_become_one_the_larger_stays():
     )
 
 
-def test_a_tool_has_shifted_where_others_overtook_it_not_where_all_have_less():
+def test_a_rank_shift_is_relative_to_other_tools():
     after = {"s:a": (0, 0.2), "s:b": (0, 0.25), "s:c": (1, 0.1), "s:d": (1, 0.45)}
     assert compare_snapshots(snapshot(PLAIN), snapshot(after)).shifted == (
         RankChange("s:a", 0.5, 0.2, 1, 2),
@@ -128,7 +128,7 @@ def test_tools_not_measured_yet_have_not_moved():
         st.sampled_from("abcdef"), st.tuples(st.integers(0, 3), st.floats(0.0, 1.0)), max_size=6
     )
 )
-def test_nothing_has_changed_since_itself(tools):
+def test_a_snapshot_equals_itself(tools):
     relations = [(one, one, "provides", 0.5) for one in tools]
     found = compare_snapshots(snapshot(tools, *relations), snapshot(tools, *relations))
     assert all(part == () for part in (getattr(found, name) for name in found.__slots__))

@@ -34,7 +34,7 @@ def steps():
 
 
 @given(steps())
-def test_it_holds_exactly_what_was_put_and_not_taken_out(drawn):
+def test_the_topology_contains_exactly_the_added_relations(drawn):
     topology, expected = Topology(), {}
     for what, value in drawn:
         if what == "put":
@@ -50,7 +50,7 @@ def test_it_holds_exactly_what_was_put_and_not_taken_out(drawn):
 
 
 @given(relations(tools=4))
-def test_loading_many_is_the_same_as_putting_one_by_one(drawn):
+def test_bulk_loading_equals_individual_insertion(drawn):
     check(Topology(iter(drawn)), drawn)
 
 
@@ -93,7 +93,7 @@ def check_arcs(topology, tool, arcs):
 
 
 @given(relations(tools=3), relations(tools=3))
-def test_of_relations_loaded_with_the_same_key_the_last_one_counts(drawn, again):
+def test_the_last_of_relations_with_the_same_key_counts(drawn, again):
     last = {relation.key: relation for relation in [*drawn, *again]}
     check(Topology([*drawn, *again]), list(last.values()))
 
@@ -108,7 +108,7 @@ def test_what_a_path_follows_stays_current_in_mappings_handed_out():
     assert (ahead, behind) == ({2: 0.4}, {1: 0.4})
 
 
-def test_a_symmetric_relation_is_found_whichever_way_it_is_stored():
+def test_a_symmetric_relation_is_found_in_either_direction():
     topology = Topology([TOGETHER])
     assert topology.get(1, 3, RelationKind.OFTEN_USED_WITH) is TOGETHER
     assert topology.get(3, 1, RelationKind.OFTEN_USED_WITH) is TOGETHER
@@ -116,7 +116,7 @@ def test_a_symmetric_relation_is_found_whichever_way_it_is_stored():
     assert topology.successors(1) == {3: 0.8}
 
 
-def test_relations_among_some_tools_leave_out_those_to_others():
+def test_relations_among_given_tools_exclude_others():
     topology = Topology([NEEDS, FEEDS, TOGETHER])
     assert sorted(topology.relations_among([2, 1])) == sorted([NEEDS, FEEDS])
     assert list(topology.relations_among([1])) == []
@@ -135,7 +135,7 @@ def test_tools_without_relations_are_nowhere():
     assert list(topology.relations_of(1)) == []
 
 
-def test_looking_for_garbage_is_resumed_after_loading():
+def test_garbage_collection_is_resumed_after_loading():
     seen = []
     gc.enable()
     Topology(seen.append(gc.isenabled()) or one for one in [NEEDS])
@@ -149,7 +149,7 @@ def test_looking_for_garbage_is_resumed_after_loading():
 
 
 @given(relations())
-def test_a_networkx_graph_holds_all_of_it(drawn):
+def test_a_networkx_graph_is_complete(drawn):
     topology = Topology(one._replace(sources=(EvidenceSource.CURATED,)) for one in drawn)
     graph = topology.to_networkx()
     assert graph.number_of_edges() == len(drawn)

@@ -38,7 +38,7 @@ async def until(kept, condition):
             await asyncio.sleep(0.01)
 
 
-async def test_calls_are_added_to_what_is_stored():
+async def test_calls_are_added_to_stored_counts():
     tool = await run_in_database_thread(ToolFactory)
     await run_in_database_thread(usage.add_usage, {(tool.pk, None): CallCount(5, 1)}, at=NOW)
     kept = UsageCounter(clock=lambda: LATER)
@@ -51,7 +51,7 @@ async def test_calls_are_added_to_what_is_stored():
     assert kept.usage_of_team(None)[tool.pk] == 7
 
 
-async def test_a_team_sees_its_own_calls_beside_those_of_nobody_in_particular():
+async def test_a_team_sees_its_own_calls_and_those_without_a_team():
     tool, other = await run_in_database_thread(ToolFactory.create_batch, 2)
     ours, theirs = await run_in_database_thread(TeamFactory.create_batch, 2)
     kept = UsageCounter()
@@ -93,7 +93,7 @@ async def test_counts_wait_while_the_database_is_away(monkeypatch):
     assert await run_in_database_thread(stored) == {(tool.pk, None, 2, 1)}
 
 
-async def test_what_is_counted_is_written_in_the_background_and_the_rest_at_the_end():
+async def test_counts_are_written_in_the_background_and_at_shutdown():
     tool = await run_in_database_thread(ToolFactory)
     kept = UsageCounter()
     task = asyncio.ensure_future(kept.run())
@@ -128,7 +128,7 @@ async def test_an_end_in_the_middle_of_a_write_loses_nothing(monkeypatch):
     assert await run_in_database_thread(stored) == {(tool.pk, None, 2, 1)}
 
 
-async def test_an_end_without_a_database_is_an_end_all_the_same(monkeypatch):
+async def test_shutdown_works_without_a_database(monkeypatch):
     def away(*_, **__):
         raise django.db.OperationalError("gone")
 
@@ -143,7 +143,7 @@ async def test_an_end_without_a_database_is_an_end_all_the_same(monkeypatch):
     assert task.cancelled()
 
 
-async def test_what_is_of_a_deleted_tool_or_team_harms_nothing_else():
+async def test_counts_of_deleted_tools_or_teams_do_not_affect_others():
     tool = await run_in_database_thread(ToolFactory)
     kept = UsageCounter()
     for place in ((GONE, None), (tool.pk, GONE), (tool.pk, None)):
@@ -152,7 +152,7 @@ async def test_what_is_of_a_deleted_tool_or_team_harms_nothing_else():
     assert await run_in_database_thread(stored) == {(tool.pk, None, 1, 0)}
 
 
-async def test_the_first_write_reads_what_could_not_be_read_before(monkeypatch):
+async def test_the_first_write_loads_counts_that_failed_to_load(monkeypatch):
     tool, other = await run_in_database_thread(ToolFactory.create_batch, 2)
     await run_in_database_thread(usage.add_usage, {(other.pk, None): CallCount(5, 1)}, at=NOW)
     kept, load = UsageCounter(), usage.load_usage
@@ -168,7 +168,7 @@ async def test_the_first_write_reads_what_could_not_be_read_before(monkeypatch):
     assert dict(kept.usage_of_team(None)) == {tool.pk: 1, other.pk: 5}
 
 
-async def test_a_defect_in_one_write_does_not_stop_those_that_follow(monkeypatch):
+async def test_a_failed_write_does_not_stop_later_ones(monkeypatch):
     tool = await run_in_database_thread(ToolFactory)
     kept, add = UsageCounter(), usage.add_usage
 

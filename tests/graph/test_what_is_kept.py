@@ -81,27 +81,25 @@ class TestIntents:
             assert np.int64(key).tobytes() not in kept
         assert content[:2] != b"PK", "an archive that anybody reads"
 
-    def test_the_vector_in_clear_is_of_what_is_left_without_values(self, tools, record, embedder):
+    def test_the_unsealed_vector_is_of_the_masked_intent(self, tools, record, embedder):
         record(run("r1", INTENT, task("x", tools[0])))
         (encoded,) = encode_intents([reading.read_intent(INTENT)], embedder=embedder)
         stored = np.asarray(PatternEmbedding.objects.get().vector)
         assert np.allclose(stored, encoded.masked, atol=1e-5)
         assert not np.allclose(stored, encoded.whole, atol=1e-2)
 
-    def test_of_an_intent_that_is_nothing_but_a_value_no_vector_stands_in_clear(
-        self, tools, record, history
-    ):
+    def test_an_intent_of_only_a_value_has_no_unsealed_vector(self, tools, record, history):
         record(run("r1", "ann@example.org", task("x", tools[0])))
         assert PatternEmbedding.objects.get().vector is None
         assert len(history()) == 1
 
-    def test_what_no_key_opens_is_left_out_with_one_warning(self, tools, record, history):
+    def test_unopenable_rows_are_skipped_with_one_warning(self, tools, record, history):
         record(*(run(f"r{n}", f"Send {one}", task("x", tools[0])) for n, one in enumerate("ab")))
         with structlog.testing.capture_logs() as logs:
             assert history(sealer=Sealer([Fernet.generate_key()])) == []
         assert [(one["event"], one["count"]) for one in logs] == [("patterns.unseal_failed", 2)]
 
-    def test_what_is_torn_or_of_another_length_is_left_out(self, tools, record, history, sealer):
+    def test_damaged_vectors_are_skipped(self, tools, record, history, sealer):
         record(*(run(f"r{n}", f"Send {one}", task("x", tools[0])) for n, one in enumerate("abc")))
         first, second, third = PatternEmbedding.objects.order_by("pk")
         first.encoded = sealer.seal_bytes(b"torn")
@@ -132,7 +130,7 @@ def of_length(dimensions):
 
 
 class TestOneIntent:
-    def test_what_differs_in_values_and_references_alone_is_one_past_intent(
+    def test_intents_differing_only_in_values_are_one_past_intent(
         self, tools, record, history, embedder, sealer
     ):
         team, (a, b) = TeamFactory(), tools
@@ -152,14 +150,14 @@ class TestOneIntent:
         embed_intents(again, sealer=sealer)
         assert len(patterns.load_history(team.pk, again.model, sealer=sealer)) == 1
 
-    def test_the_newest_order_is_told_of_those_as_frequent(self, tools, record, history):
+    def test_ties_in_frequency_use_the_newest_order(self, tools, record, history):
         a, b = tools
         record(run("1", "do it", task("x", a), task("y", b), days_ago=2))
         record(run("2", "do it", task("y", b), task("x", a), days_ago=1))
         (past,) = history()
         assert past.tools == (b, a)
 
-    def test_another_set_of_tools_or_another_intent_is_another(self, tools, record, history):
+    def test_other_tools_or_intents_are_other_patterns(self, tools, record, history):
         record(run("1", "do it", task("x", tools[0])))
         record(run("2", "do it", task("x", tools[1])))
         record(run("3", "do that", task("x", tools[1])))
@@ -167,7 +165,7 @@ class TestOneIntent:
         record(run("5", "10.0.0.2", task("x", tools[1])))
         assert len(history()) == 5
 
-    def test_the_newest_of_many_are_learned_from(self, tools, record, history, monkeypatch):
+    def test_only_the_newest_runs_are_learned_from(self, tools, record, history, monkeypatch):
         monkeypatch.setattr(patterns, "MAX_HISTORY", 2)
         for n, word in enumerate(("one", "two", "three")):
             record(run(f"r{n}", f"send {word}", task("x", tools[0]), days_ago=n))
@@ -200,9 +198,7 @@ class TestArguments:
         assert record(run("r1", "check it", task("x", tools[0], body=order))).new_runs == 1
         assert WorkflowPattern.objects.get().tasks[0]["references"] == []
 
-    def test_of_many_arguments_those_that_the_schema_names_are_looked_at(
-        self, record, embedder, sealer
-    ):
+    def test_only_arguments_named_in_the_schema_are_examined(self, record, embedder, sealer):
         names = [f"p{n}" for n in range(90)]
         schema = {"type": "object", "properties": {one: {"type": "string"} for one in names}}
         tool = ToolFactory(input_schema=schema).pk
@@ -212,7 +208,7 @@ class TestArguments:
         places = set(binding_uses.load_knowledge(None, sealer).totals)
         assert places == {(tool, one) for one in names[:60]}
 
-    def test_ways_to_give_a_parameter_that_are_told_apart_are_bounded(
+    def test_distinguished_values_per_parameter_are_bounded(
         self, tools, record, sealer, monkeypatch
     ):
         monkeypatch.setattr(binding_uses, "MAX_USES_PER_PARAMETER", 3)
@@ -229,7 +225,7 @@ class TestArguments:
         assert told.totals == {(tools[0], "city"): 12}, "what goes counts on"
         assert [one.value for one in told.constants[tools[0], "city"]] == ["Rome"]
 
-    def test_a_literal_that_no_key_opens_is_left_out_alone(self, tools, record, sealer):
+    def test_an_unopenable_literal_is_skipped(self, tools, record, sealer):
         for value in ("Rome", "Oslo"):
             record(
                 *(run(f"{value}{n}", "do it", task("x", tools[0], city=value)) for n in range(3))
@@ -244,7 +240,7 @@ class TestArguments:
 
 
 class TestTeams:
-    def test_a_run_of_a_tool_that_one_team_sees_is_that_teams_own(self, record, embedder):
+    def test_a_run_of_a_team_tool_belongs_to_that_team(self, record, embedder):
         owner, other = TeamFactory(name="ops"), TeamFactory()
         tool = ToolFactory(server=ServerFactory(name="p", team=owner), name="x").pk
         for team in (None, other.pk):
@@ -254,7 +250,7 @@ class TestTeams:
 
 
 class TestForgetting:
-    def test_a_pattern_goes_with_all_that_may_have_been_learned_from_it(
+    def test_deleting_a_pattern_deletes_what_was_learned_from_it(
         self, tools, record, embedder, sealer
     ):
         team = TeamFactory()
@@ -279,7 +275,7 @@ class TestForgetting:
         patterns.delete_patterns([shared.pk])
         assert not FittedModel.objects.exists()
 
-    def test_nothing_of_it_is_left_in_any_table(self, tools, record):
+    def test_nothing_of_a_forgotten_pattern_remains(self, tools, record):
         record(*(run(f"r{n}", "do it", task("x", tools[0], city="Rome")) for n in range(3)))
         patterns.delete_patterns(list(WorkflowPattern.objects.values_list("pk", flat=True)))
         with connection.cursor() as cursor:

@@ -83,7 +83,7 @@ def test_a_few_fields_are_named_and_the_rest_counted():
         (said("observed", successes=2, team=5), "seen by team 5 in 2 of 2 runs"),
     ],
 )
-def test_evidence_is_told_in_plain_words(evidence, expected):
+def test_evidence_is_explained_in_plain_words(evidence, expected):
     assert wording.write_grounds(Relation(1, 2, RelationKind.PRECEDES, 0.5), [evidence]) == (
         expected,
     )

@@ -17,7 +17,7 @@ class ToolEmbedding(models.Model):
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="embeddings")
     model = models.CharField(max_length=200)
-    content_hash = models.CharField(max_length=64, help_text="text_hash of what was embedded.")
+    content_hash = models.CharField(max_length=64, help_text="text_hash of the embedded text.")
     dimensions = models.PositiveSmallIntegerField()
     vector = VectorField(help_text="L2-normalised.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -54,7 +54,7 @@ class ToolPosting(models.Model):
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="postings")
     lexeme = models.TextField()
     frequency = models.FloatField(help_text="Occurrences, each weighted by its field.")
-    in_name = models.BooleanField(help_text="Whether the tool's name or title holds it.")
+    in_name = models.BooleanField(help_text="Whether the tool's name or title contains it.")
 
     class Meta:
         constraints = (

@@ -1,4 +1,4 @@
-"""Teams, their servers, and how those are reached."""
+"""Teams and servers, with the settings and state of each server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Team(models.Model):
         max_length=12,
         choices=ApproveFrom.choices,
         default=ApproveFrom.DANGEROUS,
-        help_text="Least danger of a call by its members that a person has to approve.",
+        help_text="Lowest danger class of members' calls that a person has to approve.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -93,7 +93,8 @@ class Server(models.Model):
     name = models.CharField(
         max_length=100,
         unique=True,
-        help_text="First half of the id server:tool; any characters but a colon.",
+        help_text="First half of the id server:tool; may contain anything but colons and "
+        "control characters.",
     )
     team = models.ForeignKey(
         Team,
@@ -101,75 +102,81 @@ class Server(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="servers",
-        help_text="Team that sees the server; empty: shared by all.",
+        help_text="Team that sees the server; empty: everybody.",
     )
     transport = models.CharField(max_length=10, choices=Transport.choices, default=Transport.STDIO)
     command = models.TextField(
-        blank=True, default="", help_text="Executable to start; ${VAR} is read at start."
+        blank=True, default="", help_text="Executable to start; ${VAR} is expanded at start."
     )
     args = models.JSONField(default=list, blank=True, help_text="List of arguments.")
     env_sealed = models.TextField(blank=True, default="", editable=False)
     cwd = models.TextField(
-        blank=True, default="", help_text="Working folder; empty: the gateway's."
+        blank=True, default="", help_text="Working directory; empty: the gateway's."
     )
     url = models.TextField(
-        blank=True, default="", help_text="Address of a remote server; ${VAR} is read at connect."
+        blank=True,
+        default="",
+        help_text="Address of a remote server; ${VAR} is expanded when connecting.",
     )
     url_sealed = models.TextField(
         blank=True,
         default="",
         editable=False,
-        help_text="The whole address, where it holds secrets; `url` shows it without them.",
+        help_text="The whole address if it contains secrets; `url` shows it without them.",
     )
     headers_sealed = models.TextField(blank=True, default="", editable=False)
     private_network = models.BooleanField(
         default=False,
-        help_text="Whether its own address may lie on this machine or in a private network.",
+        help_text="Whether the address may be on this machine or in a private network.",
     )
     session = models.CharField(
         max_length=10,
         choices=Session.choices,
         default=Session.SHARED,
-        help_text="per_caller: each caller has a connection, for servers that keep state.",
+        help_text="per_caller: each caller has its own connection, for servers that keep state.",
     )
     idle_stop_s = models.FloatField(
         null=True,
         blank=True,
-        help_text="Seconds without a call after which it is stopped; 0: never; empty: the "
-        "installation's, for servers that are stateless by protocol.",
+        help_text="Seconds without a call after which the server is stopped; 0: never; empty: "
+        "the installation's setting, which covers only servers that are stateless by "
+        "protocol.",
     )
     authorization = models.CharField(
         max_length=15, choices=Authorization.choices, default=Authorization.NONE
     )
     oauth_client_id = models.TextField(
-        blank=True, default="", help_text="Where the authorization server wants one registered."
+        blank=True,
+        default="",
+        help_text="Only for authorization servers that require a registered client.",
     )
     oauth_client_secret_sealed = models.TextField(blank=True, default="", editable=False)
     oauth_scopes = models.TextField(
-        blank=True, default="", help_text="Scopes to ask for; empty: what the server says."
+        blank=True, default="", help_text="Scopes to request; empty: those that the server names."
     )
     extra = models.JSONField(
         default=dict,
         blank=True,
         editable=False,
-        help_text="Keys of the imported entry kept as is.",
+        help_text="Unknown keys of the imported entry, stored unchanged.",
     )
     source = models.TextField(
         blank=True, default="", help_text="Where the entry was imported from."
     )
     description = models.TextField(
-        blank=True, default="", help_text="What people should know of it."
+        blank=True, default="", help_text="What people should know about the server."
     )
     instructions = models.TextField(
-        blank=True, default="", editable=False, help_text="What the server says of itself."
+        blank=True, default="", editable=False, help_text="The server's own description of itself."
     )
     enabled = models.BooleanField(default=True)
     trusted = models.BooleanField(
-        default=False, help_text="Whether its annotations are believed; only a person sets this."
+        default=False,
+        help_text="Whether its tool annotations are trusted; only a person sets this.",
     )
     unprefixed = models.BooleanField(
         default=False,
-        help_text="Whether its tools are exposed by their bare names; for one server at most.",
+        help_text="Whether its tools are exposed without a prefix; for one server at most.",
     )
     price_per_call = models.DecimalField(
         max_digits=12,
@@ -184,7 +191,7 @@ class Server(models.Model):
     capabilities = models.JSONField(
         null=True,
         editable=False,
-        help_text="Names of what it said it can do; null: it was never connected.",
+        help_text="Names of the capabilities it declared; empty: never connected.",
     )
     discovered_at = models.DateTimeField(null=True, editable=False)
     last_connected_at = models.DateTimeField(null=True, editable=False)
@@ -193,8 +200,8 @@ class Server(models.Model):
     last_output = models.JSONField(
         default=list,
         editable=False,
-        help_text="Lines it wrote beside the protocol before it failed last, its secrets blanked "
-        "out; at most 200, oldest first.",
+        help_text="Its output outside the protocol before its last failure, with secrets "
+        "removed; at most 200 lines, oldest first.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -246,20 +253,20 @@ class ServerDiscovery(models.Model):
 
     server = models.OneToOneField(Server, on_delete=models.CASCADE, related_name="discovery")
     server_updated_at = models.DateTimeField(
-        null=True, help_text="Version of the server's row that the last attempt went by."
+        null=True, help_text="Version of the server's row that the last attempt used."
     )
     requested_at = models.DateTimeField(
-        null=True, help_text="When a person asked for a discovery that nobody has begun yet."
+        null=True, help_text="When a person requested a discovery that has not started yet."
     )
     started_at = models.DateTimeField(
-        null=True, help_text="When the attempt under way began; empty: none is."
+        null=True, help_text="When the current attempt started; empty: none."
     )
     ended_at = models.DateTimeField(null=True, help_text="When the last attempt ended.")
     failures = models.PositiveIntegerField(
-        default=0, help_text="Attempts that failed since the last that succeeded."
+        default=0, help_text="Number of failed attempts since the last success."
     )
     failing_since = models.DateTimeField(null=True)
-    retry_at = models.DateTimeField(null=True, help_text="When a failed attempt is repeated.")
+    retry_at = models.DateTimeField(null=True, help_text="When a failed attempt is retried.")
     error_code = models.CharField(max_length=50, blank=True, default="")
 
     class Meta:
@@ -276,7 +283,8 @@ class ServerItems(models.Model):
     kind = models.CharField(max_length=10, help_text="resources, templates or prompts.")
     items = models.JSONField(default=list)
     launch_hash = models.CharField(
-        max_length=64, help_text="How the server was started; another start makes this void."
+        max_length=64,
+        help_text="SHA-256 of how the server was started; if that changes, the list is void.",
     )
     listed_at = models.DateTimeField()
 
@@ -304,10 +312,10 @@ class ServerSignIn(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Whose tokens these are; empty: used by all.",
+        help_text="Owner of the tokens; empty: used for everybody.",
     )
-    issuer = models.TextField(help_text="Authorization server that issued them.")
-    resource = models.TextField(help_text="Address they are meant for.")
+    issuer = models.TextField(help_text="Authorization server that issued the tokens.")
+    resource = models.TextField(help_text="Address that the tokens are for.")
     sealed = models.TextField(editable=False)
     expires_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -30,7 +30,7 @@ class Tool(models.Model):
         """Whether the tool is listed and may be called."""
 
         ACTIVE = "active"
-        PENDING = "pending"  # never approved: the installation approves new tools by hand
+        PENDING = "pending"  # never approved; the installation requires approval of new tools
         QUARANTINED = "quarantined"  # changed since it was approved
         REMOVED = "removed"  # no longer listed by its server
 
@@ -45,7 +45,7 @@ class Tool(models.Model):
     class Approval(models.TextChoices):
         """Whether a person has to approve each call."""
 
-        BY_DANGER = "", "as its danger says"
+        BY_DANGER = "", "depends on its danger class"
         ALWAYS = "always"
         NEVER = "never"
 
@@ -54,7 +54,7 @@ class Tool(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, default=State.ACTIVE)
     enabled = models.BooleanField(default=True)
     pinned = models.BooleanField(
-        default=False, help_text="Whether clients of exposure `hybrid` always see it."
+        default=False, help_text="Whether clients with exposure `hybrid` always see the tool."
     )
     category = models.ForeignKey(
         Category, null=True, blank=True, on_delete=models.SET_NULL, related_name="tools"
@@ -64,7 +64,8 @@ class Tool(models.Model):
         null=True,
         on_delete=models.RESTRICT,
         related_name="+",
-        help_text="What callers see: the definition a person or the first discovery approved.",
+        help_text="The approved definition, which callers see; pinned by a person or the first "
+        "discovery.",
     )
     listed = models.ForeignKey(
         "ToolDefinition",
@@ -72,34 +73,35 @@ class Tool(models.Model):
         editable=False,
         on_delete=models.RESTRICT,
         related_name="+",
-        help_text="What its server lists now; approving pins it.",
+        help_text="The definition that the server lists now; approval pins it.",
     )
     danger_override = models.CharField(
         max_length=12,
         choices=Danger.choices,
         blank=True,
         default="",
-        help_text="An admin's verdict; empty: derived from annotations and dangerous operations.",
+        help_text="Danger class set by an admin; empty: derived from annotations and dangerous "
+        "operations.",
     )
     approval = models.CharField(
         max_length=6,
         choices=Approval.choices,
         blank=True,
         default="",
-        help_text="Whether a person has to approve each call; empty: as its danger says.",
+        help_text="Whether a person has to approve each call; empty: depends on its danger class.",
     )
     repeatable_override = models.BooleanField(
         null=True,
         blank=True,
-        help_text="An admin's verdict whether a call may be made again when nobody knows how it "
-        "ended; empty: as its trusted server says.",
+        help_text="Whether a call with an unknown outcome may be repeated, set by an admin; "
+        "empty: by the annotations of a trusted server.",
     )
     ignored_places = models.JSONField(
         default=list,
         blank=True,
         editable=False,
         help_text="JSON pointers to descriptions, defaults, examples and enumerations that may "
-        "differ from what was approved.",
+        "differ from the approved definition.",
     )
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
@@ -140,21 +142,21 @@ class ToolDefinition(models.Model):
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="definitions")
     hash = models.CharField(max_length=64, help_text="SHA-256 of the canonical definition.")
     launch_hash = models.CharField(
-        max_length=64, help_text="SHA-256 of the command or address it was listed by."
+        max_length=64, help_text="SHA-256 of the command or address of the server that listed it."
     )
-    text_hash = models.CharField(max_length=64, help_text="SHA-256 of the text that is embedded.")
+    text_hash = models.CharField(max_length=64, help_text="SHA-256 of the embedded text.")
     title = models.TextField(blank=True, default="")
     description = models.TextField(blank=True, default="")
     input_schema = models.JSONField()
     output_schema = models.JSONField(null=True)
     annotations = models.JSONField(default=dict)
     token_count = models.PositiveIntegerField(
-        help_text="Tokens of name, description and input schema as a client would list them."
+        help_text="Tokens of name, description and input schema as a client lists them."
     )
     findings = models.JSONField(
         default=list,
         blank=True,
-        help_text="What its texts hold that people would not see or models might obey.",
+        help_text="Hidden text and instructions to models found in its texts.",
     )
     listed_at = models.DateTimeField()
     approved_at = models.DateTimeField(null=True)
@@ -164,7 +166,7 @@ class ToolDefinition(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="Empty with a date: pinned by the first discovery.",
+        help_text="Empty although approved_at is set: pinned by the first discovery.",
     )
 
     class Meta:
@@ -187,7 +189,7 @@ class DangerousOperation(models.Model):
 
     pattern = models.CharField(
         max_length=100,
-        help_text="One word or several (send email); matched with its inflections.",
+        help_text="A word or phrase, such as send email; inflected forms match too.",
     )
     danger = models.CharField(
         max_length=12,

@@ -167,7 +167,7 @@ class RequestDispatcher:
         try:
             await self._outgoing.send(SessionMessage(message, metadata))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            log.debug("server.message_too_late")
+            log.debug("server.message_after_close")
         except UpstreamError as error:
             log.info("server.message_not_sent", reason=str(error))
 

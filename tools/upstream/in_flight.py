@@ -117,7 +117,7 @@ class InFlightRequest:
                 await notice()
             except Exception:
                 # Top of a task: an unreachable client must not end the connection.
-                log.exception("client.notice_failed")
+                log.exception("client.notification_failed")
 
 
 class InFlightRequests:

@@ -87,7 +87,7 @@ class InboundHandler:
         """Answer a request, or have the client answer it."""
         if self.era == "modern":
             # The modern protocol has no such requests, and on stdio they must not be answered.
-            log.warning("server.obsolete_request", method=request.method)
+            log.warning("server.request_unsupported", method=request.method)
             return
         if request.method in QUESTIONS:
             self._remember_elicitation(request.params or {}, self._questions.find_client(related))
@@ -193,7 +193,7 @@ async def _notify_client(downstream: Downstream, method: str, params: Mapping[st
             await downstream.tell(method, params)
     except Exception:
         # Top of a task: an unreachable client must not end the connection.
-        log.exception("client.elicitation_notice_failed")
+        log.exception("client.elicitation_notification_failed")
 
 
 def _read_number(value: Any) -> float | None:

@@ -85,5 +85,5 @@ class Application:
                 started.set()
                 await asyncio.Event().wait()
         except Exception:
-            log.exception("the MCP endpoint ended")
+            log.exception("the MCP endpoint failed")
             raise

@@ -21,7 +21,7 @@ def test_each_task_waits_only_for_layers_before_its_own(waits):
 
 
 @given(GRAPHS)
-def test_each_task_stands_in_the_first_layer_it_can(waits):
+def test_each_task_is_in_the_earliest_possible_layer(waits):
     found = group_layers(waits)
     for before, layer in pairwise(found):
         assert all(set(waits[task]) & set(before) for task in layer)
@@ -35,7 +35,7 @@ def test_all_tasks_have_a_layer_unless_there_is_a_cycle(waits):
 
 
 @given(GRAPHS)
-def test_a_cycle_named_is_one(waits):
+def test_a_reported_cycle_is_a_cycle(waits):
     for cycle in find_cycles(waits):
         assert len(set(cycle)) == len(cycle)
         for task, following in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
@@ -43,23 +43,23 @@ def test_a_cycle_named_is_one(waits):
 
 
 @given(GRAPHS)
-def test_no_task_stands_in_two_of_the_cycles_named(waits):
+def test_no_task_is_in_two_reported_cycles(waits):
     named = [task for cycle in find_cycles(waits) for task in cycle]
     assert len(named) == len(set(named))
 
 
-def test_the_shortest_way_around_is_named():
+def test_the_shortest_cycle_is_reported():
     assert find_cycles({"a": ["b"], "b": ["c", "a"], "c": ["a"]}) == (("a", "b"),)
 
 
-def test_only_so_many_cycles_are_named():
+def test_the_number_of_reported_cycles_is_limited():
     assert (
         len(find_cycles({str(one): [str(one)] for one in range(2 * MAX_REPORTED_CYCLES)}))
         == MAX_REPORTED_CYCLES
     )
 
 
-def test_the_order_given_is_kept_inside_a_layer():
+def test_tasks_in_a_layer_keep_the_given_order():
     waits = {"z": [], "a": [], "m": ["a"], "b": ["z"]}
     assert group_layers(waits) == (("z", "a"), ("m", "b"))
 

@@ -61,7 +61,7 @@ LISTED = {
         "/maybe/0",
     ],
 )
-def test_what_a_schema_tells_of_has_a_place(pointer):
+def test_a_pointer_that_the_schema_describes_exists(pointer):
     assert resolve_schemas(LISTED, pointer)
 
 
@@ -80,18 +80,18 @@ def test_what_a_schema_tells_of_has_a_place(pointer):
         "/a/b",
     ],
 )
-def test_what_a_schema_rules_out_has_none(pointer):
+def test_a_pointer_that_the_schema_rules_out_does_not_exist(pointer):
     assert resolve_schemas(LISTED, pointer) == ()
 
 
-def test_what_a_list_holds_is_told():
+def test_the_item_schema_of_a_list_is_returned():
     assert resolve_item_schemas(LISTED, "/maybe") == ({"type": "integer"},)
     assert resolve_item_schemas(LISTED, "/any") == ANY_SCHEMA
     assert resolve_item_schemas(LISTED, "/by_name") == ()
     assert resolve_item_schemas(LISTED, "/commits")[0]["properties"].keys() == {"sha", "parent"}
 
 
-def test_a_schema_that_refers_to_itself_without_end_may_hold_anything():
+def test_an_endlessly_recursive_schema_allows_any_pointer():
     assert resolve_schemas({"properties": {"a": {"$ref": "#/properties/a"}}}, "/a/b") == ANY_SCHEMA
 
 
@@ -130,7 +130,7 @@ def test_no_step_of_a_pointer_is_followed_twice(monkeypatch):
     assert steps == ["commits", "0", "parent", "sha", "name"]
 
 
-def test_where_too_many_forms_were_looked_at_anything_may_be_anywhere():
+def test_a_schema_with_too_many_alternatives_allows_any_pointer():
     budget = WorkBudget(remaining=30)
     schema = OutputSchema(LISTED, budget)
     found = [schema.resolve_schemas(f"/commits/{number}/name") for number in range(100)]

@@ -42,7 +42,7 @@ def only_problem(value, **more):
     return problem
 
 
-def test_a_task_is_read_with_all_it_has():
+def test_a_task_is_parsed_with_all_its_fields():
     found = parse(
         given(
             task("list"),
@@ -65,7 +65,7 @@ def test_a_task_is_read_with_all_it_has():
     assert found.waits_for == ("first", "list")
 
 
-def test_null_stands_for_what_is_left_out():
+def test_null_means_an_omitted_field():
     row = task("a") | dict.fromkeys(("depends_on", "for_each", "on_error", "timeout_s"))
     assert dump(parse(given(row))) == given(task("a"))
 
@@ -75,7 +75,7 @@ def test_arguments_may_be_left_out():
 
 
 @drawn_from(drawn())
-def test_what_is_written_is_read_as_the_same_workflow(value):
+def test_a_serialized_workflow_parses_to_the_same_workflow(value):
     found = parse(value)
     written = dump(found)
     again = parse(json.loads(json.dumps(written)))
@@ -101,7 +101,7 @@ def test_references_in_literals_are_none(value):
 
 
 @drawn_from(HOSTILE | HOSTILE.map(lambda one: {"tasks": [one, one]}))
-def test_whatever_is_given_is_read_or_refused_with_reasons(value):
+def test_any_input_is_parsed_or_refused_with_reasons(value):
     try:
         told = [str(task.id) for task in parse(value).tasks]
     except InvalidWorkflow as error:
@@ -183,14 +183,14 @@ def test_whatever_is_given_is_read_or_refused_with_reasons(value):
         (given(task("a", arguments={"x": {3: 4}})), "/tasks/0/arguments/x/3", "not text"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(value, path, says):
+def test_each_problem_is_reported_with_its_location(value, path, says):
     problem = only_problem(value)
     assert problem.path == path
     with pytest.raises(AssertionError, match=says):
         raise AssertionError(problem.message)
 
 
-def test_everything_that_is_wrong_is_told_at_once():
+def test_all_problems_are_reported_together():
     found = problems(
         given(
             task("a", "nobody", timeout_s=-1),
@@ -221,13 +221,13 @@ def test_of_a_long_cycle_the_beginning_is_named():
     assert only_problem(value).message.endswith("-> t11 -> (888 more) -> t0")
 
 
-def test_what_a_run_has_begun_may_be_referred_to():
+def test_tasks_that_have_begun_can_be_referenced():
     value = given(task("b", "a", x=make_reference("a", "/id")))
     assert parse(value, known=["a"]).tasks[0].waits_for == ("a",)
     assert len(problems(value)) == 2
 
 
-def test_so_many_tasks_are_not_looked_at():
+def test_a_workflow_with_too_many_tasks_is_refused_without_examining_them():
     problem = only_problem(given(*(7 for _ in range(10_000))))
     assert "10,000 tasks, at most 1,000" in problem.message
 
@@ -236,13 +236,13 @@ def test_large_arguments_are_refused():
     assert "too large" in only_problem(given(task("a", x="x" * 20_000_000))).message
 
 
-def test_arguments_of_all_tasks_count_together():
+def test_the_argument_limit_applies_to_all_tasks_together():
     rows = [task(f"t{n}", x="é" * 1_100_000) for n in range(2)]
     assert "too large" in only_problem(given(*rows)).message
     parse(given(rows[0]))
 
 
-def test_many_values_are_refused_before_they_are_all_looked_at():
+def test_too_many_values_are_refused_before_all_are_examined():
     numbers = [0] * 5_000_000
     assert "too many values" in only_problem(given(task("a", x=numbers), task("b"))).message
 
@@ -287,7 +287,7 @@ def test_a_field_that_is_nested_without_end_is_refused(field):
     assert problems(given(task("a") | {field: value}))
 
 
-def test_of_very_many_problems_the_first_are_told_and_the_rest_counted():
+def test_the_first_problems_are_listed_and_the_rest_counted():
     found = problems(given(*(task(f"t{n}", "x", "y", "z") for n in range(500))))
     assert len(found) == MAX_PROBLEMS + 1
     assert found[-1].message == "1,400 more problems"
@@ -300,7 +300,7 @@ def test_the_message_of_the_error_stays_short():
     assert len(str(caught.value)) < 2_000
 
 
-def test_the_same_problems_are_told_in_the_same_words_each_time():
+def test_the_messages_for_the_same_problems_are_stable():
     value = given(task("alpha"), task("alphb"), task("c", "alphx"))
     assert len({problems(value)[0].message for _ in range(5)}) == 1
 
@@ -314,7 +314,7 @@ def test_the_same_problems_are_told_in_the_same_words_each_time():
         ({"a": {"$literal": "\ud83d"}}, "/tasks/0/arguments/a/$literal"),
     ],
 )
-def test_half_a_surrogate_pair_is_refused_with_its_place(arguments, path):
+def test_an_unpaired_surrogate_is_refused_with_its_location(arguments, path):
     problem = only_problem({"tasks": [{"id": "a", "tool": "s:t", "arguments": arguments}]})
     assert problem.path == path
     assert "hold an unpaired surrogate" in problem.message

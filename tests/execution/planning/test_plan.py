@@ -72,7 +72,7 @@ def only_warning(*tasks):
     return warning
 
 
-def test_a_plan_says_what_a_run_would_do():
+def test_a_plan_lists_the_effects_of_a_run():
     found = planned(
         log("history"),
         task("send", tool="mail__send", it=make_reference("history", "")),
@@ -99,23 +99,23 @@ def test_tools_get_their_canonical_ids():
     assert [one.tool for one in found.workflow.tasks] == ["git:log", "git:push", "mail:send"]
 
 
-def test_it_says_where_a_person_has_to_approve():
+def test_a_plan_lists_the_approvals_needed():
     found = planned(log("a"), task("b", tool="git:push"))
     assert found.approval_reasons.keys() == {"b"}
     assert found.to_json()["approvals_needed"][0]["reason"].startswith("it is dangerous")
 
 
-def test_it_says_what_may_be_called_again():
+def test_a_plan_says_which_calls_may_be_repeated():
     assert planned(log("a"), task("b")).repeatable == {"a": True, "b": False}
 
 
-def test_a_list_that_a_task_runs_for_is_shown():
+def test_a_plan_shows_the_list_of_a_for_each_task():
     found = planned(log("a"), log("b", for_each=make_reference("a", "/commits")))
     assert found.to_json()["plan"][1]["for_each"] == "a"
 
 
 @drawn_from(drawn())
-def test_all_tasks_have_a_layer_after_those_they_wait_for(value):
+def test_each_task_is_in_a_later_layer_than_its_dependencies(value):
     found = plan_workflow(parse(value), RunOptions(), caller=ANN, catalogue=KNOWN)
     done = set()
     for layer in found.layers:
@@ -141,7 +141,7 @@ def test_a_tool_that_cannot_be_called_is_a_problem(name, says):
     assert problem.message.startswith(f"task 'a': {says}")
 
 
-def test_the_tool_of_another_team_leaves_no_trace():
+def test_a_tool_of_another_team_is_not_mentioned_in_a_plan():
     found = planned(task("a", tool="other:secret"))
     assert (found.dangers, found.approval_reasons, found.repeatable) == ({}, {}, {})
 
@@ -151,7 +151,7 @@ def test_a_server_that_is_switched_off_is_a_problem():
     assert "server that is disabled" in only_problem(log("a"), known=known).message
 
 
-def test_who_may_not_call_tools_is_told():
+def test_a_caller_without_the_call_scope_gets_an_error():
     caller = Caller(user="bob", team=None, scopes=frozenset({"search"}), kind="http")
     assert "'bob' may not call tools" in only_problem(log("a"), caller=caller).message
 
@@ -176,13 +176,13 @@ def test_problems_come_in_the_order_of_tasks():
         ({"repo": [make_reference("first", "")]}, "/repo", "repo must be a string"),
     ],
 )
-def test_what_cannot_fit_whatever_references_give_is_a_problem(arguments, path, says):
+def test_arguments_that_no_reference_value_can_fix_are_a_problem(arguments, path, says):
     problem = only_problem(log("first"), task("a", tool="git:log", arguments=arguments))
     assert problem.path == f"/tasks/1/arguments{path}"
     assert says in problem.message
 
 
-def test_what_is_known_later_may_fit():
+def test_values_of_references_may_fit_later():
     found = planned(
         log("first"),
         log(
@@ -196,16 +196,16 @@ def test_what_is_known_later_may_fit():
     assert not found.warnings
 
 
-def test_what_an_output_schema_does_not_tell_of_is_warned_of():
+def test_a_pointer_outside_the_output_schema_is_a_warning():
     warning = only_warning(log("a"), log("b", repo=make_reference("a", "/comits/0/sha")))
     assert warning == "task 'b': the output schema of git:log declares nothing at '/comits/0/sha'"
 
 
-def test_a_tool_without_output_schema_may_give_anything():
+def test_a_tool_without_output_schema_allows_any_pointer():
     assert not planned(task("a"), log("b", repo=make_reference("a", "/x/0/y"))).warnings
 
 
-def test_of_a_task_that_has_begun_or_whose_tool_is_unknown_nothing_is_said():
+def test_tasks_that_have_begun_or_have_an_unknown_tool_cause_no_warning():
     rows = given(task("x", tool="nix"), log("b", repo=make_reference("x", "/y")))
     rows["tasks"] += [log("c", for_each=make_reference("begun", "/z"), repo={"$item": "/id"})]
     found = plan_workflow(parse(rows, known=["begun"]), RunOptions(), caller=ANN, catalogue=KNOWN)
@@ -214,7 +214,7 @@ def test_of_a_task_that_has_begun_or_whose_tool_is_unknown_nothing_is_said():
     assert found.layers == (("x", "c"), ("b",))
 
 
-def test_a_list_that_an_output_schema_does_not_tell_of_is_warned_of():
+def test_a_for_each_list_outside_the_output_schema_is_a_warning():
     warning = only_warning(log("a"), log("b", for_each=make_reference("a", "/total")))
     assert warning.endswith("declares no list at '/total' for for_each")
     assert "no list at its root" in only_warning(
@@ -222,14 +222,14 @@ def test_a_list_that_an_output_schema_does_not_tell_of_is_warned_of():
     )
 
 
-def test_a_field_that_items_do_not_have_is_warned_of():
+def test_a_field_that_list_items_lack_is_a_warning():
     warning = only_warning(
         log("a"), log("b", for_each=make_reference("a", "/commits"), repo={"$item": "/shaa"})
     )
     assert warning.endswith("declares nothing at '/shaa' of an item")
 
 
-def test_what_a_task_gives_for_each_item_is_a_list():
+def test_the_result_of_a_for_each_task_is_a_list():
     tasks = (log("a"), log("b", for_each=make_reference("a", "/commits")))
     assert not planned(*tasks, log("c", repo=make_reference("b", "/0/commits/0/sha"))).warnings
     assert not planned(*tasks, log("c", for_each=make_reference("b", ""))).warnings
@@ -238,7 +238,7 @@ def test_what_a_task_gives_for_each_item_is_a_list():
     assert "task 'b' returns a list with one result per item" in problem.message
 
 
-def test_what_looks_like_a_reference_and_is_none_is_warned_of():
+def test_an_object_that_only_looks_like_a_reference_is_a_warning():
     found = planned(task("a"), task("b", x={"$ref": "a"}), task("c", x=[{"$item": "", "y": 1}]))
     assert [one.partition(" is sent")[0] for one in found.warnings] == [
         "task 'b': the value at '/x'",
@@ -247,7 +247,7 @@ def test_what_looks_like_a_reference_and_is_none_is_warned_of():
     assert not planned(task("a", x={"$ref": "#/$defs/a"})).warnings
 
 
-def test_of_many_warnings_the_first_are_told_and_the_rest_counted():
+def test_the_first_warnings_are_listed_and_the_rest_counted():
     found = planned(task("a"), task("b", x=[{"$ref": "a"}] * 50))
     assert len(found.warnings) == check_task.MAX_WARNINGS + 1
     assert found.warnings[-1] == "30 more warnings"

@@ -33,30 +33,30 @@ def resolved(value, **more):
         ({"q": {"$ref": "a", "pointer": "", "x": 1}}, {"q": {"$ref": "a", "pointer": "", "x": 1}}),
     ],
 )
-def test_what_stands_for_something_else_is_replaced_at_any_depth(value, comes_to):
+def test_references_are_replaced_at_any_depth(value, comes_to):
     assert resolved(value) == comes_to
 
 
-def test_the_item_is_what_the_task_runs_for():
+def test_item_references_resolve_to_the_current_item():
     item = {"name": "ann", "ids": [1, 2]}
     value = {"who": {"$item": "/name"}, "all": {"$item": ""}, "last": [{"$item": "/ids/1"}]}
     assert resolved(value, item=item) == {"who": "ann", "all": item, "last": [2]}
     assert resolved({"x": {"$item": ""}}, item=None) == {"x": None}
 
 
-def test_what_a_server_answered_is_never_read_as_a_reference():
+def test_server_results_are_never_interpreted_as_references():
     answer = {"$ref": "secret", "pointer": ""}
     found = resolve_references({"x": make_reference("a", "")}, results={"a": answer}.__getitem__)
     assert found == {"x": answer}
 
 
 @given(PLAIN)
-def test_what_is_escaped_comes_out_as_it_was(value):
+def test_literals_are_inserted_unchanged(value):
     assert resolved({"x": escape_literals(value)}) == {"x": value}
 
 
 @given(st.dictionaries(st.text(max_size=3), PLAIN))
-def test_what_stands_for_itself_stays(value):
+def test_other_values_are_left_unchanged(value):
     if not any(iterate_marks(value)):
         assert resolved(value) == value
 
@@ -72,14 +72,14 @@ def test_what_stands_for_itself_stays(value):
         ({"$item": "/x"}, "", "the task runs once"),
     ],
 )
-def test_what_is_missing_is_an_error_that_says_what(value, task, says):
+def test_a_missing_referent_is_an_error_that_names_it(value, task, says):
     with pytest.raises(MissingReferent, match=says) as caught:
         resolved({"x": [value]})
     assert caught.value.task == task
     assert caught.value.code == "missing_referent"
 
 
-def test_why_a_task_gave_nothing_is_passed_on():
+def test_the_reason_for_a_missing_result_is_passed_on():
     def results(_task):
         raise LookupError("it was skipped")
 
@@ -87,7 +87,7 @@ def test_why_a_task_gave_nothing_is_passed_on():
         resolve_references(make_reference("b", "/x"), results=results)
 
 
-def test_a_place_that_an_item_lacks_is_an_error():
+def test_a_pointer_that_an_item_lacks_is_an_error():
     with pytest.raises(MissingReferent, match="in the item at '/name'"):
         resolved({"x": {"$item": "/name"}}, item={"id": 1})
 
@@ -100,7 +100,7 @@ def test_deep_arguments_are_an_error_and_no_crash():
         resolved({"x": value})
 
 
-def test_what_is_brought_in_may_be_deep():
+def test_inserted_values_may_be_deeply_nested():
     value = 1
     for _ in range(10_000):
         value = [value]
@@ -121,7 +121,7 @@ def test_the_same_large_result_over_and_over_is_refused(monkeypatch):
         resolve_references([{"$item": ""}, once], results=gave.__getitem__, item="x" * 6_000)
 
 
-def test_what_many_calls_gave_is_not_put_into_one(monkeypatch):
+def test_results_of_many_calls_beyond_the_limit_are_not_inserted(monkeypatch):
     monkeypatch.setattr(references, "MAX_BYTES", 10_000)
     gave = {"a": ["x" * 6_000] * 2}
     with pytest.raises(ReferencedDataTooLarge):
@@ -129,7 +129,7 @@ def test_what_many_calls_gave_is_not_put_into_one(monkeypatch):
 
 
 @pytest.mark.parametrize("inner", [0, {"a": 1}, [1]], ids=str)
-def test_more_values_than_can_be_judged_quickly_are_refused(monkeypatch, inner):
+def test_more_values_than_can_be_validated_quickly_are_refused(monkeypatch, inner):
     monkeypatch.setattr(references, "MAX_VALUES", 100)
     for many, is_refused in ((40, False), (101, True)):
         gave = {"a": [inner] * many}
@@ -140,7 +140,7 @@ def test_more_values_than_can_be_judged_quickly_are_refused(monkeypatch, inner):
             resolve_references({"x": make_reference("a", "")}, results=gave.__getitem__)
 
 
-def test_a_list_that_a_task_runs_for_each_of_is_never_too_large(monkeypatch):
+def test_a_for_each_list_is_not_subject_to_the_argument_limit(monkeypatch):
     monkeypatch.setattr(references, "MAX_BYTES", 10)
     monkeypatch.setattr(references, "MAX_VALUES", 1)
     gave = {"a": ["x" * 50, 1]}

@@ -26,46 +26,46 @@ def ids(found):
     return [one.id for one in found.workflow.tasks]
 
 
-def test_what_has_begun_stays_and_the_rest_is_replaced():
+def test_a_replan_keeps_begun_tasks_and_replaces_the_rest():
     found = merged(task("c", "b", x=1), task("f", x=make_reference("a", "/id")))
     assert ids(found) == ["a", "b", "e", "c", "f"]
     assert (found.kept, found.changed) == (("a", "b", "e"), ("c",))
     assert (found.added, found.removed) == (("f",), ("d",))
 
 
-def test_what_has_begun_may_be_repeated_as_it_was():
+def test_a_replan_may_repeat_a_begun_task_unchanged():
     found = merged(*dump(OLD)["tasks"])
     assert found.kept == ("a", "b", "e", "c", "d")
     assert (found.changed, found.added, found.removed) == ((), (), ())
 
 
 @pytest.mark.parametrize("done", ["a", "b", "e"])
-def test_what_has_begun_cannot_be_changed(done):
+def test_a_replan_cannot_change_a_begun_task(done):
     rows = [one | {"timeout_s": 9} if one["id"] == done else one for one in dump(OLD)["tasks"]]
     with pytest.raises(InvalidWorkflow, match="cannot be changed") as caught:
         merged(*rows)
     assert caught.value.problems[0].path == f"/tasks/{'abcde'.index(done)}"
 
 
-def test_what_waits_for_a_person_can_still_be_changed():
+def test_a_replan_can_change_a_task_that_waits_for_approval():
     done = DONE | {"c": TaskStatus.WAITING_APPROVAL}
     found = merged(task("c", "b", x=2), done=done)
     assert found.changed == ("c",)
     assert merged(task("f"), done=done).removed == ("c", "d")
 
 
-def test_what_is_left_out_and_had_not_begun_cannot_be_referred_to():
+def test_an_omitted_task_that_had_not_begun_cannot_be_referenced():
     done = DONE | {"c": TaskStatus.WAITING_APPROVAL}
     with pytest.raises(InvalidWorkflow, match="refers to 'c', which is not a task"):
         merged(task("f", x=make_reference("c", "")), done=done)
 
 
-def test_what_nobody_knows_the_end_of_stays():
+def test_a_replan_keeps_tasks_with_unknown_outcome():
     done = DONE | {"b": TaskStatus.UNKNOWN}
     assert merged(task("f"), done=done).kept == ("a", "b", "e")
 
 
-def test_what_was_skipped_goes_unless_it_is_repeated():
+def test_a_replan_removes_an_omitted_skipped_task():
     done = DONE | {"b": TaskStatus.FAILED, "c": TaskStatus.SKIPPED}
     again = task("c", "b", x=make_reference("a", "/id"))
     assert "c" in merged(task("f"), done=done).removed
@@ -74,27 +74,27 @@ def test_what_was_skipped_goes_unless_it_is_repeated():
         merged(again | {"arguments": {}}, done=done)
 
 
-def test_what_was_skipped_stays_if_something_waited_for_it_that_ran():
+def test_a_replan_keeps_a_skipped_task_that_a_finished_task_depended_on():
     done = dict.fromkeys("abe", TaskStatus.SUCCEEDED)
     done |= {"c": TaskStatus.SKIPPED, "d": TaskStatus.SUCCEEDED}
     found = merged(task("f"), done=done)
     assert ids(found) == ["a", "b", "c", "d", "e", "f"]
 
 
-def test_both_together_keep_the_limits():
+def test_kept_and_new_tasks_together_respect_the_limits():
     rows = [task(f"n{one}") for one in range(998)]
     with pytest.raises(InvalidWorkflow, match="1,001 tasks"):
         merged(*rows)
 
 
-def test_one_and_one_point_nought_are_the_same_argument():
+def test_integer_and_equal_float_are_the_same_argument():
     old = workflow(task("a", x=1))
     found = merge_workflows(old, workflow(task("a", x=1.0)), {"a": TaskStatus.SUCCEEDED})
     assert found.kept == ("a",)
 
 
 @drawn_from(drawn(), drawn(), st.sets(st.integers(0, 7)))
-def test_the_merged_workflow_can_be_run_and_keeps_all_that_has_begun(one, other, begun):
+def test_the_merged_workflow_is_valid_and_keeps_all_begun_tasks(one, other, begun):
     old = parse(one)
     order = [task.id for task in old.tasks]
     done = {}

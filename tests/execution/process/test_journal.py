@@ -63,7 +63,7 @@ def _quick(monkeypatch, request):
         monkeypatch.setattr(module, "run_in_database_thread", asyncio.to_thread)
 
 
-async def test_all_that_waits_is_written_at_once_and_in_order():
+async def test_queued_changes_are_written_together_in_order():
     pen, entries = Pen(), [entry() for _ in range(20)]
     assert await recorded(pen, *entries) == [None] * 20
     assert pen.batches == [entries]
@@ -77,7 +77,7 @@ async def test_a_long_queue_is_written_in_parts(monkeypatch):
     assert [one for batch in pen.batches for one in batch] == entries
 
 
-async def test_what_has_many_rows_is_written_in_parts(monkeypatch):
+async def test_large_batches_are_written_in_parts(monkeypatch):
     monkeypatch.setattr(module, "MAX_BATCH_ROWS", 4)
     pen, entries = Pen(), [entry(rows=rows) for rows in (2, 2, 1, 9, 4, 0)]
     await recorded(pen, *entries)
@@ -89,21 +89,21 @@ async def test_what_has_many_rows_is_written_in_parts(monkeypatch):
     ]
 
 
-async def test_each_is_told_of_its_own_refusal():
+async def test_each_writer_gets_its_own_refusal():
     good, stale = entry(), entry(epoch=0)
     fine, refused = await recorded(Pen(), good, stale)
     assert fine is None
     assert (type(refused), refused.run) == (RunFenced, stale.run)
 
 
-async def test_what_could_not_be_written_is_written_once_the_database_is_back():
+async def test_failed_writes_are_repeated_once_the_database_is_back():
     pen = Pen(*[OperationalError("server closed the connection")] * 5)
     one = entry()
     assert await recorded(pen, one) == [None]
     assert pen.batches == [[one]]
 
 
-async def test_what_takes_too_long_may_take_longer_the_next_time(monkeypatch):
+async def test_a_write_that_timed_out_gets_a_longer_limit(monkeypatch):
     monkeypatch.setattr(retry_patience, "MAX_TRANSACTION_S", 0.01)
     limits = []
 
@@ -119,7 +119,7 @@ async def test_what_takes_too_long_may_take_longer_the_next_time(monkeypatch):
     assert limits == ["5000ms", "10000ms", "20000ms"]
 
 
-async def test_one_that_cannot_be_written_harms_no_other():
+async def test_a_rejected_entry_does_not_affect_others():
     pen = Pen()
     first, pen.poison, last = entry(), entry(), entry()
     outcomes = await recorded(pen, first, pen.poison, last)
@@ -127,13 +127,13 @@ async def test_one_that_cannot_be_written_harms_no_other():
     assert pen.batches == [[first], [last]]
 
 
-async def test_what_is_too_large_for_the_database_is_not_tried_for_ever():
+async def test_an_entry_too_large_for_the_database_is_given_up():
     error = OperationalError("too large")
     error.__cause__ = psycopg.errors.ProgramLimitExceeded()
     assert await recorded(Pen(error), entry()) == [error]
 
 
-async def test_a_closed_journal_takes_nothing_but_writes_what_waits():
+async def test_a_closed_journal_accepts_nothing_but_writes_its_queue():
     pen = Pen()
     journal = DatabaseJournal(pen)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
@@ -146,7 +146,7 @@ async def test_a_closed_journal_takes_nothing_but_writes_what_waits():
     assert (waiting.result(), len(pen.batches)) == (None, 1)
 
 
-async def test_who_waits_is_told_if_the_writer_is_cancelled():
+async def test_waiters_are_notified_if_the_writer_is_cancelled():
     loop, tried = asyncio.get_running_loop(), asyncio.Event()
 
     def fail(_batch):
@@ -162,7 +162,7 @@ async def test_who_waits_is_told_if_the_writer_is_cancelled():
     assert isinstance(waiting.result(), JournalClosed)
 
 
-async def test_who_stops_waiting_does_not_stop_the_writing():
+async def test_a_cancelled_waiter_does_not_stop_the_write():
     pen = Pen()
     journal = DatabaseJournal(pen)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
@@ -175,7 +175,7 @@ async def test_who_stops_waiting_does_not_stop_the_writing():
     assert len(pen.batches) == 1
 
 
-async def test_a_refusal_that_nobody_waits_for_any_more_is_no_error_of_the_loop():
+async def test_an_unawaited_refusal_is_not_an_event_loop_error():
     complaints, one = [], entry()
     asyncio.get_running_loop().set_exception_handler(lambda _loop, said: complaints.append(said))
     journal = DatabaseJournal(lambda _batch: [RunFenced(one.run)])
@@ -190,7 +190,7 @@ async def test_a_refusal_that_nobody_waits_for_any_more_is_no_error_of_the_loop(
     assert not complaints
 
 
-async def test_whoever_lets_go_of_a_run_can_wait_for_what_is_still_to_be_written_of_it():
+async def test_releasing_a_run_can_wait_for_its_pending_writes():
     pen, one = Pen(), entry()
     journal = DatabaseJournal(pen)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:

@@ -42,7 +42,7 @@ def kept(sealer, **sizes):
     return run
 
 
-async def test_what_references_see_is_given_of_all_items(sealer, read):
+async def test_results_of_all_items_are_reduced_to_what_references_use(sealer, read):
     run = await run_in_database_thread(kept, sealer, a=[1, 2], b=[3], c=[4])
     found = await load_results.load_result_roots(run, ["a", "b"], sealer=sealer)
     assert {place: len(root.value["x"]) for place, root in found.items()} == {
@@ -53,18 +53,14 @@ async def test_what_references_see_is_given_of_all_items(sealer, read):
     assert read == [3]
 
 
-async def test_no_more_is_read_at_once_than_a_part_but_for_a_single_result(
-    sealer, read, monkeypatch
-):
+async def test_results_are_read_in_portions_but_each_one_whole(sealer, read, monkeypatch):
     monkeypatch.setattr(load_results, "BATCH_BYTES", 10 * KB)
     run = await run_in_database_thread(kept, sealer, a=[4 * KB] * 5 + [40 * KB, 1])
     assert len(await load_results.load_result_roots(run, ["a"], sealer=sealer)) == 7
     assert read == [2, 2, 1, 1, 1]
 
 
-async def test_a_list_without_room_is_read_no_further_and_harms_no_other(
-    sealer, read, monkeypatch
-):
+async def test_a_list_that_exceeds_memory_is_not_read_further(sealer, read, monkeypatch):
     monkeypatch.setattr(load_results, "BATCH_BYTES", 10 * KB)
     monkeypatch.setattr(result_cache, "MAX_BYTES", 20 * KB)
     run = await run_in_database_thread(kept, sealer, a=[KB], huge=[8 * KB] * 100, z=[KB])

@@ -36,7 +36,7 @@ def test_an_owner_lives_as_long_as_its_process_and_is_dead_once_that_was_killed(
     assert owner.find_dead_owners(tmp_path, [name]) == {name}
 
 
-def test_each_start_is_another_owner(tmp_path):
+def test_each_process_start_has_a_new_owner_id(tmp_path):
     first, second = ProcessOwner(tmp_path), ProcessOwner(tmp_path)
     assert first.id != second.id
     first.close(is_owning=True)
@@ -44,20 +44,20 @@ def test_each_start_is_another_owner(tmp_path):
     second.close(is_owning=False)
 
 
-def test_of_an_owner_of_another_home_nothing_is_known(tmp_path):
+def test_owners_of_another_home_are_of_unknown_liveness(tmp_path):
     here = ProcessOwner(tmp_path / "here")
     here.close(is_owning=True)
     assert owner.find_dead_owners(tmp_path / "there", [here.id]) == set()
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "x" * 32, "a" * 31])
-def test_what_is_no_owners_id_is_never_looked_for(tmp_path, name):
+def test_an_invalid_owner_id_is_never_looked_up(tmp_path, name):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "x.lock").touch()
     assert owner.find_dead_owners(tmp_path, [name]) == set()
 
 
-def test_files_of_the_dead_go_once_they_own_nothing(tmp_path):
+def test_lock_files_of_dead_owners_are_removed_once_they_own_no_runs(tmp_path):
     dead, owning, live = ProcessOwner(tmp_path), ProcessOwner(tmp_path), ProcessOwner(tmp_path)
     dead.close(is_owning=True)
     owning.close(is_owning=True)
@@ -67,6 +67,6 @@ def test_files_of_the_dead_go_once_they_own_nothing(tmp_path):
     live.close(is_owning=False)
 
 
-def test_an_owner_that_gave_everything_back_leaves_no_file(tmp_path):
+def test_an_owner_that_released_all_runs_leaves_no_lock_file(tmp_path):
     ProcessOwner(tmp_path).close(is_owning=False)
     assert list((tmp_path / "runs").iterdir()) == []

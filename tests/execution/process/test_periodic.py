@@ -40,13 +40,13 @@ async def stepping(*args):
             await asyncio.wait([task])
 
 
-async def test_a_step_is_taken_at_once_and_again_when_the_time_has_come():
+async def test_a_step_runs_at_once_and_then_periodically():
     step = Step()
     async with stepping(0.001, step):
         await step.times(3)
 
 
-async def test_a_step_that_is_wanted_is_taken_before_its_time():
+async def test_a_requested_step_runs_early():
     step, wanted = Step(), asyncio.Event()
     async with stepping(NEVER_S, step, wanted):
         for _ in range(3):
@@ -55,13 +55,13 @@ async def test_a_step_that_is_wanted_is_taken_before_its_time():
 
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), RunsUnavailable(django.db.Error())])
-async def test_a_step_that_fails_is_taken_again(error):
+async def test_a_failed_step_is_repeated(error):
     step = Step(error)
     async with stepping(0.001, step):
         await step.times(3)
 
 
-async def test_that_the_database_is_away_is_said_once_until_it_is_back():
+async def test_an_unavailable_database_is_logged_once_until_it_is_back():
     away = RunsUnavailable(django.db.OperationalError("refused"))
     step = Step(away, away, None, away)
     with capture_logs() as logs:

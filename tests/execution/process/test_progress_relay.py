@@ -17,7 +17,7 @@ async def taken(inbox):
         return await inbox.take()
 
 
-async def test_of_each_call_the_newest_report_arrives():
+async def test_only_the_newest_report_of_each_call_is_delivered():
     told = ProgressRelay()
     with told.listen(RUN) as inbox, told.listen(RUN) as beside:
         told.publish(RUN, "a", -1, 1.0, 3.0, "one")
@@ -32,7 +32,7 @@ async def test_of_each_call_the_newest_report_arrives():
         assert await taken(beside) == newest
 
 
-async def test_nothing_is_kept_where_nobody_listens():
+async def test_reports_without_listeners_are_dropped():
     told = ProgressRelay()
     told.publish(RUN, "a", -1, 1.0, None, None)
     with told.listen(RUN) as inbox:
@@ -43,7 +43,7 @@ async def test_nothing_is_kept_where_nobody_listens():
         assert [report.progress for report in await waiting] == [2.0]
 
 
-async def test_what_waits_is_bounded():
+async def test_pending_reports_are_bounded():
     told = ProgressRelay()
     with told.listen(RUN) as inbox:
         for item in range(progress_relay.MAX_PENDING_REPORTS + 5):
@@ -56,7 +56,7 @@ async def test_what_waits_is_bounded():
 
 
 @pytest.mark.parametrize("figure", [float("nan"), float("inf")])
-async def test_figures_that_are_none_are_left_out(figure):
+async def test_invalid_progress_numbers_are_omitted(figure):
     told = ProgressRelay()
     with told.listen(RUN) as inbox:
         told.publish(RUN, "a", -1, figure, None, None)

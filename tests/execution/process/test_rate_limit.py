@@ -1,7 +1,7 @@
 from execution.process.rate_limit import RateWindow
 
 
-def test_what_is_done_too_often_has_to_wait_and_other_things_need_not():
+def test_a_key_over_its_rate_waits_and_others_do_not():
     pace = RateWindow(times=2, within_s=10)
     assert [pace.try_acquire("x", now=now) for now in (0, 1, 2, 11, 12)] == [
         True,
@@ -13,7 +13,7 @@ def test_what_is_done_too_often_has_to_wait_and_other_things_need_not():
     assert pace.try_acquire("y", now=12)
 
 
-def test_what_was_not_done_for_a_while_is_forgotten():
+def test_unused_keys_are_forgotten():
     pace = RateWindow(times=1, within_s=10)
     for number in range(100):
         pace.try_acquire(number, now=number)

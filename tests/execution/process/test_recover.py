@@ -60,16 +60,16 @@ def running(**said):
     return LeasedTask(status=T.RUNNING, attempts=1, **said)
 
 
-def test_a_lost_call_is_made_again_only_if_it_may_be_repeated():
+def test_a_lost_call_is_repeated_only_if_repeatable():
     found = statuses(held(a=running(definition_hash="h"), b=running(definition_hash="h")))
     assert found == {("a", -1): T.RUNNING, ("b", -1): T.PENDING}
 
 
-def test_a_lost_call_of_a_definition_that_has_changed_is_not_made_again():
+def test_a_lost_call_of_a_changed_definition_is_not_repeated():
     assert statuses(held(b=running(definition_hash="older"))) == {("b", -1): T.RUNNING}
 
 
-def test_of_a_list_each_call_is_judged_and_the_list_goes_on():
+def test_lost_items_of_a_list_are_recovered_individually():
     found = statuses(
         held(c=running(), c_0=LeasedTask(status=T.SUCCEEDED), c_1=running(definition_hash="h"))
     )
@@ -77,15 +77,15 @@ def test_of_a_list_each_call_is_judged_and_the_list_goes_on():
 
 
 @pytest.mark.parametrize("status", [status for status in T if status is not T.RUNNING])
-def test_whatever_was_not_under_way_stands_as_it_stood(status):
+def test_tasks_not_in_flight_keep_their_status(status):
     assert statuses(held(b=LeasedTask(status=status))) == {("b", -1): status}
 
 
-def test_tasks_that_are_not_in_the_workflow_any_more_are_left_out():
+def test_tasks_no_longer_in_the_workflow_are_omitted():
     assert statuses(held(gone=LeasedTask(status=T.SUCCEEDED))) == {}
 
 
-def test_an_approval_counts_only_while_it_stands():
+def test_only_an_open_approval_counts():
     approval = uuid.uuid4()
     asked = LeasedTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="approved")
     late = LeasedTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="expired")

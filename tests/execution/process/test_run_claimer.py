@@ -64,33 +64,33 @@ async def due(claims_, runs):
     return [(one.user, one.team) for one in await claims_.find_due_runs(runs)]
 
 
-async def test_of_each_user_as_many_are_due_as_there_is_room_for(home, sealer, line):
+async def test_each_user_gets_as_many_due_runs_as_there_is_room(home, sealer, line):
     line.put(BOB, BOB, ANN)
     assert await due(claims_of(home, sealer), carried(BOB)) == [BOB, ANN]
 
 
-async def test_a_full_process_asks_only_for_what_was_told_something(home, sealer, line):
+async def test_a_full_process_only_claims_runs_with_commands(home, sealer, line):
     line.put(ANN)
     line.put(EVE, is_told=True)
     assert await due(claims_of(home, sealer), carried(BOB, BOB, ANN, ANN)) == [EVE]
     assert line.asked[0]["only_told"]
 
 
-async def test_one_that_is_taken_already_is_not_due(home, sealer, line):
+async def test_a_claimed_run_is_not_due(home, sealer, line):
     line.put(ANN)
     runs = carried()
     runs[line.waiting[0].run] = ClaimedRun()
     assert await due(claims_of(home, sealer), runs) == []
 
 
-async def test_what_ended_while_the_database_was_asked_has_left_its_place(home, sealer, line):
+async def test_a_run_that_ends_during_the_query_frees_its_place(home, sealer, line):
     runs = carried(BOB, BOB)
     line.put(BOB, BOB)
     line.meanwhile = runs.clear
     assert await due(claims_of(home, sealer), runs) == [BOB, BOB]
 
 
-async def test_what_is_handed_over_waits_behind_what_is_left_of_the_same_user(home, sealer, line):
+async def test_a_handed_over_run_queues_behind_its_users_earlier_runs(home, sealer, line):
     ours = claims_of(home, sealer)
     assert not ours.try_admit(Counter({BOB: 2}), BOB)
     assert not ours.try_admit(Counter(), BOB)
@@ -100,16 +100,14 @@ async def test_what_is_handed_over_waits_behind_what_is_left_of_the_same_user(ho
     assert ours.try_admit(Counter({BOB: 1}), BOB)
 
 
-async def test_what_is_found_and_does_not_fit_is_waited_behind_too(home, sealer, line):
+async def test_found_runs_without_room_keep_their_turn(home, sealer, line):
     ours = claims_of(home, sealer)
     line.put(BOB, BOB)
     assert await due(ours, carried(BOB)) == [BOB]
     assert not ours.try_admit(Counter({ANN: 1}), BOB)
 
 
-async def test_a_lease_that_lapsed_while_the_database_was_away_may_still_be_renewed(
-    home, sealer, line
-):
+async def test_a_lease_that_expired_while_the_database_was_away_can_be_renewed(home, sealer, line):
     ours = claims_of(home, sealer)
     line.signs = {"them": 1}
     line.put(ANN, owner="them")
@@ -126,9 +124,7 @@ async def test_a_lease_that_lapsed_while_the_database_was_away_may_still_be_rene
     assert await due(ours, carried()) == [ANN, BOB], "by now they could have"
 
 
-async def test_a_database_that_stands_still_while_it_is_asked_makes_nobody_dead(
-    home, sealer, line
-):
+async def test_a_stalled_database_declares_no_process_dead(home, sealer, line):
     ours = claims_of(home, sealer)
     line.put(ANN, owner="them")
 
@@ -139,9 +135,7 @@ async def test_a_database_that_stands_still_while_it_is_asked_makes_nobody_dead(
     assert await due(ours, carried()) == []
 
 
-async def test_the_runs_of_a_process_that_is_known_to_be_gone_are_due_at_once(
-    home, sealer, line, monkeypatch
-):
+async def test_runs_of_a_dead_process_are_due_at_once(home, sealer, line, monkeypatch):
     ours = claims_of(home, sealer)
     await due(ours, carried())
     line.now += 40

@@ -31,7 +31,7 @@ def tasks():
     return list(TaskRun.objects.values_list("status", "attempts"))
 
 
-async def test_a_run_whose_first_calls_cannot_be_written_is_not_there_and_calls_nothing(
+async def test_a_run_whose_first_record_fails_does_not_exist_and_calls_nothing(
     home, sealer, monkeypatch
 ):
     def broken(*_args, **_named):
@@ -49,9 +49,7 @@ async def test_a_run_whose_first_calls_cannot_be_written_is_not_there_and_calls_
     assert upstream.seen == ["a"]
 
 
-async def test_a_run_that_was_made_without_an_answer_is_carried_out_once(
-    home, sealer, monkeypatch
-):
+async def test_a_run_created_without_acknowledgement_is_executed_once(home, sealer, monkeypatch):
     create = run_store.create_run
 
     def unacknowledged(*args, **named):
@@ -71,9 +69,7 @@ async def test_a_run_that_was_made_without_an_answer_is_carried_out_once(
     assert upstream.seen == ["a", "a"]
 
 
-async def test_a_run_that_was_not_made_while_the_database_was_away_calls_nothing(
-    home, sealer, monkeypatch
-):
+async def test_a_run_that_could_not_be_created_calls_nothing(home, sealer, monkeypatch):
     monkeypatch.setattr(run_store, "create_run", away)
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
@@ -83,7 +79,7 @@ async def test_a_run_that_was_not_made_while_the_database_was_away_calls_nothing
     assert (upstream.seen, await run_in_database_thread(statuses)) == ([], [])
 
 
-async def test_a_process_that_ends_while_it_makes_a_run_calls_nothing_and_gives_it_back(
+async def test_a_process_that_ends_while_creating_a_run_releases_it_uncalled(
     home, sealer, monkeypatch
 ):
     create, begun, go_on = run_store.create_run, threading.Event(), threading.Event()
@@ -109,7 +105,7 @@ async def test_a_process_that_ends_while_it_makes_a_run_calls_nothing_and_gives_
         assert await run_in_database_thread(lambda: WorkflowExecution.objects.get().owner) == ""
 
 
-async def test_a_run_is_left_to_others_by_a_process_that_ends_before_it_begins(home, sealer):
+async def test_a_process_that_ends_before_starting_a_run_releases_it(home, sealer):
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         holder = runs._process.holder

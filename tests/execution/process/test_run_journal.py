@@ -15,7 +15,7 @@ def changes(status=None):
     return RunChanges(run=RUN, epoch=1, status=status)
 
 
-async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
+async def test_watchers_see_committed_changes_and_the_end_is_noted():
     watchers, kept = RunWatchers(), KeptJournal()
     journal = RunJournal(kept, watchers)
     with watchers.watch(RUN) as news:
@@ -26,14 +26,14 @@ async def test_those_who_watch_hear_of_what_is_safe_and_the_end_is_noted():
     assert (journal.is_held, journal.has_ended, len(kept.recorded)) == (False, True, 2)
 
 
-async def test_what_is_written_together_with_the_end_does_not_undo_that():
+async def test_changes_written_with_the_end_do_not_undo_it():
     journal = RunJournal(KeptJournal(), RunWatchers())
     await journal.record(changes(RunStatus.SUCCEEDED))
     await journal.record(changes())
     assert journal.has_ended
 
 
-async def test_the_first_entry_makes_a_run_and_the_others_do_not():
+async def test_only_the_first_entry_creates_the_run():
     made, kept = [], KeptJournal()
 
     async def make(first):
@@ -47,7 +47,7 @@ async def test_the_first_entry_makes_a_run_and_the_others_do_not():
     assert (made, kept.recorded) == ([changes(RunStatus.RUNNING)], [changes()])
 
 
-async def test_what_could_not_be_made_is_not_held():
+async def test_a_run_that_was_not_created_is_not_owned():
     async def make(_first):
         raise LookupError
 

@@ -8,7 +8,7 @@ ANN, BOB, EVE = ("ann", None), ("bob", None), ("eve", None)
 
 
 @pytest.mark.parametrize("total", [1, 2, 15, 16, 256])
-def test_all_places_are_given_and_no_half_is_exceeded(total):
+def test_all_places_are_used_and_no_user_exceeds_half(total):
     places, taken = RunSlots(total), Counter()
     while takers := [one for one in (ANN, BOB, EVE) if places.has_room(taken, one)]:
         taken[takers[0]] += 1
@@ -16,7 +16,7 @@ def test_all_places_are_given_and_no_half_is_exceeded(total):
     assert max(taken.values()) == max(1, total // 2)
 
 
-def test_the_places_that_are_kept_go_to_several_who_told_their_runs_something():
+def test_reserved_places_are_shared_by_users_with_commands():
     places, taken = RunSlots(64), Counter({ANN: 32, BOB: 32})
     assert not places.has_room(taken, EVE)
     while places.has_room(taken, ANN, has_instructions=True):
@@ -26,7 +26,7 @@ def test_the_places_that_are_kept_go_to_several_who_told_their_runs_something():
     assert not places.has_room(taken + Counter({EVE: 2}), BOB, has_instructions=True)
 
 
-def test_somebody_of_another_team_is_somebody_else():
+def test_the_same_user_in_another_team_counts_separately():
     taken = Counter({ANN: 8})
     assert not RunSlots(16).has_room(taken, ANN)
     assert RunSlots(16).has_room(taken, ("ann", 1))

@@ -73,7 +73,7 @@ def paused(run):
 
 
 @pytest.mark.parametrize("happening", [retried, failed, listed, paused])
-def test_it_is_at_every_moment_what_a_reader_of_the_rows_sees(sealer, happening):
+def test_the_cached_view_always_equals_the_stored_rows(sealer, happening):
     options = RunOptions(on_error=OnError.CONTINUE, deadline_s=60.5)
     run = Run(sealer, options=options)
     assert run.kept.build_view() == run.read()
@@ -81,13 +81,13 @@ def test_it_is_at_every_moment_what_a_reader_of_the_rows_sees(sealer, happening)
     assert run.kept.build_view() == run.read()
 
 
-def test_names_that_postgresql_cannot_hold_are_as_they_were(sealer):
+def test_names_that_postgresql_cannot_store_are_unchanged(sealer):
     run = Run(sealer, tasks=["a", NASTY], intent=NASTY)
     run.write(change(NASTY, "succeeded", result={"n": 1}), seqs=[3], status=RunStatus.SUCCEEDED)
     assert run.kept.build_view() == run.read()
 
 
-def test_large_results_are_left_to_the_rows(sealer):
+def test_large_results_are_not_cached(sealer):
     run = Run(sealer)
     half = {"text": "x" * (MAX_RESULT_BYTES // 2)}
     run.write(change("a", "succeeded", result=half), seqs=[3])
@@ -98,7 +98,7 @@ def test_large_results_are_left_to_the_rows(sealer):
     assert run.kept.build_view() is None
 
 
-def test_long_lists_are_left_to_the_rows(sealer):
+def test_long_lists_are_not_cached(sealer):
     run = Run(sealer)
     run.write(*(change("b", item=place) for place in range(MAX_ROWS)), seqs=[3])
     run.write(seqs=[4], status=RunStatus.SUCCEEDED)
@@ -113,14 +113,14 @@ def test_long_lists_are_left_to_the_rows(sealer):
         {"tasks": (change("c", "succeeded"),)},
     ],
 )
-def test_what_is_not_known_here_is_left_to_the_rows(sealer, unusual):
+def test_unknown_runs_are_read_from_the_rows(sealer, unusual):
     run = Run(sealer)
     run.write(*unusual.pop("tasks", ()), seqs=[3], **unusual)
     run.write(seqs=[4], status=RunStatus.FAILED)
     assert run.kept.build_view() is None
 
 
-def test_what_was_written_by_a_commit_that_nobody_acknowledged_is_left_to_the_rows(sealer):
+def test_a_run_with_an_unacknowledged_commit_is_read_from_the_rows(sealer):
     run = Run(sealer)
     entry = changes(run.new.run, change("a", "succeeded", result={"n": 1}), seqs=[3])
     for _ in range(2):
@@ -130,12 +130,12 @@ def test_what_was_written_by_a_commit_that_nobody_acknowledged_is_left_to_the_ro
     assert run.kept.build_view() is None
 
 
-def test_a_use_of_an_approval_is_left_to_the_rows(sealer):
+def test_a_used_approval_is_read_from_the_rows(sealer):
     run = Run(sealer)
     use = changes(run.new.run, change("b", approval=uuid4(), **CALL), seqs=[3])
     run.kept.apply_changes(use, WrittenEntry(written_at=AT, result_sizes={}))
     assert run.kept.build_view() is None
 
 
-def test_a_single_call_is_left_to_the_rows_which_know_whether_it_was_delivered(sealer):
+def test_a_direct_call_is_read_from_the_rows_because_of_its_delivery(sealer):
     assert Run(sealer, is_direct=True).kept.build_view() is None

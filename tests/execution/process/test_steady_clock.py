@@ -13,7 +13,7 @@ class Stepped(datetime):
         return datetime.now(tz) - cls.back
 
 
-def test_a_clock_goes_on_from_the_time_of_day_though_somebody_sets_that(monkeypatch):
+def test_the_clock_is_unaffected_by_changes_of_the_wall_clock(monkeypatch):
     monkeypatch.setattr(steady_clock, "datetime", Stepped)
     clock = steady_clock.make_steady_clock()
     before = clock()

@@ -6,14 +6,14 @@ from tests.patience import PATIENCE_S
 RUN, OTHER = uuid.uuid4(), uuid.uuid4()
 
 
-async def test_news_of_a_run_wake_those_who_watch_it_and_nobody_else():
+async def test_a_notification_wakes_only_watchers_of_its_run():
     watchers = RunWatchers()
     with watchers.watch(RUN) as first, watchers.watch(RUN) as second, watchers.watch(OTHER) as no:
         watchers.notify(RUN)
         assert (first.is_set(), second.is_set(), no.is_set()) == (True, True, False)
 
 
-async def test_after_a_gap_everybody_looks():
+async def test_all_watchers_look_after_a_lost_connection():
     watchers = RunWatchers()
     with watchers.watch(RUN) as first, watchers.watch(OTHER) as second:
         watchers.notify_all()
@@ -21,7 +21,7 @@ async def test_after_a_gap_everybody_looks():
         assert second.is_set()
 
 
-async def test_who_has_left_is_told_no_more_and_leaves_nothing_behind():
+async def test_a_removed_watcher_is_not_notified_and_leaves_no_state():
     watchers = RunWatchers()
     with watchers.watch(RUN) as news:
         pass
@@ -30,7 +30,7 @@ async def test_who_has_left_is_told_no_more_and_leaves_nothing_behind():
     assert not watchers._waiting
 
 
-async def test_news_that_came_before_the_wait_are_not_missed():
+async def test_a_notification_before_the_wait_is_not_missed():
     watchers = RunWatchers()
     with watchers.watch(RUN) as news:
         watchers.notify(RUN)
@@ -38,7 +38,7 @@ async def test_news_that_came_before_the_wait_are_not_missed():
         assert not await wait_for_signal(news, wait_s=0)
 
 
-async def test_who_watches_a_run_as_it_ends_is_given_what_came_of_it():
+async def test_a_watcher_receives_the_outcome_when_the_run_ends():
     watchers, asked = RunWatchers(), []
 
     def view():

@@ -22,7 +22,7 @@ def approve(recorded, execution, most):
     return len(chosen)
 
 
-async def test_a_person_is_asked_about_so_many_calls_of_a_run_at_once_and_later_of_the_others():
+async def test_pending_approvals_of_a_run_are_limited_and_the_rest_follow():
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "each", "tool": "s:drop", "for_each": ref("list")},
@@ -44,7 +44,7 @@ async def test_a_person_is_asked_about_so_many_calls_of_a_run_at_once_and_later_
     assert len(tools.calls) == ITEMS + 1
 
 
-async def test_each_decision_lets_one_more_call_be_asked_about():
+async def test_each_decision_admits_one_more_approval_request():
     tasks = [{"id": f"t{n}", "tool": f"s:drop{n % 2}"} for n in range(MAX_PENDING + 5)]
     recorded, tools = run_of(*tasks, asks=frozenset({"drop0", "drop1"}))
     assert await finish(tools.execution()) is RunStatus.WAITING
@@ -56,7 +56,7 @@ async def test_each_decision_lets_one_more_call_be_asked_about():
         assert len(tools.calls) == decided
 
 
-async def test_a_rejected_call_makes_room_too_and_what_needs_nobody_goes_on():
+async def test_a_rejection_frees_its_place_and_other_calls_continue():
     tasks = [{"id": f"t{n}", "tool": "s:drop"} for n in range(MAX_PENDING + 2)]
     recorded, tools = run_of(*tasks, {"id": "free"}, asks=frozenset({"drop"}), on_error="continue")
     assert await finish(tools.execution()) is RunStatus.WAITING

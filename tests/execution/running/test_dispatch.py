@@ -10,7 +10,7 @@ from tests.execution.recorded_run import finish, ref, run_of, workflow
 from tests.patience import PATIENCE_S
 
 
-async def test_a_run_with_much_to_prepare_lets_others_have_their_turn(monkeypatch):
+async def test_a_run_that_prepares_many_calls_yields_to_others(monkeypatch):
     monkeypatch.setattr(dispatch, "PREPARE_BUDGET_S", 0.0, raising=False)
     _, tools = run_of(*({"id": f"t{n}"} for n in range(6)))
     turns, seen = 0, []
@@ -34,7 +34,7 @@ async def test_a_run_with_much_to_prepare_lets_others_have_their_turn(monkeypatc
     assert len(set(seen)) == 6, "after each they had one"
 
 
-async def test_what_is_told_between_two_turns_takes_effect_at_once(monkeypatch):
+async def test_a_command_between_two_turns_takes_effect_at_once(monkeypatch):
     monkeypatch.setattr(dispatch, "PREPARE_BUDGET_S", 0.0, raising=False)
     _, tools = run_of(*({"id": f"t{n}"} for n in range(6)))
     execution = tools.execution()
@@ -74,7 +74,7 @@ def watch_threads(monkeypatch, tools):
         {"arguments": {"a": ref("a")}},
     ],
 )
-async def test_large_arguments_are_resolved_and_digested_beside_the_loop(monkeypatch, task):
+async def test_large_arguments_are_resolved_and_digested_on_another_thread(monkeypatch, task):
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"], **task})
     tools.answers["a"] = ROWS
     resolved, digested = watch_threads(monkeypatch, tools)
@@ -86,7 +86,7 @@ async def test_large_arguments_are_resolved_and_digested_beside_the_loop(monkeyp
     assert recorded.stands("b") is TaskStatus.SUCCEEDED
 
 
-async def test_small_arguments_are_resolved_and_digested_without_another_thread(monkeypatch):
+async def test_small_arguments_are_resolved_and_digested_on_the_loop(monkeypatch):
     _, tools = run_of(
         {"id": "a"}, IN_A_LIST, {"id": "c", "depends_on": ["a"], "arguments": {"n": [1, "x"]}}
     )
@@ -130,7 +130,7 @@ async def test_a_run_stopped_while_arguments_are_digested_makes_no_call_and_writ
     assert "task_started" not in recorded.kinds()
 
 
-async def test_a_plan_that_comes_while_arguments_are_digested_counts_after_them():
+async def test_a_replan_during_digesting_takes_effect_afterwards():
     recorded, tools = run_of({"id": "a", "arguments": {"a": ROWS}})
     begun, let = threading.Event(), threading.Event()
     prepare = tools.prepare

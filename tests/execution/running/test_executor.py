@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 SUCCEEDED = TaskStatus.SUCCEEDED
 
 
-async def test_tasks_run_once_those_before_them_have_ended_and_take_what_they_gave():
+async def test_tasks_run_after_their_dependencies_and_receive_their_results():
     recorded, tools = run_of(
         {"id": "a"},
         {"id": "b", "arguments": {"of": [ref("a", "/id")], "$literal": 1}},
@@ -56,7 +56,7 @@ async def test_the_end_of_a_call_and_the_intent_that_follows_share_a_write():
     assert recorded.writes == 3
 
 
-async def test_retries_are_told_and_counted():
+async def test_retries_are_reported_and_counted():
     def retried(call):
         call.on_retry(2, ServerBroke("gone"))
         return "there"
@@ -68,7 +68,7 @@ async def test_retries_are_told_and_counted():
     assert event.data == {"attempt": 2, "code": "connection_lost"}
 
 
-async def test_progress_of_a_server_reaches_who_follows():
+async def test_server_progress_reaches_watchers():
     seen = []
     _, tools = run_of({"id": "a"}, answers={"a": lambda call: call.on_progress(1.0, 4.0, "begun")})
     await finish(tools, on_progress=lambda *report: seen.append(report))
@@ -91,13 +91,13 @@ async def test_results_that_nothing_refers_to_any_more_are_forgotten():
     assert held == [{}]
 
 
-def test_the_workflow_of_an_execution_is_the_one_it_was_given():
+def test_an_execution_keeps_the_workflow_it_was_given():
     plan = workflow({"id": "a"})
     _, tools = run_of({"id": "a"})
     assert [task.id for task in tools.execution().workflow.tasks] == list(plan.by_id)
 
 
-async def test_a_call_is_begun_once_however_often_it_is_asked_for():
+async def test_a_call_is_started_once_however_often_it_is_requested():
     recorded, tools = run_of({"id": "a"})
     state = RunState(recorded.taken(), tools.prepare)
     state.open(NOW)
@@ -120,7 +120,7 @@ async def test_tasks_that_wait_for_one_another_are_called_by_one_task_of_the_loo
     assert len({made_by[task] for task in "cde"}) == 3, "what may run at once does"
 
 
-async def test_a_run_is_told_things_while_it_is_carried_on_from_the_end_of_a_call():
+async def test_a_run_accepts_commands_while_a_finished_call_is_processed():
     chain = [{"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]}]
     recorded, tools = run_of({"id": "a"}, *chain, gates={"b": asyncio.Event()})
     execution = tools.execution()
@@ -134,7 +134,7 @@ async def test_a_run_is_told_things_while_it_is_carried_on_from_the_end_of_a_cal
     assert [call.task for call in tools.calls] == ["a", "b"]
 
 
-async def test_a_call_whose_cancellation_came_too_late_leaves_the_run_to_others():
+async def test_a_call_cancelled_too_late_releases_the_run():
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]})
     tools.answers["a"] = lambda _call: asyncio.current_task().cancel() and None
     assert await finish(tools) is RunStatus.SUCCEEDED

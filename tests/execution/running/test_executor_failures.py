@@ -31,7 +31,7 @@ SKIPPED, SUCCEEDED = TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
         ),
     ],
 )
-async def test_what_a_failure_means_is_up_to_the_policy(policy, ends, status):
+async def test_the_failure_policy_decides_the_effect_of_a_failure(policy, ends, status):
     recorded, tools = run_of(
         {"id": "bad"},
         {"id": "first"},
@@ -51,7 +51,7 @@ async def test_what_a_failure_means_is_up_to_the_policy(policy, ends, status):
         assert (recorded.code, recorded.error) == ("tool_error", "task 'bad': no such file")
 
 
-async def test_a_task_says_itself_what_its_failure_means():
+async def test_the_policy_of_a_task_overrides_that_of_the_run():
     recorded, tools = run_of(
         {"id": "bad", "on_error": "safe_to_fail"},
         {"id": "next", "depends_on": ["bad"]},
@@ -68,7 +68,7 @@ async def test_a_missing_referent_fails_its_task_before_any_call():
     assert [call.task for call in tools.calls] == ["a"]
 
 
-async def test_a_defect_in_one_task_is_that_tasks_failure(caplog):
+async def test_a_defect_in_one_task_fails_only_that_task(caplog):
     recorded, tools = run_of(
         {"id": "a"}, {"id": "b"}, on_error=OnError.CONTINUE, answers={"a": ValueError("odd")}
     )
@@ -85,7 +85,7 @@ async def test_a_call_that_is_cancelled_from_within_has_failed():
     assert recorded.code == "call_cancelled"
 
 
-async def test_a_run_of_which_nothing_succeeded_has_failed():
+async def test_a_run_without_any_success_has_failed():
     recorded, tools = run_of(
         {"id": "a", "on_error": "safe_to_fail"},
         {"id": "b", "arguments": {"x": ref("a")}},

@@ -29,7 +29,7 @@ async def test_a_run_that_was_taken_over_stops_and_cancels_its_calls():
     assert recorded.stands("b") is TaskStatus.RUNNING, "a late write is refused"
 
 
-async def test_a_process_that_lost_its_lease_starts_nothing_more_and_records_what_ends():
+async def test_a_process_without_its_lease_starts_nothing_and_records_finished_calls():
     gate = asyncio.Event()
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]}, gates={"a": gate})
     execution = tools.execution()
@@ -44,7 +44,7 @@ async def test_a_process_that_lost_its_lease_starts_nothing_more_and_records_wha
     assert "run_adopted" in recorded.kinds()
 
 
-async def test_a_call_whose_intent_was_written_too_late_is_taken_back_unsent():
+async def test_a_call_recorded_too_late_is_withdrawn_unsent():
     recorded, tools = run_of({"id": "a"})
     execution = tools.execution()
     recorded.before_write = lambda _number: execution.halt()
@@ -55,7 +55,7 @@ async def test_a_call_whose_intent_was_written_too_late_is_taken_back_unsent():
     assert recorded.tasks["a", -1].attempts == 0
 
 
-async def test_a_lost_call_is_unknown_and_all_that_does_not_need_it_goes_on():
+async def test_a_lost_call_is_unknown_and_independent_tasks_continue():
     recorded, tools = run_of(
         {"id": "a"},
         {"id": "b", "depends_on": ["a"]},
@@ -84,7 +84,7 @@ async def test_a_lost_call_is_unknown_and_all_that_does_not_need_it_goes_on():
     assert [call.task for call in tools.calls] == ["c", "a", "b"]
 
 
-async def test_a_lost_call_that_may_be_made_again_is():
+async def test_a_repeatable_lost_call_is_repeated():
     recorded, tools = run_of({"id": "a"}, gates={"a": asyncio.Event()}, may_repeat=True)
     lost = asyncio.create_task(tools.execution().run())
     await tools.started.wait()
@@ -96,7 +96,7 @@ async def test_a_lost_call_that_may_be_made_again_is():
     assert recorded.tasks["a", -1].attempts == 2
 
 
-async def test_a_workflow_with_a_result_that_is_gone_fails_by_name():
+async def test_a_missing_stored_result_fails_the_run_with_its_code():
     recorded, tools = run_of({"id": "a"}, {"id": "b", "arguments": {"x": ref("a")}})
 
     async def nothing(_tasks):
@@ -129,7 +129,7 @@ async def test_a_run_that_was_taken_over_between_two_of_its_calls_stops(write):
     assert len(tools.calls) == write - 1
 
 
-async def test_a_run_that_is_cancelled_while_the_end_of_a_call_is_written_lets_go():
+async def test_a_run_cancelled_while_an_outcome_is_written_is_released():
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]})
     limits, writes, record = CallSlots(total=2, per_server=2), asyncio.Event(), recorded.record
 

@@ -10,7 +10,7 @@ from tests.execution.recorded_run import (
 from tests.patience import PATIENCE_S
 
 
-async def test_limits_hold_in_all_and_for_each_server():
+async def test_slot_limits_hold_globally_and_per_server():
     tasks = [{"id": f"{server}{n}", "tool": f"{server}:x"} for server in "ab" for n in range(6)]
     _, tools = run_of(*tasks, turns={task["id"]: 3 for task in tasks})
     assert await finish(tools, call_slots=CallSlots(total=3, per_server=2)) is RunStatus.SUCCEEDED
@@ -20,7 +20,7 @@ async def test_limits_hold_in_all_and_for_each_server():
     assert tools.most_at_once == 4
 
 
-async def test_runs_take_turns_where_slots_are_few():
+async def test_runs_take_turns_when_slots_are_scarce():
     limits = CallSlots(total=1, per_server=1)
     order = []
 
@@ -51,7 +51,7 @@ async def test_a_run_that_is_paused_waits_for_no_slot():
     assert limits.waiting_count == 0
 
 
-async def test_a_run_that_is_let_go_of_keeps_no_slot_of_the_servers_it_waited_for():
+async def test_a_released_run_holds_no_slots():
     limits, other = CallSlots(total=1, per_server=1), SlotHolder()
     assert limits.try_take("s", other)
     _, tools = run_of({"id": "a", "tool": "p:a"}, {"id": "b", "tool": "q:b"})
@@ -63,7 +63,7 @@ async def test_a_run_that_is_let_go_of_keeps_no_slot_of_the_servers_it_waited_fo
     assert (limits.taken_count, limits.waiting_count) == (0, 0)
 
 
-async def test_calls_that_hang_leave_a_slot_to_other_callers_who_have_runs_here():
+async def test_hanging_calls_leave_a_slot_for_other_callers():
     limits, gate = CallSlots(total=64, per_server=3), asyncio.Event()
     limits.join("bob")
     tasks = [{"id": f"t{n}", "tool": "s:x"} for n in range(5)]
@@ -81,7 +81,7 @@ async def test_calls_that_hang_leave_a_slot_to_other_callers_who_have_runs_here(
     assert limits.taken_count == 0
 
 
-async def test_of_a_caller_who_was_alone_and_took_all_slots_others_get_the_next():
+async def test_a_slot_freed_by_a_caller_holding_all_goes_to_another_caller():
     limits, gate = CallSlots(total=64, per_server=2), asyncio.Event()
     tasks = [{"id": f"t{n}", "tool": "s:x"} for n in range(5)]
     _, tools = run_of(*tasks, gates={task["id"]: gate for task in tasks})
@@ -96,7 +96,7 @@ async def test_of_a_caller_who_was_alone_and_took_all_slots_others_get_the_next(
     assert tools.most_at_once == others.most_at_once + 1 == 2
 
 
-async def test_the_runs_of_one_caller_share_what_is_theirs():
+async def test_runs_of_one_caller_share_its_slots():
     limits, gate = CallSlots(total=64, per_server=2), asyncio.Event()
     runs, calls = [], []
     for name in "ab":
@@ -113,7 +113,7 @@ async def test_the_runs_of_one_caller_share_what_is_theirs():
     assert [await run for run in runs] == [RunStatus.SUCCEEDED] * 2
 
 
-async def test_a_caller_whose_runs_have_ended_keeps_no_slot_from_others():
+async def test_ended_runs_reserve_no_slot():
     limits = CallSlots(total=8, per_server=2)
     ann, (_, tools) = limits.join("ann"), run_of({"id": "a"})
     execution = tools.execution(call_slots=limits, slot_group="bob")

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_S
 SKIPPED, SUCCEEDED = TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
 
 
-async def test_a_pause_lets_calls_in_flight_end_and_starts_nothing_more():
+async def test_a_pause_finishes_calls_in_flight_and_starts_no_others():
     gate = asyncio.Event()
     recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]}, gates={"a": gate})
     execution = tools.execution()
@@ -37,7 +37,7 @@ async def test_a_pause_lets_calls_in_flight_end_and_starts_nothing_more():
     assert recorded.kinds().count("run_paused") == recorded.kinds().count("run_resumed") == 1
 
 
-async def test_a_run_that_rests_stays_so_until_it_is_told_otherwise():
+async def test_a_resting_run_stays_so_until_a_command():
     recorded, tools = run_of({"id": "a"})
     execution = tools.execution()
     execution.pause()
@@ -111,7 +111,7 @@ async def test_a_call_whose_run_is_aborted_while_its_intent_is_written_is_not_se
     assert (tools.calls, recorded.stands("a")) == ([], TaskStatus.CANCELLED)
 
 
-async def test_a_run_whose_time_is_up_fails_and_its_calls_are_cancelled(monkeypatch):
+async def test_a_run_past_its_deadline_fails_and_cancels_its_calls(monkeypatch):
     time_s = PATIENCE_S / 2
     recorded, tools = run_of(
         {"id": "a"},

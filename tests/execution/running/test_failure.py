@@ -5,7 +5,7 @@ from gateway_project.foundation.redaction import Redactor
 from tools.upstream.result import UpstreamResult
 
 
-def test_what_is_quoted_of_a_failing_result_holds_no_secret_and_the_result_is_as_it_came():
+def test_quotes_of_a_failed_result_are_redacted_and_the_result_is_unchanged():
     raw = {"content": [{"type": "text", "text": "bad key\nhunter22"}], "isError": True}
     why = failure.failure_from_result(UpstreamResult.from_wire(raw, Redactor(["hunter22"])), 5.0)
     assert (why.code, why.message) == ("tool_error", "bad key [redacted]")

@@ -15,7 +15,7 @@ async def finish(tools, **values):
         return await tools.execution(**values).run()
 
 
-async def test_a_task_runs_for_each_item_and_gives_a_list_in_their_order():
+async def test_a_for_each_task_returns_results_in_item_order():
     recorded, tools = run_of(
         {"id": "list"},
         {**LISTED, "for_each": ref("list", "/rows"), "arguments": {"name": {"$item": "/n"}}},
@@ -35,7 +35,7 @@ async def test_a_task_runs_for_each_item_and_gives_a_list_in_their_order():
     assert tools.most_at_once == 3
 
 
-async def test_a_list_without_items_is_done_at_once():
+async def test_an_empty_list_succeeds_at_once():
     recorded, tools = run_of(
         {"id": "list"},
         {**LISTED, "for_each": ref("list", "/rows")},
@@ -51,7 +51,7 @@ async def test_a_list_without_items_is_done_at_once():
     ("given", "code"),
     [({"a": 1}, "not_a_list"), ("text", "not_a_list"), (list(range(10_001)), "too_many_items")],
 )
-async def test_what_is_no_list_or_too_long_a_one_fails_before_any_call(given, code):
+async def test_a_non_list_or_too_long_list_fails_before_any_call(given, code):
     recorded, tools = run_of({"id": "list"}, LISTED, answers={"list": says(given)})
     assert await finish(tools) is RunStatus.FAILED
     assert (recorded.code, len(tools.calls)) == (code, 1)
@@ -83,7 +83,7 @@ async def test_the_failure_of_one_item_stops_the_run_unless_told_otherwise():
     assert recorded.stands("after") is TaskStatus.SKIPPED
 
 
-async def test_other_items_go_on_after_a_failure_if_the_task_says_so():
+async def test_other_items_continue_after_a_failure_under_that_policy():
     def second_fails(call):
         return says("bad", is_error=True) if call.item == 1 else call.item
 
@@ -118,7 +118,7 @@ async def test_abort_in_the_middle_of_a_list_starts_no_further_item():
     assert recorded.stands("each", 0) is TaskStatus.CANCELLED
 
 
-async def test_a_list_goes_on_where_the_process_before_left_it():
+async def test_an_adopted_list_continues_where_the_last_process_stopped():
     _, tools = run_of(
         {"id": "list"},
         LISTED,
@@ -134,7 +134,7 @@ async def test_a_list_goes_on_where_the_process_before_left_it():
     assert tools.calls[-1].arguments["all"] == [0, "None", 2, 3]
 
 
-async def test_of_a_lost_item_only_that_item_is_unknown():
+async def test_a_lost_item_is_unknown_and_others_are_not():
     recorded, tools = run_of(
         {"id": "list"},
         LISTED,
@@ -163,7 +163,7 @@ async def test_of_a_lost_item_only_that_item_is_unknown():
     assert [call.item for call in tools.calls if call.task == "each"] == [0, 1, 2, 0]
 
 
-async def test_a_failed_item_counts_though_another_process_saw_it_fail():
+async def test_a_failed_item_of_an_earlier_process_counts():
     recorded, tools = run_of(
         {"id": "list"},
         {**LISTED, "on_error": "continue"},

@@ -9,7 +9,7 @@ from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-async def test_all_lists_of_a_run_together_have_a_limit(monkeypatch, restarts):
+async def test_the_items_of_all_lists_of_a_run_are_limited(monkeypatch, restarts):
     monkeypatch.setattr(for_each_tasks, "MAX_RUN_ITEMS", 5)
     recorded, tools = run_of(
         {"id": "list"},

@@ -27,7 +27,7 @@ def test_a_free_slot_is_taken_at_once_and_a_taken_one_waited_for(granted):
     assert granted == ["a"]
 
 
-def test_of_one_caller_who_waits_longest_for_a_server_with_room_comes_first(granted):
+def test_the_longest_waiting_request_of_a_caller_comes_first(granted):
     limits, ann = CallSlots(total=2, per_server=1), SlotHolder()
     assert limits.try_take("a", ann)
     assert limits.try_take("b", ann)
@@ -40,7 +40,7 @@ def test_of_one_caller_who_waits_longest_for_a_server_with_room_comes_first(gran
     assert granted == ["c1", "b1", "a1"]
 
 
-def test_nobody_overtakes_those_who_wait(granted):
+def test_waiting_requests_are_not_overtaken(granted):
     limits, ann, bob = CallSlots(total=1, per_server=1), SlotHolder(), SlotHolder()
     assert limits.try_take("a", ann)
     waits(limits, "a", ann, granted, 1)
@@ -49,7 +49,7 @@ def test_nobody_overtakes_those_who_wait(granted):
     assert not limits.try_take("a", bob)
 
 
-def test_who_has_withdrawn_is_passed_over(granted):
+def test_withdrawn_requests_are_skipped(granted):
     limits, ann = CallSlots(total=1, per_server=1), SlotHolder()
     assert limits.try_take("a", ann)
     first = waits(limits, "a", ann, granted, 1)
@@ -63,7 +63,7 @@ def test_who_has_withdrawn_is_passed_over(granted):
     assert limits.try_take("b", ann)
 
 
-def test_a_slot_goes_to_who_holds_fewest_there_and_among_equals_to_who_came_first(granted):
+def test_a_slot_goes_to_the_caller_with_fewest_slots_there_then_first_come(granted):
     limits = CallSlots(total=9, per_server=3)
     ann, bob, cyd = (limits.join(name) for name in ("ann", "bob", "cyd"))
     assert [limits.try_take("a", who) for who in (ann, ann, bob)] == [True, True, True]
@@ -78,7 +78,7 @@ def test_a_slot_goes_to_who_holds_fewest_there_and_among_equals_to_who_came_firs
     assert granted == ["bob", "ann", "cyd"], "bob came first, and holds one"
 
 
-def test_who_holds_fewest_in_all_comes_first_where_slots_in_all_are_few(granted):
+def test_the_caller_with_fewest_slots_in_total_comes_first(granted):
     limits, ann, bob = CallSlots(total=3, per_server=3), SlotHolder(), SlotHolder()
     assert [limits.try_take(*one) for one in (("a", ann), ("b", ann), ("c", bob))] == [True] * 3
     waits(limits, "d", ann, granted, "ann")
@@ -87,7 +87,7 @@ def test_who_holds_fewest_in_all_comes_first_where_slots_in_all_are_few(granted)
     assert granted == ["bob"]
 
 
-def test_the_last_slot_of_a_server_is_for_who_does_not_hold_all_others():
+def test_the_last_slot_of_a_server_is_refused_to_the_holder_of_all_others():
     limits = CallSlots(total=9, per_server=3)
     ann, bob = limits.join("ann"), limits.join("bob")
     assert [limits.try_take("a", ann) for _ in range(3)] == [True, True, False]
@@ -95,14 +95,14 @@ def test_the_last_slot_of_a_server_is_for_who_does_not_hold_all_others():
     assert not limits.try_take("a", bob), "no more than its slots are ever taken"
 
 
-def test_the_last_slot_in_all_is_for_who_does_not_hold_all_others():
+def test_the_last_slot_of_the_process_is_refused_to_the_holder_of_all_others():
     limits = CallSlots(total=3, per_server=1)
     ann, bob = limits.join("ann"), limits.join("bob")
     assert [limits.try_take(server, ann) for server in "abc"] == [True, True, False]
     assert [limits.try_take(server, bob) for server in "cd"] == [True, False]
 
 
-def test_who_is_alone_gets_every_slot(granted):
+def test_a_single_caller_gets_every_slot(granted):
     limits = CallSlots(total=9, per_server=2)
     ann, bob = limits.join("ann"), limits.join("bob")
     assert limits.try_take("a", ann)
@@ -114,14 +114,14 @@ def test_who_is_alone_gets_every_slot(granted):
     assert granted == ["while bob may come"]
 
 
-def test_the_only_slot_of_a_server_is_for_anybody():
+def test_the_only_slot_of_a_server_goes_to_any_caller():
     limits = CallSlots(total=9, per_server=1)
     ann, bob = limits.join("ann"), limits.join("bob")
     assert limits.try_take("a", ann)
     assert not limits.try_take("a", bob)
 
 
-def test_what_a_caller_holds_is_counted_over_all_of_their_runs():
+def test_slots_of_a_caller_are_counted_over_all_its_runs():
     limits = CallSlots(total=9, per_server=2)
     ann, bob = limits.join(("ann", None)), limits.join(("bob", None))
     assert limits.join(("ann", None)) is ann

@@ -20,7 +20,7 @@ def shown(execution):
     return execution._state.result_cache
 
 
-async def test_what_would_take_too_much_memory_fails_the_task_that_refers_to_it(monkeypatch):
+async def test_a_result_beyond_the_memory_limit_fails_the_referencing_task(monkeypatch):
     monkeypatch.setattr(result_cache, "MAX_BYTES", 3_000)
     recorded, tools = run_of(
         {"id": "a"},
@@ -40,7 +40,7 @@ async def test_what_would_take_too_much_memory_fails_the_task_that_refers_to_it(
     assert shown(execution)._total_size == 0
 
 
-async def test_room_is_free_again_once_nothing_refers_to_a_result(monkeypatch):
+async def test_memory_is_freed_once_a_result_is_unreferenced(monkeypatch):
     monkeypatch.setattr(result_cache, "MAX_BYTES", 3_000)
     chain = [{"id": "t0"}]
     chain += [{"id": f"t{n}", "arguments": {"x": ref(f"t{n - 1}")}} for n in range(1, 9)]
@@ -72,7 +72,7 @@ async def test_the_items_of_a_list_count_together(monkeypatch, restarts):
     assert shown(execution)._total_size == 0
 
 
-async def test_a_list_that_was_not_kept_fails_what_runs_for_each_of_it(monkeypatch):
+async def test_a_list_that_was_not_cached_fails_its_for_each_task(monkeypatch):
     monkeypatch.setattr(result_cache, "MAX_BYTES", 100)
     recorded, tools = run_of(
         {"id": "list"},
@@ -84,7 +84,7 @@ async def test_a_list_that_was_not_kept_fails_what_runs_for_each_of_it(monkeypat
 
 
 @pytest.mark.parametrize("is_structured", [False, True])
-async def test_a_large_result_is_read_apart_from_the_event_loop(monkeypatch, is_structured):
+async def test_a_large_result_is_parsed_off_the_event_loop(monkeypatch, is_structured):
     size = results.LARGE_BYTES
     where = []
     read = results.measure_root
@@ -106,7 +106,7 @@ async def test_a_large_result_is_read_apart_from_the_event_loop(monkeypatch, is_
     assert threading.main_thread() not in where
 
 
-async def test_an_answer_that_came_before_an_abort_stands_though_it_was_still_being_read(
+async def test_an_answer_received_before_an_abort_counts_while_being_parsed(
     monkeypatch,
 ):
     reading = asyncio.Event()

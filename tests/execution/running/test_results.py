@@ -57,5 +57,5 @@ def test_pointers_start_from_the_structured_content_else_json_else_text(result, 
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-def test_whatever_stands_in_a_text_can_be_sent(value):
+def test_any_text_can_be_sent(value):
     json.dumps(results.extract_root(text(json.dumps(value))), ensure_ascii=False).encode()

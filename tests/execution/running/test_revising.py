@@ -42,7 +42,7 @@ def after(*before):
     return {"id": "bad", "tool": "q:bad", "depends_on": list(before)}
 
 
-async def test_a_lost_call_is_made_again_though_a_failure_stops_the_run_first():
+async def test_a_lost_call_is_repeated_even_if_a_failure_stops_the_run():
     recorded, tools = await lost({"id": "a"}, after(), {"id": "b"}, answers={"bad": BROKE})
     recorded.tasks.pop(("b", -1), None)
     recorded.tasks.pop(("bad", -1), None)
@@ -56,7 +56,7 @@ async def test_a_lost_call_is_made_again_though_a_failure_stops_the_run_first():
     assert recorded.stands("a") is SUCCEEDED
 
 
-async def test_a_lost_item_is_made_again_though_a_failure_stops_the_run_first():
+async def test_a_lost_item_is_repeated_even_if_a_failure_stops_the_run():
     recorded, tools = await lost(
         {"id": "list", "tool": "q:list"},
         {"id": "a", "for_each": ref("list")},
@@ -76,7 +76,7 @@ async def test_a_lost_item_is_made_again_though_a_failure_stops_the_run_first():
 
 @pytest.mark.parametrize("each", [False, True])
 @pytest.mark.parametrize("code", ["aborted", "deadline_exceeded"])
-async def test_a_lost_call_whose_run_is_called_off_is_cancelled_in_so_many_words(each, code):
+async def test_a_lost_call_of_an_aborted_run_is_cancelled_with_a_message(each, code):
     listed = {"for_each": ref("list")} if each else {}
     recorded, tools = await lost(
         {"id": "list", "tool": "q:list"}, {"id": "a", **listed}, answers={"list": says([1, 2])}
@@ -95,7 +95,7 @@ async def test_a_lost_call_whose_run_is_called_off_is_cancelled_in_so_many_words
     assert "a" not in {call.task for call in tools.calls}
 
 
-async def test_nobody_is_asked_about_a_lost_call_of_a_run_that_has_stopped():
+async def test_a_lost_call_of_a_stopped_run_requests_no_approval():
     recorded, tools = await lost({"id": "a"}, after(), answers={"bad": BROKE})
     recorded.tasks.pop(("bad", -1), None)
     tools.asks = frozenset({"a"})
@@ -121,7 +121,7 @@ async def test_a_lost_call_that_a_person_refuses_may_have_taken_effect():
     assert "may have taken effect" in recorded.errors["a", -1]
 
 
-async def test_an_unknown_list_that_is_made_ready_and_then_aborted_is_cancelled_in_so_many_words():
+async def test_an_unknown_list_aborted_after_a_rerun_is_cancelled_with_a_message():
     recorded, tools = await lost(
         {"id": "list", "tool": "q:list"},
         {"id": "a", "for_each": ref("list")},

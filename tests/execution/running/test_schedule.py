@@ -29,7 +29,7 @@ def dags(draw):
 
 
 @given(dags(), st.randoms())
-def test_each_task_becomes_ready_once_right_when_the_last_before_it_has_ended(waits, random):
+def test_each_task_becomes_ready_once_when_its_last_dependency_ends(waits, random):
     made, _ = schedule(waits)
     graph = networkx.DiGraph([(one, task) for task, before in waits.items() for one in before])
     graph.add_nodes_from(waits)
@@ -50,7 +50,7 @@ def test_each_task_becomes_ready_once_right_when_the_last_before_it_has_ended(wa
 
 
 @given(dags(), st.data())
-def test_after_a_failure_all_that_comes_after_is_skipped_and_nothing_else(waits, data):
+def test_a_failure_skips_exactly_its_dependents(waits, data):
     made, _ = schedule(waits, on_error=OnError.CONTINUE)
     graph = networkx.DiGraph([(one, task) for task, before in waits.items() for one in before])
     graph.add_nodes_from(waits)
@@ -65,13 +65,13 @@ def test_after_a_failure_all_that_comes_after_is_skipped_and_nothing_else(waits,
     assert made.is_settled
 
 
-def test_what_is_skipped_names_the_task_because_of_which():
+def test_a_skipped_task_names_the_task_that_caused_it():
     made, _ = schedule({"a": [], "b": ["a"], "c": ["b"]}, on_error=OnError.CONTINUE)
     assert made.end_task("a", FAILED) == [SkippedTask("b", "a"), SkippedTask("c", "b")]
     assert made.derive_final_status() is RunStatus.FAILED
 
 
-def test_a_failure_that_stops_skips_all_that_is_not_under_way():
+def test_a_stopping_failure_skips_all_tasks_not_in_flight():
     made, _ = schedule({"a": [], "b": [], "c": [], "d": ["c"]})
     made.set_status("b", TaskStatus.RUNNING)
     assert made.end_task("a", FAILED) == [SkippedTask("c", "a"), SkippedTask("d", "a")]
@@ -82,7 +82,7 @@ def test_a_failure_that_stops_skips_all_that_is_not_under_way():
     assert made.derive_final_status() is RunStatus.FAILED
 
 
-def test_a_schedule_goes_on_from_how_tasks_stand():
+def test_a_schedule_resumes_from_task_statuses():
     statuses = {"a": SUCCEEDED, "b": FAILED}
     waits = {"a": [], "b": [], "c": ["a"], "d": ["b"], "e": ["d"]}
     made, skipped = schedule(waits, statuses, on_error=OnError.CONTINUE)
@@ -92,7 +92,7 @@ def test_a_schedule_goes_on_from_how_tasks_stand():
     assert made.derive_final_status() is RunStatus.PARTIAL_SUCCESS
 
 
-def test_what_waits_for_an_unknown_task_neither_starts_nor_ends():
+def test_dependents_of_an_unknown_task_stay_pending():
     made, _ = schedule({"a": [], "b": ["a"]}, {"a": TaskStatus.UNKNOWN})
     assert made.take_ready() == []
     assert not made.is_settled
@@ -100,7 +100,7 @@ def test_what_waits_for_an_unknown_task_neither_starts_nor_ends():
     assert made.take_ready() == ["a"]
 
 
-def test_an_unknown_task_makes_the_run_unknown_whatever_else():
+def test_an_unknown_task_makes_the_run_unknown():
     made, _ = schedule({"a": [], "b": []}, {"a": TaskStatus.UNKNOWN})
     made.end_task("b", FAILED)
     assert made.is_settled

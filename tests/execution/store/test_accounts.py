@@ -17,7 +17,7 @@ def account(name="eve"):
     return get_user_model().objects.create(username=name)
 
 
-def test_a_new_user_with_the_name_of_a_deleted_one_sees_none_of_their_runs(sealer):
+def test_a_new_user_with_a_deleted_users_name_sees_none_of_their_runs(sealer):
     runs, keys = [], ["k", None]
     for key in keys:
         gone = account()

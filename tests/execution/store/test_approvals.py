@@ -30,7 +30,7 @@ def decide(approval, *, approve=True, by="ann", via="console", allowed=anybody):
 
 
 @pytest.mark.parametrize(("approve", "status"), [(True, "approved"), (False, "rejected")])
-def test_a_decision_says_who_decided_when_and_how(sealer, approve, status):
+def test_a_decision_records_who_decided_when_and_how(sealer, approve, status):
     approval = waiting(sealer)
     decided = decide(approval, approve=approve, via="command")
     approval.refresh_from_db()
@@ -40,7 +40,7 @@ def test_a_decision_says_who_decided_when_and_how(sealer, approve, status):
     assert (decided.run, decided.task, decided.tool) == (approval.run_id, "a", "s:a")
 
 
-def test_who_runs_it_is_told_of_a_decision(sealer, monkeypatch):
+def test_the_owner_of_a_run_is_notified_of_a_decision(sealer, monkeypatch):
     told = []
     monkeypatch.setattr(notify, "send_notification", lambda *said: told.append(said))
     approval = waiting(sealer)
@@ -50,7 +50,7 @@ def test_who_runs_it_is_told_of_a_decision(sealer, monkeypatch):
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "used", "expired", "withdrawn"])
-def test_what_is_decided_stays_decided(sealer, status):
+def test_a_decision_cannot_be_changed(sealer, status):
     approval = waiting(sealer)
     Approval.objects.filter(pk=approval.pk).update(status=status)
     with pytest.raises(ApprovalNotPending, match=f"is already {status}") as refused:
@@ -78,7 +78,7 @@ def test_nothing_is_decided_of_a_run_that_is_over(sealer):
         decide(approval)
 
 
-def test_one_that_may_not_be_decided_is_as_unknown_as_one_that_is_not_there(sealer):
+def test_an_approval_of_others_is_as_unknown_as_a_missing_one(sealer):
     approval = waiting(sealer)
     asked_for = []
 
@@ -101,7 +101,7 @@ def test_one_that_may_not_be_decided_is_as_unknown_as_one_that_is_not_there(seal
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_people_who_decide_at_once_one_wins(sealer):
+def test_one_of_two_concurrent_decisions_wins(sealer):
     approval = waiting(sealer)
     together = threading.Barrier(2)
 
@@ -132,13 +132,13 @@ def test_the_exact_arguments_are_shown(sealer):
     assert shown.is_pending
 
 
-def test_arguments_that_are_kept_no_longer_are_not_shown_as_none(sealer):
+def test_expired_arguments_are_not_shown_as_empty(sealer):
     approval = waiting(sealer)
     Payload.objects.filter(run=approval.run_id, kind="arguments").delete()
     assert approvals.load_approval(approval.pk, allowed=anybody, sealer=sealer).arguments is None
 
 
-def test_what_waits_is_listed_oldest_first_without_what_is_decided_or_late(sealer):
+def test_pending_approvals_are_listed_oldest_first(sealer):
     kept = [waiting(sealer) for _ in range(2)]
     decide(waiting(sealer))
     late(waiting(sealer))
@@ -148,7 +148,7 @@ def test_what_waits_is_listed_oldest_first_without_what_is_decided_or_late(seale
     assert len(approvals.load_recent(limit=1)) == 1
 
 
-def test_whoever_asks_for_thousands_hides_nobody_elses_calls(sealer, monkeypatch):
+def test_thousands_of_requests_do_not_hide_those_of_others(sealer, monkeypatch):
     monkeypatch.setattr(approvals, "MAX_LISTED_PER_USER", 2)
     bob = Caller(user="bob", team=TeamFactory().pk, scopes=frozenset({"call"}), kind="http")
     many = [waiting(sealer, caller=ADMIN) for _ in range(4)]
@@ -159,7 +159,7 @@ def test_whoever_asks_for_thousands_hides_nobody_elses_calls(sealer, monkeypatch
     assert [one.id for one in approvals.load_pending(["bob"])] == [bobs.pk]
 
 
-def test_lists_hold_the_calls_of_some_users_and_teams(sealer):
+def test_lists_can_be_restricted_to_users_and_teams(sealer):
     team = TeamFactory()
     bob = Caller(user="bob", team=team.pk, scopes=frozenset({"call"}), kind="http")
     anns = waiting(sealer, caller=Caller(user="ann", team=None, scopes=frozenset(), kind="http"))
@@ -179,7 +179,7 @@ def test_lists_cost_one_query(sealer, django_assert_num_queries):
         assert len(approvals.load_pending()) == 3
 
 
-def test_what_nobody_decided_or_used_in_time_expires(sealer):
+def test_undecided_and_unused_approvals_expire(sealer):
     run, other = held(sealer).run, held(sealer).run
     unused, undecided, in_time = asked(sealer, run), waiting(sealer), asked(sealer, other)
     late(unused)
@@ -190,7 +190,7 @@ def test_what_nobody_decided_or_used_in_time_expires(sealer):
     assert statuses == {unused.pk: "expired", undecided.pk: "expired", in_time.pk: "approved"}
 
 
-def test_expiry_goes_by_the_clock_of_the_database(sealer):
+def test_expiry_uses_the_database_clock(sealer):
     approval = waiting(sealer)
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
@@ -198,7 +198,7 @@ def test_expiry_goes_by_the_clock_of_the_database(sealer):
     assert timedelta(seconds=3_000) < approval.expires_at - now < timedelta(seconds=3_601)
 
 
-def test_the_outcome_of_a_single_call_is_given_once_and_the_same_call_is_new_then(sealer):
+def test_the_outcome_of_a_direct_call_is_delivered_once(sealer):
     first = ended(sealer, tasks=("call",), key="k", is_direct=True)
     again = runs.create_run(new(("call",), key="k", is_direct=True), sealer=sealer)
     assert (again.run, again.is_new) == (first, False)

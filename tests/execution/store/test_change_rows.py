@@ -8,7 +8,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_a_call_that_is_made_anew_began_anew_and_a_task_with_a_list_did_not(sealer, apart):
+def test_a_repeated_call_has_a_new_start_and_a_for_each_task_does_not(sealer, apart):
     run, later = held(sealer).run, AT + timedelta(seconds=9)
     first = changes(run, change(attempts=1), change("b"), seqs=[2])
     anew = change(attempts=2)._replace(at=later), change("b")._replace(at=later)

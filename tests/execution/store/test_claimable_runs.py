@@ -26,7 +26,7 @@ def abort(run, caller, sealer):
     commands.add_command(run, "abort", caller=caller, sealer=sealer)
 
 
-def test_each_comes_in_turn_with_their_oldest_and_with_no_more_than_their_share(sealer):
+def test_callers_alternate_oldest_run_first_up_to_their_share(sealer):
     bobs = [queued(sealer, BOB) for _ in range(4)]
     admins = [queued(sealer) for _ in range(2)]
     assert found(each=2) == [bobs[0], admins[0], bobs[1], admins[1]]
@@ -37,7 +37,7 @@ def test_each_comes_in_turn_with_their_oldest_and_with_no_more_than_their_share(
     ]
 
 
-def test_what_was_told_something_comes_before_all_others_also_where_a_queue_hands_out(sealer):
+def test_runs_with_commands_come_first_with_a_queue_too(sealer):
     first, told, taken = queued(sealer), queued(sealer), queued(sealer)
     abort(told, ADMIN, sealer)
     WorkflowExecution.objects.filter(id=taken).update(epoch=1)
@@ -48,7 +48,7 @@ def test_what_was_told_something_comes_before_all_others_also_where_a_queue_hand
     assert load_claimable_runs(each=1, limit=1)[0].has_instructions
 
 
-def test_what_may_not_be_acquired_is_not_among_them(sealer):
+def test_runs_that_cannot_be_claimed_are_not_returned(sealer):
     mine, theirs = queued(sealer), held(sealer, owner="others").run
     assert found() == [mine]
     assert found(dead={"others"}) == [mine, theirs]

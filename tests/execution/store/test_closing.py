@@ -13,7 +13,7 @@ AT = datetime(2026, 5, 4, tzinfo=UTC)
 T = TaskStatus
 
 
-def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
+def test_ending_a_run_claims_no_outcome_for_calls_in_flight():
     seized = SeizedRun(
         run=uuid.uuid4(),
         epoch=4,
@@ -37,7 +37,7 @@ def test_a_run_that_is_ended_says_of_no_call_what_nobody_knows():
     assert (end.status, end.error_code, end.epoch) == (RunStatus.FAILED, "sealed", 4)
 
 
-def test_a_call_that_was_lost_and_was_to_be_made_again_is_unknown_and_not_skipped():
+def test_a_lost_call_due_for_repetition_becomes_unknown_not_skipped():
     seized = SeizedRun(
         run=uuid.uuid4(),
         epoch=4,
@@ -63,7 +63,7 @@ def test_a_call_that_was_lost_and_was_to_be_made_again_is_unknown_and_not_skippe
 
 
 @pytest.mark.django_db
-def test_a_lost_call_that_was_to_be_made_again_stands_as_unknown_once_its_run_is_ended(sealer):
+def test_a_lost_call_due_for_repetition_is_unknown_after_its_run_ends(sealer):
     run = stored.held(sealer, ["a", "b"]).run
     again = stored.change("a", "pending", attempts=1)
     stored.write(sealer, stored.changes(run, again))

@@ -11,7 +11,7 @@ from tests.execution.stored import ADMIN, changes, ended, held, write
 pytestmark = pytest.mark.django_db
 
 
-def test_commands_wait_in_the_order_they_were_given(sealer):
+def test_commands_are_queued_in_order(sealer):
     run = held(sealer).run
     plan = {"tasks": [{"id": "z", "tool": "s:z", "arguments": {"secret": 1}}]}
     for action, more in (("pause", {}), ("replan", {"workflow": plan}), ("resume", {})):
@@ -24,7 +24,7 @@ def test_commands_wait_in_the_order_they_were_given(sealer):
     assert b"secret" not in bytes(kept.content)
 
 
-def test_what_was_carried_out_is_open_no_more_and_says_what_came_of_it(sealer):
+def test_an_applied_command_is_closed_with_its_outcome(sealer):
     run = held(sealer).run
     told = commands.add_command(run, "resume", caller=ADMIN, sealer=sealer, detail={"rerun": True})
     assert commands.load_open_commands(run, sealer=sealer)[0].detail == {"rerun": True}
@@ -34,12 +34,12 @@ def test_what_was_carried_out_is_open_no_more_and_says_what_came_of_it(sealer):
     assert commands.load_outcome(told) == "run_not_paused"
 
 
-def test_a_run_that_is_over_is_told_nothing(sealer):
+def test_an_ended_run_accepts_no_command(sealer):
     run = ended(sealer, "aborted")
     with pytest.raises(RunEnded, match="aborted"):
         commands.add_command(run, "pause", caller=ADMIN, sealer=sealer)
 
 
-def test_a_run_that_is_not_there_is_told_nothing(sealer):
+def test_a_missing_run_accepts_no_command(sealer):
     with pytest.raises(UnknownRun):
         commands.add_command(uuid4(), "pause", caller=ADMIN, sealer=sealer)

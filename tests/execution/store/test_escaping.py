@@ -10,7 +10,7 @@ ANY = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\x1a\u
 
 @example("\x1a0000")
 @given(ANY)
-def test_every_text_comes_back_and_what_is_stored_can_be(text):
+def test_every_text_round_trips_in_a_storable_form(text):
     kept = escape_text(text)
     assert "\x00" not in kept
     kept.encode()
@@ -28,7 +28,7 @@ def test_no_two_texts_are_stored_alike(one, other):
         lambda inner: st.lists(inner) | st.dictionaries(ANY, inner),
     )
 )
-def test_every_json_value_comes_back(value):
+def test_every_json_value_round_trips(value):
     text = escape_json(value)
     assert "\\u0000" not in text
     assert unescape_json(json.loads(text)) == value

@@ -35,7 +35,7 @@ def aged(run, days):
     return run
 
 
-def test_what_a_run_was_given_goes_a_week_after_its_end(sealer):
+def test_payloads_are_deleted_a_week_after_the_end_of_a_run(sealer):
     old, fresh = aged(ended(sealer, intent="x"), 7.1), aged(ended(sealer), 6.9)
     assert sweep() == ExpiryCounts(payloads=1)
     assert sweep() == ExpiryCounts()
@@ -46,7 +46,7 @@ def test_what_a_run_was_given_goes_a_week_after_its_end(sealer):
     assert not views.load_view(fresh, caller=ADMIN, sealer=sealer, results=False).has_expired
 
 
-def test_a_run_goes_altogether_when_its_time_has_come(sealer):
+def test_a_run_is_deleted_after_its_retention(sealer):
     aged(ended(sealer), 91)
     kept = aged(ended(sealer), 89)
     assert sweep().runs == 1
@@ -79,7 +79,7 @@ def test_a_run_that_waited_too_long_fails_as_expired(sealer):
     assert [one.kind for one in (a, b, c)] == ["task_cancelled", "task_unknown", "task_skipped"]
 
 
-def test_a_run_that_a_process_holds_is_left_alone(sealer):
+def test_an_owned_run_is_left_alone(sealer):
     run = held(sealer, lease_s=60 * DAY_S).run
     aged(run, 8)
     assert sweep() == ExpiryCounts()
@@ -105,7 +105,7 @@ def test_many_are_removed_in_parts(sealer, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_sweeps_do_not_get_in_each_others_way(sealer):
+def test_concurrent_sweeps_do_not_conflict(sealer):
     aged(ended(sealer), 8)
 
     def meanwhile():

@@ -52,7 +52,7 @@ def fetched(run, *, heartbeat_s):
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_run_is_put_in_line_by_the_transaction_that_makes_it():
+def test_a_run_is_queued_by_the_transaction_that_creates_it():
     kept = uuid.uuid4()
     with transaction.atomic():
         jobs.enqueue_run(kept)
@@ -62,7 +62,7 @@ def test_a_run_is_put_in_line_by_the_transaction_that_makes_it():
     assert in_line() == [kept]
 
 
-def test_without_its_tables_the_queue_says_so():
+def test_a_queue_without_tables_reports_it():
     with pytest.raises(ProgrammingError, match="procrastinate_jobs"), transaction.atomic():
         jobs.require_queue_tables()
     with pytest.raises(OperationalError, match="procrastinate"), transaction.atomic():
@@ -75,7 +75,7 @@ def test_with_its_tables_the_queue_is_content():
 
 
 @pytest.mark.usefixtures("tables")
-def test_what_dead_workers_left_goes_once_its_run_has_been_over_for_a_while():
+def test_jobs_of_dead_workers_are_deleted_after_their_run_ended():
     now = datetime.now(UTC)
     over = run_row(status="succeeded", ended_at=now - timedelta(hours=2))
     ended = run_row(status="succeeded", ended_at=now)
@@ -88,7 +88,7 @@ def test_what_dead_workers_left_goes_once_its_run_has_been_over_for_a_while():
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_run_that_lost_its_job_is_put_in_line_again_once():
+def test_a_run_without_its_job_is_queued_again_once():
     waiting, dying, working, lost = (run_row() for _ in range(4))
     for run in (waiting, dying, working):
         jobs.enqueue_run(run)
@@ -102,7 +102,7 @@ def test_a_run_that_lost_its_job_is_put_in_line_again_once():
 
 
 @pytest.mark.usefixtures("tables")
-def test_more_than_one_transaction_takes_are_put_in_line_by_the_next(monkeypatch):
+def test_lost_jobs_beyond_one_transaction_are_queued_by_the_next(monkeypatch):
     monkeypatch.setattr(jobs, "MAX_RESTORED", 2)
     lost = [run_row() for _ in range(3)]
     assert [jobs.restore_lost_jobs(alive_s=ALIVE_S) for _ in range(3)] == [2, 1, 0]
@@ -111,7 +111,7 @@ def test_more_than_one_transaction_takes_are_put_in_line_by_the_next(monkeypatch
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("tables")
-def test_several_that_look_for_lost_jobs_at_once_put_each_run_in_line_once():
+def test_concurrent_searches_queue_each_lost_run_once():
     lost = {run_row() for _ in range(20)}
     ready = threading.Barrier(WORKERS)
 
@@ -129,7 +129,7 @@ def test_several_that_look_for_lost_jobs_at_once_put_each_run_in_line_once():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("tables")
-def test_one_that_stands_still_over_lost_jobs_is_not_waited_for():
+def test_a_stalled_search_for_lost_jobs_blocks_no_other():
     lost = run_row()
 
     def restored():
@@ -150,7 +150,7 @@ def test_one_that_stands_still_over_lost_jobs_is_not_waited_for():
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_run_with_a_key_or_without_is_made_together_with_its_job(sealer):
+def test_a_run_and_its_job_are_created_together(sealer):
     made = [
         runs.create_run(stored.new(owner="", key=key), sealer=sealer, also=jobs.enqueue_run)
         for key in (None, "key")

@@ -41,7 +41,7 @@ def take(sealer, run, *, owner="them", dead=()):
     return leases.acquire_lease(run, owner=owner, lease_s=60, sealer=sealer, dead=dead)
 
 
-def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
+def test_a_queued_run_is_claimed_with_its_full_state(sealer):
     options = RunOptions(per_layer_validation=True, deadline_s=9_999)
     made = held(sealer, ["a", "b"], owner="", intent="tidy up", options=options)
     taken = take(sealer, made.run)
@@ -57,7 +57,7 @@ def test_a_queued_run_is_taken_with_all_that_is_known_of_it(sealer):
     assert row(made.run).owner == "them"
 
 
-def test_a_lost_run_is_taken_as_it_stood(sealer):
+def test_a_lost_run_is_claimed_in_its_last_state(sealer):
     run = held(sealer, ["a\x00", "b"], options=RunOptions(per_layer_validation=True)).run
     done = change("a\x00", "succeeded", attempts=2, result={"n": 1}, **CALL)
     report = RunEvent(seq=2, kind="layer_complete", at=AT, data={"layer": 1, "of": 2})
@@ -77,7 +77,7 @@ def test_a_lost_run_is_taken_as_it_stood(sealer):
     )  # fmt: skip
 
 
-def test_a_held_run_is_nobody_elses_until_its_lease_lapses(sealer):
+def test_a_run_cannot_be_claimed_before_its_lease_expires(sealer):
     run = held(sealer, lease_s=60).run
     assert take(sealer, run) is None
     assert claimable() == []
@@ -87,7 +87,7 @@ def test_a_held_run_is_nobody_elses_until_its_lease_lapses(sealer):
     assert write(sealer, changes(run, change(), seqs=[2], epoch=1))[0] is not None
 
 
-def test_a_dead_owners_run_is_taken_at_once(sealer):
+def test_a_dead_owners_run_is_claimed_at_once(sealer):
     run = held(sealer).run
     assert leases.load_owners() == {"us"}
     assert claimable(dead={"us"}) == [run]
@@ -108,7 +108,7 @@ def test_the_clock_of_this_machine_plays_no_part(sealer, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_that_try_at_once_exactly_one_takes_a_run(sealer):
+def test_exactly_one_of_many_concurrent_claims_succeeds(sealer):
     runs = [held(sealer, owner="").run, held(sealer).run]
     ready = threading.Barrier(8)
 
@@ -130,9 +130,7 @@ def test_of_many_that_try_at_once_exactly_one_takes_a_run(sealer):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it(
-    sealer, monkeypatch
-):
+def test_a_claimed_run_is_read_without_a_lock_under_its_claim(sealer, monkeypatch):
     run, read = held(sealer, owner="").run, leases._build_leased_run
 
     def slowly(*args, **said):
@@ -156,7 +154,7 @@ def test_a_run_that_is_taken_is_read_without_a_lock_and_by_the_hold_that_took_it
     assert (taken.epoch, type(refused), row(run).owner) == (1, RunFenced, "others")
 
 
-def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
+def test_only_the_owner_renews_a_lease(sealer):
     kept, lost = held(sealer).run, held(sealer).run
     take(sealer, lost, dead={"us"})
     assert leases.renew_leases("us", {kept: 1, lost: 1}, lease_s=3_600) == {kept}
@@ -165,7 +163,7 @@ def test_a_lease_is_renewed_by_who_still_holds_the_run(sealer):
     assert leases.renew_leases("them", {kept: 1}, lease_s=60) == set()
 
 
-def test_a_run_counts_as_taken_over_only_once_it_is_somebody_elses_or_gone(sealer):
+def test_a_run_is_taken_over_only_if_claimed_by_another_or_deleted(sealer):
     kept, ended_here, given_back, taken, deleted = [held(sealer).run for _ in range(5)]
     mine = dict.fromkeys((kept, ended_here, given_back, taken, deleted), 1)
     write(sealer, changes(ended_here, seqs=[2], status=RunStatus.SUCCEEDED))
@@ -176,7 +174,7 @@ def test_a_run_counts_as_taken_over_only_once_it_is_somebody_elses_or_gone(seale
     assert leases.find_taken_over("us", mine) == {taken, deleted}
 
 
-def test_a_run_is_given_back_by_the_write_that_ends_it(sealer):
+def test_the_write_that_ends_a_run_releases_it(sealer):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus.PAUSED))
     assert row(run).owner == "us"
@@ -187,7 +185,7 @@ def test_a_run_is_given_back_by_the_write_that_ends_it(sealer):
     assert leases.is_run_at_rest(run)
 
 
-def test_an_end_may_be_written_again_and_nothing_after_it(sealer):
+def test_an_end_can_be_rewritten_but_nothing_follows_it(sealer):
     run = held(sealer).run
     end = changes(run, change("a", "succeeded"), seqs=[2], status=RunStatus.SUCCEEDED)
     assert write(sealer, end) == write(sealer, end) == [None]
@@ -196,7 +194,7 @@ def test_an_end_may_be_written_again_and_nothing_after_it(sealer):
     assert task_row(run)["status"] == "succeeded"
 
 
-def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
+def test_a_run_released_unfinished_can_be_claimed_by_anyone(sealer):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus.RUNNING))
     assert not leases.release_lease(run, 7)
@@ -207,7 +205,7 @@ def test_a_run_that_is_given_back_unfinished_is_anybodys(sealer):
 
 
 @pytest.mark.parametrize("status", ["paused", "waiting", "unknown"])
-def test_a_run_at_rest_is_taken_when_it_is_told_something(sealer, status):
+def test_a_resting_run_is_claimed_for_a_command(sealer, status):
     run = held(sealer).run
     write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
     leases.release_lease(run, 1)
@@ -222,7 +220,7 @@ def test_a_run_at_rest_is_taken_when_it_is_told_something(sealer, status):
     ("decision", "wakes"),
     [("approved", True), ("rejected", True), ("expired", True), ("pending", False)],
 )
-def test_a_waiting_run_is_taken_once_one_of_its_calls_is_decided(sealer, decision, wakes):
+def test_a_waiting_run_is_claimed_after_a_decision(sealer, decision, wakes):
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
     write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
@@ -233,7 +231,7 @@ def test_a_waiting_run_is_taken_once_one_of_its_calls_is_decided(sealer, decisio
         assert take(sealer, run).tasks["a", -1].approval_status == decision
 
 
-def test_a_question_that_nobody_answers_in_time_wakes_its_run(sealer):
+def test_an_expired_approval_wakes_its_run(sealer):
     run = held(sealer).run
     asked(sealer, run, status="pending")
     write(sealer, changes(run, seqs=[3], status=RunStatus.WAITING))
@@ -254,7 +252,7 @@ def test_a_decision_does_not_wake_a_paused_run(sealer):
 @pytest.mark.parametrize(
     ("status", "wakes"), [("paused", True), ("waiting", True), ("unknown", False)]
 )
-def test_a_run_at_rest_is_taken_when_its_time_is_up(sealer, status, wakes):
+def test_a_resting_run_is_claimed_at_its_deadline(sealer, status, wakes):
     run = held(sealer, options=RunOptions(deadline_s=100)).run
     write(sealer, changes(run, seqs=[2], status=RunStatus(status)))
     leases.release_lease(run, 1)
@@ -263,7 +261,7 @@ def test_a_run_at_rest_is_taken_when_its_time_is_up(sealer, status, wakes):
     assert claimable() == ([run] if wakes else [])
 
 
-def test_a_run_that_is_over_is_never_taken(sealer):
+def test_an_ended_run_is_never_claimed(sealer):
     run = ended(sealer)
     shift_clock(run, seconds=999)
     assert claimable(dead={"us"}) == []
@@ -278,13 +276,13 @@ def test_the_oldest_are_named_first(sealer):
     assert claimable(limit=2) == [runs[1], runs[2]]
 
 
-def test_what_has_expired_is_missing_from_a_run_that_is_taken(sealer):
+def test_expired_payloads_are_missing_from_a_claimed_run(sealer):
     run = held(sealer, owner="").run
     WorkflowExecution.objects.get().payloads.all().delete()
     assert take(sealer, run).workflow is None
 
 
-def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monkeypatch):
+def test_remaining_time_is_converted_to_the_local_clock(sealer, monkeypatch):
     run = held(sealer, owner="", options=RunOptions(deadline_s=10_000)).run
 
     class Ahead(datetime):
@@ -297,7 +295,7 @@ def test_the_time_that_is_left_is_told_by_the_clock_of_this_machine(sealer, monk
     assert timedelta(seconds=9_000) < left <= timedelta(seconds=10_000)
 
 
-def test_what_is_open_about_a_call_counts_though_the_clock_was_set_back(sealer):
+def test_open_approvals_count_even_if_the_clock_was_set_back(sealer):
     run = held(sealer).run
     first = asked(sealer, run)
     Approval.objects.filter(id=first.pk).update(
@@ -310,7 +308,7 @@ def test_what_is_open_about_a_call_counts_though_the_clock_was_set_back(sealer):
     assert take(sealer, run).tasks["a", -1].approval == second.pk
 
 
-def test_of_many_who_wait_each_has_a_run_taken_in_turn(sealer):
+def test_waiting_callers_get_runs_claimed_in_turn(sealer):
     many = [held(sealer, owner="").run for _ in range(3)]
     eve = held(sealer, owner="", caller=replace(ADMIN, user="eve")).run
     team = held(sealer, owner="", caller=replace(ADMIN, team=TeamFactory().pk)).run

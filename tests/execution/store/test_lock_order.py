@@ -42,7 +42,7 @@ def lock(run):
     return WorkflowExecution.objects.select_for_update(no_key=True, nowait=True).get(id=run)
 
 
-def test_a_renewal_that_waits_for_a_run_holds_none_that_comes_after_it(sealer):
+def test_a_blocked_renewal_holds_no_later_lock(sealer):
     low, high = sorted(held(sealer).run for _ in range(2))
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():

@@ -15,7 +15,7 @@ LARGE = [{"n": n, "text": 'é\x00"\\', "at": n / 7} for n in range(20_000)]
     "value",
     [None, "x", "é" * 9_999, {"a": [1.5, None]}, ["\x00\ud800"], LARGE, [*LARGE, "\ud800"]],
 )
-def test_what_is_sealed_is_opened_as_it_was(sealer, value):
+def test_sealed_payloads_round_trip(sealer, value):
     sealed = payloads.seal_payload(value, run=None, kind=PayloadKind.RESULT, sealer=sealer)
     assert payloads.open_payload(sealed.content, sealer=sealer) == value
 
@@ -29,7 +29,7 @@ def test_long_ones_are_packed(sealer):
 
 
 @pytest.mark.django_db
-def test_other_keys_open_nothing_and_the_error_says_which_are_missing(sealer):
+def test_other_keys_fail_with_an_error_that_names_the_missing_ones(sealer):
     run = held(sealer).run
     other = Sealer([Fernet.generate_key()], source="keys/payloads.keys")
     with pytest.raises(UnsealingFailed, match=r"keys/payloads\.keys"):
@@ -37,7 +37,7 @@ def test_other_keys_open_nothing_and_the_error_says_which_are_missing(sealer):
 
 
 @pytest.mark.django_db
-def test_what_stands_in_a_place_is_replaced_also_within_one_list(sealer):
+def test_a_payload_replaces_an_earlier_one_in_the_same_batch(sealer):
     run = held(sealer).run
     sealed = [
         payloads.seal_payload({"n": n}, run=run, kind=PayloadKind.RESULT, task="a", sealer=sealer)
@@ -65,7 +65,7 @@ def test_much_is_stored_by_several_statements(sealer, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_what_is_sealed_is_not_packed_by_the_database(sealer):
+def test_sealed_payloads_are_not_compressed_by_the_database(sealer):
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT attstorage FROM pg_attribute WHERE attrelid = 'execution_payload'::regclass"
@@ -75,7 +75,7 @@ def test_what_is_sealed_is_not_packed_by_the_database(sealer):
 
 
 @pytest.mark.django_db
-def test_nothing_to_store_asks_nothing(django_assert_num_queries):
+def test_storing_nothing_makes_no_query(django_assert_num_queries):
     with django_assert_num_queries(0):
         payloads.insert_payloads([])
     assert not Payload.objects.exists()

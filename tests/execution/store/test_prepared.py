@@ -35,7 +35,7 @@ def test_a_statement_is_prepared_at_its_first_use_and_then_used_again():
     assert len([text for text in kept() if "+ 41" in text]) == 1
 
 
-def test_within_one_that_is_pipelined_all_share_its_round_trip():
+def test_pipelined_statements_share_one_round_trip():
     with prepared.cursor(pipelined=True) as first, prepared.cursor(pipelined=True) as second:
         first.execute("SELECT 1")
         second.execute("SELECT 2")
@@ -48,7 +48,7 @@ def refused():
         cursor.execute("SELECT 1 / %s::int", [0])
 
 
-def test_what_a_pipeline_refuses_is_raised_and_undone():
+def test_a_pipeline_error_is_raised_and_rolled_back():
     with pytest.raises(django.db.DataError):
         refused()
     with connection.cursor() as cursor:
@@ -57,14 +57,14 @@ def test_what_a_pipeline_refuses_is_raised_and_undone():
 
 
 @pytest.mark.usefixtures("timed")
-def test_what_is_sent_together_in_a_transaction_has_a_limit_of_its_own(monkeypatch):
+def test_a_pipelined_transaction_has_its_own_timeout(monkeypatch):
     monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", 55)
     with prepared.cursor(pipelined=True) as cursor:
         (limit,) = cursor.execute("SHOW transaction_timeout").fetchone()
     assert limit == "55s"
 
 
-def test_a_server_that_cannot_limit_it_is_sent_one_statement_after_another(monkeypatch):
+def test_without_transaction_timeout_statements_are_sent_one_by_one(monkeypatch):
     monkeypatch.setattr(prepared, "MIN_TIMEOUT_VERSION", 1_000_000)
     with prepared.cursor(pipelined=True) as cursor:
         assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
@@ -102,7 +102,7 @@ def test_a_transaction_is_committed_with_its_statements(numbers):
         assert pool.submit(closing(stored)).result() == [3, 6]
 
 
-def test_of_a_transaction_that_is_refused_nothing_stands_and_the_next_goes_on(numbers):
+def test_a_refused_transaction_is_rolled_back_and_the_next_succeeds(numbers):
     with pytest.raises(django.db.DataError) as refused:
         numbers(1, 0, 2)
     assert prepared.is_unmet_requirement(refused.value)
@@ -118,7 +118,7 @@ def insert(number):
 
 
 @pytest.mark.parametrize("kind", [prepared.transaction, transaction.atomic])
-def test_what_goes_wrong_here_amid_a_transaction_undoes_it(numbers, kind):
+def test_a_local_error_rolls_the_transaction_back(numbers, kind):
     def break_off():
         with kind():
             numbers(1) if kind is transaction.atomic else insert(1)
@@ -130,7 +130,7 @@ def test_what_goes_wrong_here_amid_a_transaction_undoes_it(numbers, kind):
 
 
 @pytest.mark.usefixtures("numbers")
-def test_a_server_that_cannot_limit_it_is_sent_a_transaction_one_by_one(monkeypatch):
+def test_without_transaction_timeout_a_transaction_is_sent_statement_by_statement(monkeypatch):
     monkeypatch.setattr(prepared, "MIN_TIMEOUT_VERSION", 1_000_000)
     with prepared.transaction():
         assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
@@ -194,7 +194,7 @@ def test_a_process_that_stops_amid_a_transaction_loses_its_locks(numbers, monkey
     assert stored() == [8]
 
 
-def test_what_carries_much_may_take_longer(monkeypatch):
+def test_a_large_write_gets_a_longer_limit(monkeypatch):
     monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", retry_patience.MAX_TRANSACTION_S)
     assert (prepared.format_time_limit(0), prepared.format_time_limit(32_000_000)) == (
         "5000ms",

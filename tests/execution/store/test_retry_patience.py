@@ -34,14 +34,14 @@ def clock(monkeypatch):
     return Clock(monkeypatch)
 
 
-def test_what_takes_too_long_may_take_twice_as_long_the_next_time(clock):
+def test_a_timed_out_attempt_doubles_the_limit(clock):
     patient = RetryPatience()
     limits = [clock.try_for(patient, seconds=seconds) for seconds in (5, 6, 10, 1)]
     assert limits == ["5000ms", "10000ms", "10000ms", "20000ms"]
     assert prepared.format_time_limit(0) == "5000ms", "of all else nothing is known"
 
 
-def test_what_fails_at_once_is_given_no_more_time(clock):
+def test_an_immediate_failure_does_not_extend_the_limit(clock):
     patient = RetryPatience()
     assert {clock.try_for(patient, seconds=1) for _ in range(9)} == {"5000ms"}
 
@@ -53,7 +53,7 @@ def test_there_is_an_end_to_it(clock):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_is_tried_until_it_is_done_is_given_the_time_that_it_takes(monkeypatch):
+async def test_retrying_extends_the_limit_until_success(monkeypatch):
     if not await retry_until_available(prepared.can_limit_transactions):
         pytest.skip("this server cannot limit the time of a transaction")
     monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", 0.5)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 DAY_S = 24 * 3_600.0
 
 
-def test_a_new_run_stands_with_its_tasks_its_first_event_and_what_it_was_given(sealer):
+def test_a_new_run_is_stored_with_tasks_first_event_and_payloads(sealer):
     options = RunOptions(on_error=OnError.CONTINUE, per_layer_validation=True, deadline_s=60)
     made = held(sealer, ["a", "b"], intent="tidy up", options=options)
     shown = views.load_view(made.run, caller=ADMIN, sealer=sealer)
@@ -35,12 +35,12 @@ def test_a_new_run_stands_with_its_tasks_its_first_event_and_what_it_was_given(s
     assert (row(made.run).deadline_at - row(made.run).created_at).total_seconds() == 60
 
 
-def test_a_run_that_nobody_holds_has_no_lease(sealer):
+def test_an_unowned_run_has_no_lease(sealer):
     made = held(sealer, owner="")
     assert (made.epoch, row(made.run).owner, row(made.run).lease_until) == (0, "", None)
 
 
-def test_nothing_that_a_run_was_given_stands_in_clear(sealer):
+def test_run_inputs_are_never_stored_in_clear(sealer):
     given = replace(new(intent="secret intent"), workflow={"tasks": [{"x": "secret argument"}]})
     runs.create_run(given, sealer=sealer)
     assert not any(b"secret" in bytes(one.content) for one in Payload.objects.all())
@@ -69,7 +69,7 @@ def test_another_request_with_the_same_key_is_refused(sealer, other):
     assert WorkflowExecution.objects.count() == 1
 
 
-def test_a_key_is_its_users_and_teams_own(sealer):
+def test_an_idempotency_key_belongs_to_one_user_and_team(sealer):
     team = TeamFactory()
     others = [
         Caller(user="eve", team=None, scopes=frozenset(), kind="http"),
@@ -89,7 +89,7 @@ def test_a_key_names_its_run_for_a_day(sealer):
     assert row(first.run).idempotency_key == ""
 
 
-def test_what_belongs_to_a_run_is_written_with_it_or_not_at_all(sealer):
+def test_a_run_is_stored_completely_or_not_at_all(sealer):
     def fail(run):
         raise ValueError(run)
 
@@ -109,7 +109,7 @@ def test_what_belongs_to_a_run_is_written_with_it_or_not_at_all(sealer):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
+def test_fifty_concurrent_requests_with_one_key_create_one_run(sealer):
     ready = threading.Barrier(10)
 
     def ask(_turn):
@@ -127,7 +127,7 @@ def test_fifty_requests_at_once_with_one_key_make_one_run(sealer):
     assert WorkflowExecution.objects.count() == 1
 
 
-def test_whoever_has_too_many_open_runs_starts_no_more_until_some_have_ended(sealer, monkeypatch):
+def test_a_caller_with_too_many_open_runs_cannot_start_more(sealer, monkeypatch):
     monkeypatch.setattr(runs, "MAX_OPEN_RUNS", 2)
     first, _ = held(sealer, key="k").run, held(sealer).run
     for key in (None, "other"):
@@ -141,7 +141,7 @@ def test_whoever_has_too_many_open_runs_starts_no_more_until_some_have_ended(sea
     assert held(sealer).is_new
 
 
-def test_a_single_call_is_delivered_once_and_only_when_it_is_over(sealer):
+def test_a_direct_call_is_delivered_once_after_it_ended(sealer):
     run = ended(sealer, is_direct=True)
     assert [direct_calls.mark_delivered(run), direct_calls.mark_delivered(run)] == [True, False]
     assert not direct_calls.mark_delivered(held(sealer, is_direct=True).run)

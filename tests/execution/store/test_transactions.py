@@ -14,7 +14,7 @@ def longest_still() -> str:
     return limit
 
 
-def test_a_short_transaction_is_ended_if_its_process_stands_still_and_others_are_as_before():
+def test_only_a_short_transaction_ends_if_its_process_stalls():
     before = longest_still()
     with transactions.short_transaction():
         assert longest_still() == MAX_IDLE_TIME

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("other", [{"user": "eve"}, {"team": -1}])
-def test_a_run_is_seen_by_its_own_user_and_team_alone(sealer, other):
+def test_a_run_is_visible_to_its_user_and_team_only(sealer, other):
     run = held(sealer).run
     stranger = replace(ADMIN, **other)
     for asked_for in (run, uuid4()):
@@ -35,7 +35,7 @@ def test_a_run_is_seen_by_its_own_user_and_team_alone(sealer, other):
     assert views.load_view(run, caller=None, sealer=sealer).id == run
 
 
-def test_a_run_of_a_team_is_not_seen_without_the_team(sealer):
+def test_a_run_of_a_team_is_invisible_without_the_team(sealer):
     team = TeamFactory()
     member = Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http")
     run = held(sealer, caller=member).run
@@ -63,7 +63,7 @@ def test_a_view_without_results_reads_no_payload(sealer):
     assert shown.tasks[0].error_code == "x"
 
 
-def test_the_status_alone_is_one_question(sealer, django_assert_num_queries):
+def test_the_status_takes_one_query(sealer, django_assert_num_queries):
     run = ended(sealer)
     with django_assert_num_queries(1):
         assert views.load_status(run) is RunStatus.SUCCEEDED
@@ -85,7 +85,7 @@ def test_lists_name_the_newest_first_with_their_figures(sealer, django_assert_nu
     assert [one.id for one in views.load_summaries(None, limit=1)] == [asking]
 
 
-def test_lists_may_be_of_one_status(sealer):
+def test_lists_can_be_filtered_by_status(sealer):
     held(sealer)
     failed = ended(sealer, "failed")
     assert [one.id for one in views.load_summaries(ADMIN, status=RunStatus.FAILED)] == [failed]
@@ -98,7 +98,7 @@ def test_events_are_read_from_where_the_reader_is(sealer):
     assert views.load_events(run, after=8) == []
 
 
-def test_an_approval_that_ran_out_is_shown_as_expired(sealer):
+def test_an_overdue_approval_is_shown_as_expired(sealer):
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
     type(approval).objects.update(expires_at=approval.created_at)
@@ -106,7 +106,7 @@ def test_an_approval_that_ran_out_is_shown_as_expired(sealer):
     assert ([one.status for one in shown.approvals], shown.pending_approvals) == (["expired"], ())
 
 
-def test_a_view_with_the_workflow_alone_opens_nothing_else(sealer, monkeypatch):
+def test_a_view_of_the_workflow_unseals_nothing_else(sealer, monkeypatch):
     run = held(sealer, intent="tidy up").run
     write(sealer, changes(run, change("a", "succeeded", result={"n": 1}), seqs=[2]))
     opened, was_opened = payloads.open_payload, []
@@ -121,7 +121,7 @@ def test_a_view_with_the_workflow_alone_opens_nothing_else(sealer, monkeypatch):
     assert shown.tasks[0].status == "succeeded"
 
 
-def test_calls_asked_for_at_once_are_read_in_the_order_of_their_list(sealer):
+def test_several_calls_are_returned_in_the_requested_order(sealer):
     run = held(sealer).run
     waits = [
         change("a", "waiting_approval", item=n, approval_reason="it deletes", **CALL)

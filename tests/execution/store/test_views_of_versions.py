@@ -39,7 +39,7 @@ def replanned(sealer, times=3):
     return run, workflow
 
 
-def test_of_a_run_that_was_replanned_often_only_the_last_workflow_is_read(sealer, opened):
+def test_only_the_last_workflow_of_a_replanned_run_is_read(sealer, opened):
     run, workflow = replanned(sealer)
     assert Payload.objects.filter(run=run).count() > 6
     opened.clear()
@@ -47,7 +47,7 @@ def test_of_a_run_that_was_replanned_often_only_the_last_workflow_is_read(sealer
     assert opened == [workflow]
 
 
-def test_who_takes_such_a_run_reads_the_last_workflow_only(sealer, opened):
+def test_claiming_a_replanned_run_reads_only_the_last_workflow(sealer, opened):
     run, workflow = replanned(sealer)
     leases.release_lease(run, row(run).epoch)
     opened.clear()
@@ -56,7 +56,7 @@ def test_who_takes_such_a_run_reads_the_last_workflow_only(sealer, opened):
     assert opened == [workflow]
 
 
-def test_of_what_a_run_was_told_only_what_is_open_is_read(sealer, opened):
+def test_only_open_commands_are_read(sealer, opened):
     run, _ = replanned(sealer)
     opened.clear()
     assert commands.load_open_commands(run, sealer=sealer) == ()

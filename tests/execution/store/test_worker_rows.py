@@ -18,7 +18,7 @@ def heard(*, seconds_ago):
         )
 
 
-def test_a_worker_is_alive_that_said_so_lately():
+def test_a_worker_with_a_recent_heartbeat_is_alive():
     with queue_tables():
         assert not worker_rows.is_any_worker_alive(alive_s=10)
         heard(seconds_ago=3_600)

@@ -36,7 +36,7 @@ def seqs(run):
     return [event.seq for event in views.load_events(run)]
 
 
-def test_the_intent_then_the_outcome_of_a_call_stand_in_its_row(sealer):
+def test_a_row_records_the_call_and_then_its_outcome(sealer):
     run = held(sealer).run
     write(sealer, changes(run, change(attempts=1, **CALL), seqs=[2], status=RunStatus.RUNNING))
     started = task_row(run)
@@ -98,7 +98,7 @@ def test_a_stale_epoch_is_fenced_while_the_rest_of_the_batch_is_written(sealer):
     assert not Payload.objects.filter(run=taken, kind="result").exists()
 
 
-def test_a_run_that_was_given_back_takes_no_more_writes(sealer):
+def test_a_released_run_accepts_no_more_writes(sealer):
     run = held(sealer, owner="").run
     assert isinstance(write(sealer, changes(run, change(), seqs=[2], epoch=0))[0], RunFenced)
 
@@ -132,7 +132,7 @@ def test_a_batch_whose_commit_was_not_acknowledged_changes_nothing_twice(sealer)
     assert row(run).version == 2
 
 
-def test_what_was_refused_is_refused_again_though_later_events_stand(sealer):
+def test_a_refused_entry_is_refused_again_despite_later_events(sealer):
     run = held(sealer).run
     batch = [
         changes(run, change("a", approval=uuid4(), **CALL), seqs=[2]),
@@ -157,7 +157,7 @@ def test_items_get_rows_of_their_own(sealer):
     assert payloads.load_results(run, [("b", 1)], sealer=sealer) == {("b", 1): {"n": 1}}
 
 
-def test_an_approval_is_asked_for_with_the_exact_arguments_and_expires(sealer):
+def test_an_approval_is_stored_with_the_exact_arguments_and_expiry(sealer):
     run = held(sealer).run
     asking = change(
         "a", "waiting_approval", approval_reason="it deletes", arguments={"path": "/x"}, **CALL
@@ -170,7 +170,7 @@ def test_an_approval_is_asked_for_with_the_exact_arguments_and_expires(sealer):
 
 
 @pytest.mark.parametrize("status", ["pending", "rejected", "used", "expired", "withdrawn"])
-def test_only_what_was_approved_can_be_used(sealer, status):
+def test_only_an_approved_approval_can_be_used(sealer, status):
     run = held(sealer).run
     approval = asked(sealer, run, status=status)
     start = change("a", approval=approval.pk, **CALL)
@@ -187,7 +187,7 @@ def test_only_what_was_approved_can_be_used(sealer, status):
         ("b", {}),
     ],
 )
-def test_an_approval_is_for_one_call_alone(sealer, task, other):
+def test_an_approval_serves_one_call(sealer, task, other):
     run = held(sealer).run
     approval = asked(sealer, run)
     start = change(task, approval=approval.pk, **{**CALL, **other})
@@ -209,7 +209,7 @@ def test_an_approval_that_has_expired_is_refused(sealer):
     assert isinstance(write(sealer, changes(run, start, seqs=[3]))[0], CallNotApproved)
 
 
-def test_an_entry_with_an_approval_that_fails_uses_up_no_other(sealer):
+def test_an_entry_with_a_failing_approval_consumes_no_other(sealer):
     run = held(sealer).run
     approval = asked(sealer, run)
     both = [change("a", approval=approval.pk, **CALL), change("b", approval=uuid4(), **CALL)]
@@ -226,7 +226,7 @@ def test_two_entries_of_a_batch_cannot_use_one_approval(sealer):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_writers_at_once_one_uses_the_approval(sealer):
+def test_one_of_two_concurrent_writers_consumes_the_approval(sealer):
     run = held(sealer).run
     approval = asked(sealer, run)
     ready = threading.Barrier(2)
@@ -246,7 +246,7 @@ def test_of_two_writers_at_once_one_uses_the_approval(sealer):
     assert (approval.status, approval.used_at is not None) == ("used", True)
 
 
-def test_asking_again_about_other_arguments_withdraws_the_first_question(sealer):
+def test_a_request_with_other_arguments_withdraws_the_first(sealer):
     run = held(sealer).run
     first = asked(sealer, run)
     other = {**CALL, "arguments_digest": "f" * 64}
@@ -257,7 +257,7 @@ def test_asking_again_about_other_arguments_withdraws_the_first_question(sealer)
     assert Approval.objects.get(status="pending").arguments_digest == "f" * 64
 
 
-def test_asking_again_about_the_same_call_keeps_what_was_decided(sealer):
+def test_a_repeated_request_keeps_the_decision(sealer):
     run = held(sealer).run
     first = asked(sealer, run)
     asking = change("a", "waiting_approval", approval_reason="it deletes", **CALL)
@@ -266,7 +266,7 @@ def test_asking_again_about_the_same_call_keeps_what_was_decided(sealer):
 
 
 @pytest.mark.parametrize("status", ["cancelled", "skipped", "failed", "pending"])
-def test_nobody_need_decide_about_a_call_that_was_called_off(sealer, status):
+def test_a_cancelled_call_withdraws_its_approval(sealer, status):
     run = held(sealer).run
     approval = asked(sealer, run, status="pending")
     write(sealer, changes(run, change("a", status), seqs=[3]))
@@ -287,7 +287,7 @@ def test_the_end_of_a_run_withdraws_its_questions_and_closes_its_commands(sealer
     assert shown.ended_at is not None
 
 
-def test_commands_are_marked_as_carried_out_with_what_they_changed(sealer):
+def test_commands_are_marked_applied_with_their_changes(sealer):
     run = held(sealer).run
     told = [commands.add_command(run, "pause", caller=ADMIN, sealer=sealer) for _ in range(2)]
     write(
@@ -299,7 +299,7 @@ def test_commands_are_marked_as_carried_out_with_what_they_changed(sealer):
     assert RunCommand.objects.get(id=told[0]).applied_at is not None
 
 
-def test_a_replan_brings_new_tasks_and_takes_away_those_that_never_started(sealer):
+def test_a_replan_adds_tasks_and_removes_unstarted_ones(sealer):
     run = held(sealer, ["a", "b", "c", "e"]).run
     done = change("a", "succeeded", attempts=1, result={"n": 1})
     stopped = change("e", "cancelled", attempts=1)
@@ -321,7 +321,7 @@ def test_a_replan_brings_new_tasks_and_takes_away_those_that_never_started(seale
 NASTY = "x\x00\ud800\x1a0000\udfff'\"\\é\U0001f600"
 
 
-def test_what_postgresql_cannot_hold_comes_back_as_it_was(sealer):
+def test_values_postgresql_cannot_store_round_trip(sealer):
     run = held(sealer, [NASTY, "b"], intent=NASTY).run
     event = RunEvent(seq=2, kind="task_failed", at=AT, task=NASTY, data={NASTY: [NASTY]})
     failed = change(NASTY, "failed", error_code=NASTY, error=NASTY, result={NASTY: NASTY})
@@ -347,7 +347,7 @@ def test_codes_of_any_length_are_cut(sealer):
     assert task_row(run)["error_code"] == "x" * 60
 
 
-def test_a_result_of_32_megabytes_is_kept_and_read_back(sealer):
+def test_a_result_of_32_megabytes_round_trips(sealer):
     run = held(sealer).run
     result = {"content": [{"type": "text", "text": "0123456789abcdef" * (2 * 1024 * 1024)}]}
     write(sealer, changes(run, change("a", "succeeded", result=result), seqs=[2]))
@@ -370,7 +370,7 @@ def test_the_clock_of_this_machine_decides_nothing(sealer, monkeypatch):
     assert abs(Approval.objects.get().created_at - created) < timedelta(minutes=1)
 
 
-def test_the_listeners_are_told_once_for_each_run_and_batch(sealer, monkeypatch):
+def test_listeners_are_notified_once_per_run_and_batch(sealer, monkeypatch):
     told = []
     kept = writing._execute
 
@@ -392,7 +392,7 @@ def test_a_run_that_was_failed_by_a_sweep_is_not_written_any_more(sealer):
     assert isinstance(write(sealer, changes(run, change(), seqs=[2]))[0], RunFenced)
 
 
-def test_what_the_database_refuses_is_reported_and_nothing_of_the_batch_stands(sealer):
+def test_a_database_error_is_reported_and_rolls_the_batch_back(sealer):
     run = held(sealer).run
     rubbish = RunChanges(
         run=run, epoch=1, tasks=(change("b", "succeeded", attempts=2**40),),

@@ -15,7 +15,7 @@ def seqs(run):
     return [event.seq for event in views.load_events(run)]
 
 
-def test_what_is_in_order_is_written_without_asking_and_tells_how(sealer, monkeypatch):
+def test_a_valid_batch_is_written_without_prior_queries(sealer, monkeypatch):
     runs = [held(sealer).run for _ in range(2)]
     monkeypatch.setattr(fencing, "lock_leases", pytest.fail)
     batch = [changes(runs[0], change("a", "succeeded", result={"n": 1}), seqs=[2])]
@@ -26,7 +26,7 @@ def test_what_is_in_order_is_written_without_asking_and_tells_how(sealer, monkey
 
 
 @pytest.mark.parametrize("stale", [{"epoch": 0}, {"epoch": 2}, {"owner": ""}])
-def test_one_entry_that_is_fenced_keeps_no_other_from_being_written(sealer, stale):
+def test_a_fenced_entry_does_not_block_others(sealer, stale):
     ours, taken = held(sealer).run, held(sealer, owner=stale.get("owner", "us")).run
     late = {"seqs": [2], "epoch": stale.get("epoch", row(taken).epoch)}
     result = change("a", "succeeded", result={"n": 1})
@@ -46,7 +46,7 @@ def test_a_batch_whose_commit_was_not_acknowledged_changes_nothing_twice(sealer)
     assert (seqs(run), row(run).changed_at) == ([1, 2], before)
 
 
-def test_what_the_database_refuses_is_undone_and_the_next_is_written(sealer):
+def test_a_rejected_entry_is_rolled_back_and_the_next_is_written(sealer):
     run = held(sealer).run
     rubbish = changes(run, change("a", "succeeded", attempts=2**40), seqs=[2])
     with pytest.raises(DataError):

@@ -18,7 +18,7 @@ def test_the_embedded_database_is_reached_by_its_socket_alone(tmp_path: Path) ->
     assert (entry["CONN_MAX_AGE"], entry["CONN_HEALTH_CHECKS"]) == (None, True)
 
 
-def test_nothing_is_started_or_made_by_looking_up_the_address(tmp_path: Path) -> None:
+def test_looking_up_the_address_starts_and_creates_nothing(tmp_path: Path) -> None:
     address.build_django_database(Config(home=tmp_path / "none"))
     assert list(tmp_path.iterdir()) == []
 
@@ -42,7 +42,7 @@ def test_an_external_database_is_taken_from_its_url() -> None:
     }
 
 
-def test_what_a_url_says_of_the_session_holds_and_the_rest_stays() -> None:
+def test_session_options_of_a_url_apply_and_defaults_remain() -> None:
     said = "-c idle_in_transaction_session_timeout=5s -c work_mem=8MB"
     entry = address.build_django_database(
         Config(database_url=f"postgres://h/db?options={quote(said)}")

@@ -77,7 +77,7 @@ def test_a_connection_that_is_known_to_be_closed_is_replaced(opened: Open) -> No
     assert backend_pid(one) != first
 
 
-def test_a_notice_does_not_cost_the_connection(opened: Open) -> None:
+def test_a_notice_does_not_break_the_connection(opened: Open) -> None:
     one, other = opened(), opened()
     with one.cursor() as cursor:
         cursor.execute("LISTEN heard")
@@ -133,7 +133,7 @@ def test_a_wrong_address_is_one_line_without_the_password(
     assert "hunter2" not in str(caught.value)
 
 
-def test_is_counted_among_the_users_of_the_embedded_server() -> None:
+def test_is_registered_as_a_user_of_the_embedded_server() -> None:
     cluster = connection.settings_dict.get(EMBEDDED)
     if cluster is None:
         pytest.skip("the tests run on an external server")

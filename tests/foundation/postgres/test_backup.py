@@ -61,7 +61,7 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
     return make
 
 
-def test_a_restore_brings_back_what_was_saved_and_only_that(kept: Path) -> None:
+def test_a_restore_replaces_all_data_with_the_backup(kept: Path) -> None:
     done = restore.restore_backup(kept, using=ALIAS)
     assert stored() == ["saved"]
     assert done.size_bytes == kept.stat().st_size
@@ -82,7 +82,7 @@ def test_only_the_owner_may_read_a_backup(kept: Path) -> None:
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
 
 
-def test_another_client_goes_on_through_a_restore(kept: Path) -> None:
+def test_another_client_continues_during_a_restore(kept: Path) -> None:
     parameters = connections[ALIAS].get_connection_params()
     known = {key: parameters[key] for key in ("host", "port", "user", "dbname")}
     with psycopg.connect(make_conninfo(**known), autocommit=True) as other:
@@ -216,7 +216,7 @@ def test_a_backup_that_fails_leaves_the_older_one(
 @pytest.mark.parametrize(
     ("name", "said"), [(".", "is a folder: name a file in it"), ("none/x", "No such file")]
 )
-def test_a_place_where_no_backup_can_be_is_named(
+def test_an_unwritable_backup_path_is_named(
     kept: Path, tmp_path: Path, name: str, said: str
 ) -> None:
     with pytest.raises(BackupError, match=said):
@@ -262,7 +262,7 @@ def test_says_whether_there_is_data_to_lose(kept: Path) -> None:
         (b"", "it gave no reason"),
     ],
 )
-def test_takes_the_first_error_from_what_a_program_says(output: bytes, said: str) -> None:
+def test_reports_the_first_error_of_a_programs_output(output: bytes, said: str) -> None:
     assert client.extract_error_line(output) == said
 
 

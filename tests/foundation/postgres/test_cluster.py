@@ -43,7 +43,7 @@ def test_survives_the_keepers_command_line() -> None:
     assert Cluster.from_json(cluster.to_json()) == cluster
 
 
-def test_all_that_is_private_lies_in_the_base_folder() -> None:
+def test_all_private_files_are_in_the_base_folder() -> None:
     cluster = Cluster("/h", "/h/postgres", "/h/postgres/run", ME, ME, 1.0, 1)
     paths = {
         cluster.data_folder,
@@ -70,7 +70,7 @@ def test_all_that_is_private_lies_in_the_base_folder() -> None:
         (0o770, STRANGER, False),
     ],
 )
-def test_a_folder_is_open_to_whom_its_mode_says(
+def test_access_to_a_folder_follows_its_mode(
     open_above: Path, mode: int, account: OsAccount, *, expected: bool
 ) -> None:
     folder = open_above / "folder"
@@ -80,7 +80,7 @@ def test_a_folder_is_open_to_whom_its_mode_says(
     folder.chmod(0o700)
 
 
-def test_folders_to_come_count_as_open(open_above: Path) -> None:
+def test_missing_folders_count_as_accessible(open_above: Path) -> None:
     assert is_reachable(str(open_above / "not" / "yet"), STRANGER)
 
 

@@ -62,7 +62,7 @@ def test_restore_says_what_it_did(restored: list[Path]) -> None:
     assert restored == [Path("/x"), Path("/x")]
 
 
-def test_restore_needs_a_yes_where_nobody_can_be_asked(
+def test_restore_without_a_terminal_needs_yes(
     restored: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())

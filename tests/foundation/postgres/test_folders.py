@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(
 
 
 @pytest.mark.parametrize("content", [[], ["file"]])
-def test_one_of_two_that_make_a_folder_at_once_is_not_disturbed(
+def test_concurrent_creation_of_a_folder_succeeds(
     own: Cluster, monkeypatch: pytest.MonkeyPatch, content: list[str]
 ) -> None:
     real = os.rename
@@ -134,7 +134,7 @@ def test_one_of_two_that_make_a_folder_at_once_is_not_disturbed(
     assert not [name for name in os.listdir(own.base) if name.startswith("run.")]
 
 
-def test_no_folder_is_seen_half_made(own: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_created_atomically(own: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     real, seen = os.rename, []
 
     def rename(source: str, target: str) -> None:

@@ -49,7 +49,7 @@ def test_a_failed_start_leaves_no_half_data_folder(
 
 
 @pytest.mark.usefixtures("as_oneself")
-def test_what_a_killed_start_left_is_replaced(
+def test_leftovers_of_a_killed_start_are_replaced(
     ready: Cluster, scripted: Callable[[str], str]
 ) -> None:
     Path(f"{ready.data_folder}.new").mkdir()
@@ -88,7 +88,7 @@ def test_a_folder_that_cannot_be_made_is_named(
         initialise.create_cluster(ready, "/none")
 
 
-def test_data_of_another_version_is_left_alone_and_the_way_out_named(ready: Cluster) -> None:
+def test_data_of_another_version_is_left_alone_with_instructions(ready: Cluster) -> None:
     Path(ready.data_folder).mkdir()
     Path(ready.data_folder, "PG_VERSION").write_text("16\n")
     with pytest.raises(ServerError, match=r"written by PostgreSQL 16 .*backup.*restore"):
@@ -115,7 +115,7 @@ def test_a_data_folder_without_a_version_is_named(ready: Cluster) -> None:
         ("", "it gave no reason"),
     ],
 )
-def test_turns_the_servers_last_words_into_one_line(
+def test_condenses_the_servers_last_output_into_one_line(
     cluster: Cluster, text: str, said: str
 ) -> None:
     with pytest.raises(ServerError, match=said) as caught:

@@ -107,7 +107,7 @@ def test_stops_the_server_when_asked_to_stop(stage: Stage, number: int) -> None:
     assert server.stops == [False]
 
 
-def test_starts_a_dead_server_again_at_once(stage: Stage) -> None:
+def test_restarts_a_dead_server_at_once(stage: Stage) -> None:
     stage.cluster = stage.cluster._replace(linger_s=60.0)
     stage.signal(signal.SIGCHLD)
     second = FakeServer(lambda: stage.signal(signal.SIGTERM))
@@ -121,7 +121,7 @@ def test_starts_a_dead_server_again_at_once(stage: Stage) -> None:
     assert stage.starts == []
 
 
-def test_tries_again_to_start_a_dead_server_and_then_gives_up(
+def test_retries_starting_a_dead_server_and_then_gives_up(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failures = [ServerError("the disk is full") for _ in keeper.RESTART_DELAYS_S]
@@ -167,7 +167,7 @@ def test_reports_in_one_line_why_there_is_no_server(
     assert locks.is_free(stage.cluster.keeper_lock)
 
 
-def test_looks_more_often_after_a_server_that_is_not_its_child(stage: Stage) -> None:
+def test_polls_a_server_that_is_not_its_child_more_often(stage: Stage) -> None:
     patient = stage.cluster._replace(linger_s=60.0)
     child, adopted = FakeServer(lambda: True), FakeServer(lambda: True, is_child=False)
     assert keeper._compute_tick_s(patient, child) == keeper.MAX_TICK_S
@@ -191,9 +191,7 @@ def test_signals_reach_the_pipe() -> None:
             signal.signal(number, handler)
 
 
-def test_gives_up_being_root_for_a_users_home(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drops_root_for_a_users_home(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[tuple[object, ...]] = []
     for name in ("initgroups", "setgid", "setuid"):
         monkeypatch.setattr(keeper.os, name, lambda *given, name=name: done.append((name, *given)))
@@ -228,7 +226,7 @@ def test_reporting_to_a_process_that_is_gone_is_harmless() -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_shows_its_name_where_the_system_lets_it(
+def test_shows_its_process_name_where_supported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exists: bool
 ) -> None:
     shown = tmp_path / "comm" if exists else tmp_path / "none" / "comm"

@@ -51,11 +51,11 @@ def test_removes_the_files_of_a_dead_server(data: Cluster) -> None:
     assert os.listdir(data.data_folder) == []
 
 
-def test_nothing_left_is_nothing_to_do(data: Cluster) -> None:
+def test_without_leftovers_there_is_nothing_to_do(data: Cluster) -> None:
     leftovers.clear_leftovers(data)
 
 
-def test_a_process_that_got_the_dead_servers_number_is_left_alone(
+def test_a_process_that_reused_the_dead_servers_pid_is_left_alone(
     data: Cluster, bystander: subprocess.Popen[bytes]
 ) -> None:
     Path(pidfile.pidfile_path(data)).write_text(f"{bystander.pid}\n")
@@ -115,7 +115,7 @@ def test_without_proc_the_system_is_asked_for_the_processes(
         assert process.wait(PATIENCE_S) < 0
 
 
-def test_a_process_that_ends_while_it_is_looked_at_is_no_holder() -> None:
+def test_a_process_that_ends_during_the_check_is_not_a_holder() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait(PATIENCE_S)
     assert not leftovers._has_open(process.pid, "/x")

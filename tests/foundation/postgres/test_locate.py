@@ -30,7 +30,7 @@ def as_user(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("as_user")
-def test_an_ordinary_users_database_is_its_own_and_in_its_home(tmp_path: Path) -> None:
+def test_an_ordinary_users_database_is_in_its_own_home(tmp_path: Path) -> None:
     found = locate(tmp_path)
     assert found.base == str(tmp_path / "postgres")
     assert found.server == found.keeper
@@ -38,7 +38,7 @@ def test_an_ordinary_users_database_is_its_own_and_in_its_home(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("as_user")
-def test_two_names_of_one_home_folder_lead_to_one_database(tmp_path: Path) -> None:
+def test_two_paths_to_one_home_share_a_database(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "home")
     assert locate(tmp_path / "link") == locate(tmp_path / "home")
@@ -46,16 +46,14 @@ def test_two_names_of_one_home_folder_lead_to_one_database(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("as_user")
 @pytest.mark.parametrize("name", ["d" * 100, "one,two"])
-def test_a_home_whose_path_no_socket_can_have_gets_a_short_folder(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_home_path_too_long_for_a_socket_gets_a_short_folder(tmp_path: Path, name: str) -> None:
     found, other = locate(tmp_path / name), locate(tmp_path / name / "other")
     assert len(found.socket_file) <= module.MAX_SOCKET_PATH
     assert "," not in found.socket_file
     assert found.socket_folder != other.socket_folder
 
 
-def test_a_user_without_an_entry_is_told_to_get_one(
+def test_a_user_without_a_passwd_entry_gets_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module.os, "geteuid", lambda: 987_654)

@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "lock")
 
 
-def test_one_holder_excludes_all_others_until_it_lets_go(path: str) -> None:
+def test_an_exclusive_lock_excludes_all_others_until_released(path: str) -> None:
     held = locks.acquire(path)
     assert held is not None
     assert locks.acquire(path) is None
@@ -56,7 +56,7 @@ def test_a_shared_lock_has_several_holders_and_excludes_an_exclusive_one(path: s
         os.close(descriptor or 0)
 
 
-def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+def test_a_killed_holder_releases_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with other_process("acquire(sys.argv[1])", path) as process:
         assert not locks.is_free(str(path))
@@ -74,7 +74,7 @@ def test_waits_for_its_turn(path: str) -> None:
     os.close(turn)
 
 
-def test_a_lock_that_was_never_taken_is_free_and_not_made_by_looking(path: str) -> None:
+def test_checking_an_unused_lock_reports_it_free_and_creates_nothing(path: str) -> None:
     assert locks.is_free(path)
     assert not locks.is_record_held(path)
     assert not os.path.exists(path)
@@ -93,7 +93,7 @@ def test_notices_that_its_file_was_removed_or_replaced(path: str) -> None:
     os.close(successor)
 
 
-def test_takes_the_lock_of_the_file_that_is_there_and_not_of_one_just_removed(
+def test_locks_the_current_file_not_a_removed_one(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, calls = locks.is_current, []
@@ -123,7 +123,7 @@ def test_lock_files_are_private(path: str) -> None:
     assert os.stat(path).st_mode & 0o777 == 0o600
 
 
-def test_a_record_is_held_by_one_process_and_not_by_its_children(tmp_path: Path) -> None:
+def test_a_record_lock_is_not_inherited_by_children(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     hold = "fd = open_record_lock(sys.argv[1]); take_record_lock(fd)"
     with other_process(hold, path):
@@ -133,7 +133,7 @@ def test_a_record_is_held_by_one_process_and_not_by_its_children(tmp_path: Path)
         processes.until(lambda: not locks.is_record_held(str(path)))
 
 
-def test_files_made_by_root_belong_to_whom_it_names(path: str) -> None:
+def test_files_created_by_root_belong_to_the_given_user(path: str) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root gives files away")
     os.close(locks.acquire(path, uid=65_534) or 0)

@@ -42,7 +42,7 @@ def test_a_missing_migration_of_any_app_keeps_the_gateway_from_serving(
 
 
 @pytest.mark.django_db
-def test_the_migrations_of_the_queue_count_where_it_is_used(settings: Any) -> None:
+def test_migrations_of_the_queue_are_required_if_it_is_used(settings: Any) -> None:
     settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "procrastinate.contrib.django"]
     assert {name.partition(".")[0] for name in migrate.list_pending_migrations()} == {
         "procrastinate"
@@ -54,7 +54,7 @@ def test_migrations_are_listed_from_files_as_django_lists_them() -> None:
 
 
 @pytest.mark.django_db
-def test_files_that_an_upgrade_adds_do_not_stop_a_process_that_runs_the_old_code(
+def test_new_migration_files_do_not_stop_a_running_old_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     migrate.require_migrated()
@@ -69,7 +69,7 @@ def test_files_that_an_upgrade_adds_do_not_stop_a_process_that_runs_the_old_code
 
 
 @pytest.mark.django_db
-def test_migrations_that_only_a_newer_version_has_are_named_and_other_apps_are_not() -> None:
+def test_only_newer_migrations_of_own_apps_are_reported() -> None:
     recorder = MigrationRecorder(connection)
     assert migrate.list_unknown_migrations() == []
     recorder.record_applied("tools", "9999_later")
@@ -100,7 +100,7 @@ def test_processes_that_start_together_migrate_once(empty: str) -> None:
     assert migrate.migrate_once(using=empty) == []
 
 
-def test_the_lock_is_let_go_after_a_failure(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_is_released_after_a_failure(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ProgrammingError('permission denied to create extension "vector"\nHINT: more')
 
@@ -111,7 +111,7 @@ def test_the_lock_is_let_go_after_a_failure(empty: str, monkeypatch: pytest.Monk
     assert scratch.query(held) == [(0,)]
 
 
-def test_the_lock_goes_with_a_connection_that_is_lost(empty: str) -> None:
+def test_a_lost_connection_releases_the_lock(empty: str) -> None:
     with migrate.lock_schema(using=empty):
         connections[empty].close()
 

@@ -134,7 +134,7 @@ def _is_busy(process: psutil.Process) -> bool:
     return "SELECT" in processes.title_of(process)
 
 
-def test_a_server_whose_keeper_is_gone_is_adopted(server: Postmaster, data: Cluster) -> None:
+def test_a_server_without_a_keeper_is_adopted(server: Postmaster, data: Cluster) -> None:
     found = postmaster.ensure_server(data, "/no/programs/needed")
     assert found.pid == server.pid
     assert found.is_alive()
@@ -176,7 +176,7 @@ def test_a_server_that_does_not_end_is_killed(
     processes.until(lambda: not server.is_alive())
 
 
-def test_a_server_that_ends_at_its_start_says_why(data: Cluster, programs: str) -> None:
+def test_a_server_that_exits_at_start_reports_the_reason(data: Cluster, programs: str) -> None:
     broken = Path(data.data_folder, "postgresql.auto.conf")
     before = broken.read_text()
     broken.write_text("shared_buffers = 'rubbish'\n")

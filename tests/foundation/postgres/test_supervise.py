@@ -73,7 +73,7 @@ def test_a_keeper_that_was_asked_to_stop_is_not_replaced(warm: Cluster) -> None:
     assert not processes.of(warm)
 
 
-def test_nobody_replaces_a_keeper_that_was_killed_with_its_guard_and_its_server(
+def test_a_keeper_killed_with_guard_and_server_is_not_replaced(
     warm: Cluster,
 ) -> None:
     supervise.ensure_running(warm)
@@ -94,7 +94,7 @@ def _keeper_watches(cluster: Cluster) -> list[threading.Thread]:
     return [one for one in threading.enumerate() if one.name.endswith(cluster.base)]
 
 
-def test_threads_that_ask_at_once_get_one_server(warm: Cluster) -> None:
+def test_concurrent_threads_share_one_server(warm: Cluster) -> None:
     failures: list[ServerError] = []
 
     def ask() -> None:
@@ -112,7 +112,7 @@ def test_threads_that_ask_at_once_get_one_server(warm: Cluster) -> None:
     assert processes.postmaster_of(warm)
 
 
-def test_a_removed_home_ends_its_server_and_can_be_made_anew(warm: Cluster) -> None:
+def test_removing_a_home_ends_its_server_and_it_can_be_recreated(warm: Cluster) -> None:
     supervise.ensure_running(warm)
     old = processes.of(warm)
     for path in (warm.keeper_lock, warm.users_lock):
@@ -174,7 +174,7 @@ def test_a_server_that_stops_and_does_not_end_is_named(cluster: Cluster) -> None
     os.close(held or 0)
 
 
-def test_a_user_is_counted_until_it_is_forgotten(cluster: Cluster) -> None:
+def test_a_user_counts_until_it_is_unregistered(cluster: Cluster) -> None:
     supervise.register_user(cluster)
     assert locks.acquire(cluster.users_lock) is None
     supervise.unregister_user(cluster)
@@ -198,7 +198,7 @@ def test_a_python_that_cannot_be_run_is_named(
         supervise.ensure_running(cluster)
 
 
-def test_a_keeper_that_ends_without_a_word_is_not_started_for_ever(
+def test_a_silently_exiting_keeper_is_not_restarted_forever(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "python"

@@ -45,7 +45,7 @@ from gateway_project.foundation.postgres.url import DatabaseAddress, parse_url
         ),
     ],
 )
-def test_takes_an_address_apart_as_libpq_does(url: str, expected: DatabaseAddress) -> None:
+def test_parses_addresses_as_libpq_does(url: str, expected: DatabaseAddress) -> None:
     assert parse_url(url) == expected
 
 
@@ -84,7 +84,7 @@ def test_undoes_percent_encoding_in_every_part(user: str, password: str, name: s
 
 
 @given(st.text())
-def test_fails_in_no_other_way_and_never_repeats_the_password(text: str) -> None:
+def test_errors_are_of_one_type_and_never_contain_the_password(text: str) -> None:
     said = ""
     try:
         parse_url(f"postgres://me:hunter2hunter2@{text}")

@@ -26,7 +26,7 @@ def test_a_process_of_the_same_kind_has_no_objection():
         (ENVIRON, "full", "exposure"),
     ],
 )
-def test_what_would_change_the_outcome_is_an_objection(environ, exposure, reason):
+def test_a_difference_that_changes_the_outcome_is_an_objection(environ, exposure, reason):
     assert reason in hello.find_objection(offered(), exposure=exposure, environ=environ)
 
 
@@ -45,7 +45,7 @@ def test_variables_that_no_server_refers_to_do_not_matter():
     "name",
     ["FOREGATE_CONSOLE_PORT", "FOREGATE_ALLOWED_HOSTS", "FOREGATE_EXPOSURE", "FOREGATE_TOKEN"],
 )
-def test_settings_of_another_face_do_not_matter(name):
+def test_settings_of_other_transports_do_not_matter(name):
     environ = {**ENVIRON, name: "another"}
     assert hello.find_objection(offered(), exposure="meta", environ=environ) == ""
 
@@ -60,5 +60,5 @@ def test_an_offer_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize("line", [b"", b"\n", b"{}\n", b"[]\n", b'{"salt": "zz"}\n', b"\xff\n"])
-def test_what_is_no_offer_is_none(line):
+def test_an_invalid_hello_is_not_an_offer(line):
     assert hello.read_offer(line) is None

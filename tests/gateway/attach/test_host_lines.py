@@ -9,7 +9,7 @@ from gateway_project.mcp.refused_lines import LineTooLong
 from tests.patience import PATIENCE_S
 
 
-async def test_a_line_that_is_too_long_is_told_to_be_and_the_next_is_read():
+async def test_a_line_too_long_is_reported_and_the_next_is_read():
     reader = asyncio.StreamReader()
     lines = SocketLines(reader, max_line_bytes=10)
 
@@ -25,7 +25,7 @@ async def test_a_line_that_is_too_long_is_told_to_be_and_the_next_is_read():
     assert read == ["first\n", LineTooLong(10), "last\n"]
 
 
-async def test_a_large_line_is_put_together_beside_the_loop_from_its_chunks(monkeypatch):
+async def test_a_large_line_is_assembled_off_the_loop(monkeypatch):
     monkeypatch.setattr(host, "CHUNK_BYTES", 5)
     threads = []
 

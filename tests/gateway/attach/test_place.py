@@ -28,7 +28,7 @@ def test_a_folder_open_to_others_is_refused(tmp_path):
     assert sockets.find_sockets(tmp_path) == ()
 
 
-def test_a_link_in_the_folder_s_place_is_refused(tmp_path):
+def test_a_symlink_in_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     sockets.socket_folder(tmp_path).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(sockets.UntrustedFolder):

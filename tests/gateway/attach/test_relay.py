@@ -131,7 +131,7 @@ def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
     assert prelude.unsent == b""
 
 
-def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
+def test_a_partial_line_is_kept_for_the_next_gateway(tmp_path):
     hosting = Hosting(tmp_path)
     with hosting:
         connection = attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={})
@@ -152,7 +152,7 @@ def test_half_a_line_is_kept_for_the_next_gateway(tmp_path):
         ("ann", "meta", {"TOKEN": "another"}),
     ],
 )
-def test_a_gateway_that_does_not_suit_is_left_alone(tmp_path, user, exposure, environ):
+def test_an_incompatible_gateway_is_left_alone(tmp_path, user, exposure, environ):
     with Hosting(tmp_path, variables=["TOKEN"], environ={"TOKEN": "x"}) as hosting:
         given = {"TOKEN": "x", **environ}
         assert attach_to_gateway(tmp_path, user=user, exposure=exposure, environ=given) is None
@@ -191,7 +191,7 @@ def test_a_host_takes_its_socket_with_it(tmp_path):
     assert sockets.find_sockets(tmp_path) == ()
 
 
-def test_another_gateway_is_told_where_the_client_is_and_the_client_sees_nothing_of_it(tmp_path):
+def test_a_client_is_handed_to_another_gateway_transparently(tmp_path):
     prelude = ConversationReplay(
         lines=(request("foregate/resume/0", "initialize"),), unsent=request(1)[:5]
     )

@@ -40,7 +40,7 @@ def test_a_remote_server_is_registered_with_its_secrets_sealed(write, home, monk
     assert "hunter" not in out + err
 
 
-def test_an_address_in_a_private_network_is_allowed_and_said(write):
+def test_an_address_in_a_private_network_is_allowed_and_reported(write):
     _, err = command(
         "--from", write(near={"url": "http://localhost:3000/mcp"}, far={"url": "https://e.com/"})
     )
@@ -50,7 +50,7 @@ def test_an_address_in_a_private_network_is_allowed_and_said(write):
     assert flags == {"near": True, "far": False}
 
 
-def test_what_a_client_asks_its_user_for_is_said(write):
+def test_inputs_that_a_client_prompts_for_are_reported(write):
     document = {
         "inputs": [{"id": "key", "description": "A key"}],
         "servers": {"x": {"command": "x", "env": {"K": "${input:key}"}}},
@@ -87,7 +87,7 @@ def test_the_servers_of_every_client_are_found(write, monkeypatch, client, path,
     assert Server.objects.get().source == client
 
 
-def test_without_a_client_it_is_shown_which_are_here_and_nothing_imported(write):
+def test_without_a_client_the_installed_ones_are_listed_and_nothing_is_imported(write):
     own = {"command": "python", "args": ["/fg/manage.py", "run_gateway"]}
     write(path=".cursor/mcp.json", git=GIT, foregate=own)
     write("{broken", path="project/.mcp.json")
@@ -101,5 +101,5 @@ def test_without_a_client_it_is_shown_which_are_here_and_nothing_imported(write)
     assert not Server.objects.exists()
 
 
-def test_where_there_is_no_client_it_is_said(monkeypatch):
+def test_an_absence_of_clients_is_reported(monkeypatch):
     assert command() == ("No client's configuration is here; name a file with --from.\n", "")

@@ -60,7 +60,7 @@ def test_a_file_of_claude_code_without_servers_does_not_spoil_the_other(write, o
 
 
 @pytest.mark.parametrize("client", ["claude-code", "claude-desktop"])
-def test_a_client_that_is_not_there_is_one_line_that_says_where_it_was_looked_for(client):
+def test_a_missing_client_is_one_line_with_the_searched_paths(client):
     with pytest.raises(CommandError, match=f"no configuration of {client} at /"):
         run(client)
 
@@ -77,7 +77,7 @@ def complaint(origin):
 
 
 @pytest.mark.parametrize("who", [{"is_active": False, "superuser": True}, {"staff": True}])
-def test_a_local_admin_who_may_not_is_one_line_that_says_so(write, who):
+def test_a_local_admin_without_the_right_is_refused_in_one_line(write, who):
     UserFactory(username="admin", **who)
     line = complaint(write(git=GIT))
     assert line is not None, "a traceback"

@@ -32,7 +32,7 @@ def rows():
     return str(list(Server.objects.values()))
 
 
-def test_secrets_in_arguments_are_said_by_their_place_and_never_shown(write):
+def test_secrets_in_arguments_are_reported_by_position_only(write):
     out, err = run(write(bad=BAD))
     assert "secret in argument 4 (--api-key), argument 6 (--header), which is not sealed" in err
     assert "--seal-secrets" in err
@@ -40,7 +40,7 @@ def test_secrets_in_arguments_are_said_by_their_place_and_never_shown(write):
     assert stored().args == tuple(BAD["args"])
 
 
-def test_they_are_moved_to_sealed_variables_of_the_server_if_that_is_asked_for(write):
+def test_secrets_are_moved_to_sealed_variables_on_request(write):
     found = report(write(bad=BAD, far=FAR), "--seal-secrets")
     assert found["warnings"] == []
     assert found["sealed"] == [
@@ -56,7 +56,7 @@ def test_they_are_moved_to_sealed_variables_of_the_server_if_that_is_asked_for(w
     assert stored("far").url == "https://example.com/mcp?api_key=${API_KEY}"
 
 
-def test_importing_the_same_entry_again_leaves_the_secrets_sealed_and_is_no_change(write):
+def test_reimporting_the_same_entry_is_no_change_and_keeps_secrets_sealed(write):
     run(write(bad=BAD, far=FAR), "--seal-secrets", "--trust", "all")
     found = report(write(bad=BAD, far=FAR))
     assert changes(found) == {"bad": "unchanged", "far": "unchanged"}
@@ -71,7 +71,7 @@ def test_moving_the_secrets_of_a_trusted_server_keeps_its_trust(write):
     assert Server.objects.get().trusted
 
 
-def test_another_secret_behind_the_variable_is_another_command_and_costs_the_trust(write):
+def test_another_secret_in_the_variable_changes_the_command_and_removes_trust(write):
     run(write(bad=BAD), "--seal-secrets", "--trust", "all")
     other = {**BAD, "args": [*BAD["args"][:3], "hunter5hunter5", *BAD["args"][4:]]}
     run(write(bad=other), "--seal-secrets")
@@ -79,9 +79,7 @@ def test_another_secret_behind_the_variable_is_another_command_and_costs_the_tru
 
 
 @pytest.mark.parametrize(("said", "sealed"), [("none\ny", True), ("none\n", False)])
-def test_at_a_terminal_it_is_asked_and_the_question_shows_no_secret(
-    write, monkeypatch, said, sealed
-):
+def test_a_terminal_is_prompted_without_showing_the_secret(write, monkeypatch, said, sealed):
     asked = []
     monkeypatch.setattr(question, "show_question", asked.append)
     sit_at_terminal(monkeypatch, said)
@@ -91,7 +89,7 @@ def test_at_a_terminal_it_is_asked_and_the_question_shows_no_secret(
     assert ("hunter" not in rows()) is sealed
 
 
-def test_nothing_is_asked_where_there_is_no_secret(write, monkeypatch):
+def test_without_secrets_nothing_is_prompted(write, monkeypatch):
     asked = []
     monkeypatch.setattr(question, "show_question", asked.append)
     sit_at_terminal(monkeypatch, "none")

@@ -40,7 +40,7 @@ def test_a_second_import_changes_nothing(write):
     assert AuditEntry.objects.count() == 1
 
 
-def test_an_import_brings_a_server_up_to_date_and_says_in_what(write):
+def test_an_import_updates_a_server_and_lists_the_changes(write):
     run(write(git=GIT, time=TIME))
     out, _ = run(write(git=GIT | {"command": "pipx", "env": {}}, time=TIME))
     assert "   updated  git (command, env)" in out.splitlines()
@@ -66,14 +66,14 @@ def test_a_dry_run_says_what_would_change_and_stores_nothing(write, home):
     assert not AuditEntry.objects.exists()
 
 
-def test_a_dry_run_says_in_what_a_server_would_change(write):
+def test_a_dry_run_lists_the_changes_of_a_server(write):
     run(write(git=GIT), "--trust", "git")
     (server,) = report(write(git=GIT | {"env": {}}), "--dry-run", "--trust", "none")["servers"]
     assert server == {"name": "git", "change": "update", "fields": ["trusted", "env"]}
     assert trusted() == {"git"}
 
 
-def test_a_dry_run_makes_no_user_and_no_key_and_promises_nothing(write, home):
+def test_a_dry_run_creates_no_user_and_no_key(write, home):
     out, _ = run(write(git=GIT), "--dry-run")
     assert "Next:" not in out
     assert not get_user_model().objects.exists()
@@ -123,7 +123,7 @@ def test_an_entry_that_breaks_a_rule_of_the_catalogue_does_not_spoil_the_others(
     assert names() == {"git"}
 
 
-def test_a_name_that_stands_twice_is_named_and_the_others_are_imported(write):
+def test_a_duplicate_name_is_reported_and_the_others_are_imported(write):
     twice = '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}, "a": {"command": "z"}}}'
     _, err = run(write(twice))
     assert "'a' is given twice" in err
@@ -135,13 +135,13 @@ def test_where_no_entry_can_be_used_the_import_fails_and_says_why(write):
         run(write(bad={"command": 7}))
 
 
-def test_an_empty_list_of_servers_is_said_to_be_empty(write):
+def test_an_empty_server_list_is_reported(write):
     out, err = run(write())
     assert (out, err) == ("No servers in it; nothing to import.\n", "")
     assert report(write())["servers"] == []
 
 
-def test_a_server_of_the_same_name_from_elsewhere_is_replaced_and_that_is_said(write):
+def test_a_server_of_the_same_name_from_another_source_is_replaced_with_notice(write):
     first = write(git=GIT, time=TIME)
     run(first)
     second = write(path="y.json", git={"command": "other"}, time=TIME)

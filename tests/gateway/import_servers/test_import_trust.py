@@ -31,7 +31,7 @@ def test_trusting_a_server_that_is_not_in_the_file_is_refused(write):
     assert names() == set()
 
 
-def test_importing_again_without_a_word_keeps_what_was_trusted(write):
+def test_reimporting_without_options_keeps_trust(write):
     run(write(git=GIT, time=TIME), "--trust", "git")
     run(write(git=GIT, time=TIME))
     assert trusted() == {"git"}
@@ -72,7 +72,7 @@ def answer(monkeypatch):
         ("nobody", set()),
     ],
 )
-def test_on_a_terminal_it_is_asked_once_whom_to_trust(write, answer, said, expected):
+def test_a_terminal_is_prompted_once_for_trust(write, answer, said, expected):
     asked = answer(said)
     run(write(git=GIT, time=TIME))
     assert len(asked) == 1
@@ -80,7 +80,7 @@ def test_on_a_terminal_it_is_asked_once_whom_to_trust(write, answer, said, expec
     assert trusted() == expected
 
 
-def test_an_answer_that_names_no_server_is_said_to_have_no_effect(write, answer):
+def test_an_answer_without_a_known_server_is_reported_as_ineffective(write, answer):
     answer("git, nobody")
     assert "no such server is in the file: nobody" in run(write(git=GIT))[1]
     assert trusted() == {"git"}
@@ -96,19 +96,19 @@ def test_an_empty_answer_leaves_trust_as_it_is_and_none_withdraws_it(write, answ
     assert trusted() == set()
 
 
-def test_asking_does_not_spoil_a_report_as_json(write, answer):
+def test_prompting_does_not_corrupt_json_output(write, answer):
     answer("")
     assert changes(report(write(git=GIT))) == {"git": "added"}
 
 
 @pytest.mark.parametrize("options", [("--dry-run",), ("--trust", "none")])
-def test_one_who_only_looks_or_has_said_it_is_not_asked(write, answer, options):
+def test_a_dry_run_or_explicit_option_is_not_prompted(write, answer, options):
     asked = answer("all")
     run(write(git=GIT), *options)
     assert asked == []
 
 
-def test_where_there_is_no_server_nobody_is_asked(write, answer):
+def test_without_servers_nothing_is_prompted(write, answer):
     asked = answer("all")
     run(write())
     assert asked == []

@@ -30,7 +30,7 @@ async def test_lines_are_written_together_and_the_last_ones_at_the_end(monkeypat
     assert closed == [True]
 
 
-def test_no_more_than_some_lines_wait(monkeypatch):
+def test_queued_lines_are_bounded(monkeypatch):
     monkeypatch.setattr(access_log, "MAX_BUFFERED", 3)
     written = []
     log = AccessLog(written.append, process="test")
@@ -40,7 +40,7 @@ def test_no_more_than_some_lines_wait(monkeypatch):
 
 
 @pytest.mark.parametrize(("level", "kept"), [(logging.INFO, 1), (logging.WARNING, 0)])
-async def test_it_goes_to_the_log_file_where_such_lines_are_wanted(home, level, kept):
+async def test_access_lines_go_to_the_log_file_if_enabled(home, level, kept):
     log = access_log.make_access_log(django_settings.FOREGATE, process="test")
     log.record({"user": "añn\nx"})
     before = logging.getLogger().level

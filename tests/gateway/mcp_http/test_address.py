@@ -23,7 +23,7 @@ def test_an_address_is_a_host_and_a_port_or_a_port_alone(text, host, port):
 @pytest.mark.parametrize(
     "text", ["", "http", "127.0.0.1", "127.0.0.1:", ":80", "::1:80", "x:65536", "x:-1", "x:٣"]
 )
-def test_what_is_no_address_is_refused(text):
+def test_an_invalid_address_is_refused(text):
     with pytest.raises(AddressError, match="use HOST:PORT"):
         address.parse_address(text)
 
@@ -40,11 +40,11 @@ def test_what_is_no_address_is_refused(text):
         ("localhost.example", False),
     ],
 )
-def test_what_others_can_reach_is_no_loopback(host, loopback):
+def test_an_address_others_can_reach_is_not_loopback(host, loopback):
     assert ListenAddress(host=host, port=1).is_loopback is loopback
 
 
-def test_a_port_in_use_is_told_in_one_line():
+def test_a_port_in_use_is_reported_in_one_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = ListenAddress(host="127.0.0.1", port=taken.getsockname()[1])
         with pytest.raises(
@@ -53,7 +53,7 @@ def test_a_port_in_use_is_told_in_one_line():
             address.open_listener(place)
 
 
-def test_a_host_that_is_not_this_machines_is_told():
+def test_a_foreign_host_address_is_reported():
     with pytest.raises(AddressError, match="cannot listen on"):
         address.open_listener(ListenAddress(host="192.0.2.1", port=0))
 

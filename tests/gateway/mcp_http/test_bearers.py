@@ -52,14 +52,14 @@ async def test_a_token_is_looked_up_once_while_it_is_fresh(judge, tokens, clock)
     assert tokens.asked == 1
 
 
-async def test_those_who_come_together_ask_once(judge, tokens):
+async def test_concurrent_requests_share_one_lookup(judge, tokens):
     async with asyncio.TaskGroup() as group:
         for _ in range(20):
             group.create_task(admit(judge))
     assert tokens.asked == 1
 
 
-async def test_what_is_in_use_is_checked_in_one_question(judge, tokens, clock):
+async def test_tokens_in_use_are_checked_in_one_query(judge, tokens, clock):
     tokens.give("other", caller("bob"))
     first, second = await admit(judge), await admit(judge, "other")
     clock.now += bearers.CHECK_INTERVAL_S
@@ -71,7 +71,7 @@ async def test_what_is_in_use_is_checked_in_one_question(judge, tokens, clock):
     assert tokens.asked == asked + 1
 
 
-async def test_a_changed_token_counts_as_it_is_now(judge, tokens):
+async def test_a_changed_token_takes_effect(judge, tokens):
     bearer = await admit(judge)
     tokens.give("good", caller("ann", scopes=("read",)))
     await judge.recheck_tokens()
@@ -86,7 +86,7 @@ async def test_a_token_ends_on_time_without_the_database(judge, tokens, clock):
         await admit(judge, "short")
 
 
-async def test_what_is_open_ends_with_its_token(judge, tokens):
+async def test_open_requests_end_with_their_token(judge, tokens):
     bearer = await admit(judge)
     tokens.revoke("good")
     with pytest.raises(TimeoutError):
@@ -96,7 +96,7 @@ async def test_what_is_open_ends_with_its_token(judge, tokens):
         await admit(judge)
 
 
-async def test_memory_counts_for_a_while_when_the_database_is_away(judge, tokens, clock):
+async def test_cached_tokens_are_accepted_for_a_while_without_a_database(judge, tokens, clock):
     await admit(judge)
     tokens.away = True
     clock.now += bearers.OUTAGE_GRACE_S
@@ -106,7 +106,7 @@ async def test_memory_counts_for_a_while_when_the_database_is_away(judge, tokens
         await admit(judge)
 
 
-async def test_a_database_that_is_away_is_not_asked_by_every_request(judge, tokens, clock):
+async def test_an_unavailable_database_is_not_queried_by_every_request(judge, tokens, clock):
     await admit(judge)
     tokens.away = True
     clock.now += bearers.MAX_AGE_S + 1
@@ -120,7 +120,7 @@ async def test_a_database_that_is_away_is_not_asked_by_every_request(judge, toke
     assert tokens.asked == asked + 2
 
 
-async def test_what_runs_on_memory_alone_for_too_long_ends(judge, tokens, clock):
+async def test_requests_on_an_outdated_cache_end(judge, tokens, clock):
     bearer = await admit(judge)
     tokens.away = True
     clock.now += bearers.OUTAGE_GRACE_S + 1
@@ -128,7 +128,7 @@ async def test_what_runs_on_memory_alone_for_too_long_ends(judge, tokens, clock)
         await hold(bearer, judge)
 
 
-async def test_a_database_that_does_not_answer_counts_as_away(monkeypatch, clock):
+async def test_an_unresponsive_database_counts_as_unavailable(monkeypatch, clock):
     monkeypatch.setattr(bearers, "LOOK_UP_TIMEOUT_S", 0.01)
 
     async def never(_digests):
@@ -175,7 +175,7 @@ async def test_memory_is_bounded(judge, tokens, monkeypatch):
     assert len(judge._wrong_digests) == 3
 
 
-async def test_what_is_open_is_never_forgotten(judge, tokens, monkeypatch):
+async def test_tokens_of_open_requests_are_never_evicted(judge, tokens, monkeypatch):
     monkeypatch.setattr(bearers, "MAX_CACHED", 1)
     bearer = await admit(judge)
     async with bearer.enforce_validity():
@@ -193,11 +193,11 @@ async def test_what_is_open_is_never_forgotten(judge, tokens, monkeypatch):
         ("not:an:address", "not:an:address"),
     ],
 )
-def test_an_address_of_a_network_counts_for_its_network(address, counted):
+def test_failures_are_counted_per_network(address, counted):
     assert client_network(address) == counted
 
 
-def test_addresses_that_are_counted_are_bounded(monkeypatch):
+def test_the_number_of_counted_addresses_is_bounded(monkeypatch):
     monkeypatch.setattr(throttle, "MAX_ADDRESSES", 2)
     counting = Throttle(limit=1)
     for number in range(4):
@@ -205,7 +205,7 @@ def test_addresses_that_are_counted_are_bounded(monkeypatch):
     assert len(counting._failures) == 2
 
 
-async def test_use_is_told_in_the_round_of_checks_and_not_in_each(tokens, clock):
+async def test_token_use_is_recorded_in_batches(tokens, clock):
     told = []
 
     async def note(digests):
@@ -228,7 +228,7 @@ async def test_use_is_told_in_the_round_of_checks_and_not_in_each(tokens, clock)
     assert told[2:] == [[digest("good")]]
 
 
-async def test_use_that_cannot_be_told_is_told_later(tokens, clock):
+async def test_unrecorded_token_use_is_recorded_later(tokens, clock):
     told, away = [], [TokensUnavailable("gone")]
 
     async def note(digests):

@@ -43,7 +43,7 @@ async def test_a_session_of_the_handshake_era_is_served_for_the_holder_of_the_to
         ("Bearer tok-ann tok-ann", 'Bearer realm="foregate", error="invalid_token"'),
     ],
 )
-async def test_who_has_no_good_token_is_asked_for_one(authorization, challenge):
+async def test_a_request_without_a_valid_token_is_challenged(authorization, challenge):
     headers = ACCEPT | ({"Authorization": authorization} if authorization else {})
     async with (
         listening() as gateway,
@@ -53,7 +53,7 @@ async def test_who_has_no_good_token_is_asked_for_one(authorization, challenge):
         assert response.headers["WWW-Authenticate"] == challenge
 
 
-async def test_a_token_in_the_address_counts_for_nothing():
+async def test_a_token_in_the_address_is_ignored():
     async with (
         listening() as gateway,
         gateway.http.post(
@@ -71,7 +71,7 @@ async def test_a_token_for_something_else_is_not_enough():
             assert 'error="insufficient_scope"' in response.headers["WWW-Authenticate"]
 
 
-async def test_who_guesses_has_to_wait_but_known_tokens_go_on(monkeypatch):
+async def test_guessing_is_throttled_but_known_tokens_work(monkeypatch):
     async with listening() as gateway:
         assert await gateway.text("echo") == "ann:"
         for number in range(bearers.Throttle()._limit):
@@ -87,7 +87,7 @@ async def test_who_guesses_has_to_wait_but_known_tokens_go_on(monkeypatch):
     ("host", "status"),
     [("evil.example", 421), ("127.0.0.1.evil.example", 421), ("", 421), ("localhost:1", 200)],
 )
-async def test_only_its_own_names_are_answered_to(host, status):
+async def test_only_configured_host_names_are_answered(host, status):
     async with listening() as gateway:
         params = called("echo")
         async with await gateway.modern("tools/call", params, Host=host) as response:
@@ -113,7 +113,7 @@ async def test_pages_of_other_origins_may_not_call():
                 assert response.status == status, origin
 
 
-async def test_a_page_that_may_call_is_told_so():
+async def test_an_allowed_origin_gets_cors_headers():
     async with listening() as gateway:
         asked = {
             "Origin": "https://app.example",
@@ -149,7 +149,7 @@ async def test_other_methods_are_refused(verb):
         ({"Content-Type": "application/json", "Accept": "text/html"}, 406),
     ],
 )
-async def test_content_of_another_form_is_refused(headers, status):
+async def test_other_content_types_are_refused(headers, status):
     async with listening() as gateway:
         given = gateway.headers() | {"MCP-Protocol-Version": MODERN} | headers
         async with gateway.http.post(gateway.url, data=b"{}", headers=given) as response:
@@ -170,7 +170,7 @@ MISMATCH, VERSION, UNKNOWN_METHOD, INVALID, PARSE = -32020, -32022, -32601, -326
         ({"MCP-Protocol-Version": None}, 400, "header_mismatch"),
     ],
 )
-async def test_headers_that_say_something_else_than_the_body_are_refused(change, status, code):
+async def test_headers_that_contradict_the_body_are_refused(change, status, code):
     async with listening() as gateway:
         headers = {
             "MCP-Protocol-Version": MODERN,
@@ -270,7 +270,7 @@ async def test_a_body_that_never_ends_is_given_up(monkeypatch):
         never.set()
 
 
-async def test_bodies_that_are_still_coming_count_as_open_requests(monkeypatch):
+async def test_incomplete_bodies_count_as_open_requests(monkeypatch):
     monkeypatch.setattr(gate, "MAX_OPEN_REQUESTS", 1)
     read, coming, rest = body.read_body, asyncio.Event(), asyncio.Event()
 
@@ -311,7 +311,7 @@ async def test_a_client_that_leaves_cancels_its_call():
         assert await gateway.text("echo") == "ann:"
 
 
-async def test_each_request_leaves_a_line_without_secrets():
+async def test_each_request_is_logged_without_secrets():
     async with listening() as gateway:
         async with await gateway.call("echo", text="private words") as response:
             request_id = response.headers["X-Request-ID"]
@@ -326,7 +326,7 @@ async def test_each_request_leaves_a_line_without_secrets():
     assert headers["Mcp-Session-Id"] not in told
 
 
-async def test_a_request_may_bring_its_own_id():
+async def test_a_request_may_supply_its_own_id():
     async with listening() as gateway:
         params = called("echo")
         async with await gateway.modern("tools/call", params, **{"X-Request-ID": "abc"}) as answer:
@@ -336,7 +336,7 @@ async def test_a_request_may_bring_its_own_id():
             assert answer.headers["X-Request-ID"] != bad["X-Request-ID"]
 
 
-async def test_without_authentication_requests_stand_for_the_local_user():
+async def test_without_authentication_requests_act_as_the_local_user():
     async with listening(open_to_all=True) as gateway:
         assert await gateway.text("echo", bearer="whatever") == "local:"
         headers = await gateway.session("")
@@ -344,7 +344,7 @@ async def test_without_authentication_requests_stand_for_the_local_user():
             assert (await response.json())["result"]["content"][0]["text"] == "local:"
 
 
-async def test_other_paths_lead_nowhere():
+async def test_other_paths_are_not_found():
     async with listening() as gateway:
         base = gateway.url.removesuffix("/mcp")
         async with gateway.http.get(f"{base}/health") as response:

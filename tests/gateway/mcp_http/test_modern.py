@@ -37,7 +37,7 @@ async def counted(gateway):
     return gateway.http.post(gateway.url, json=body, headers=headers)
 
 
-async def test_what_comes_before_a_result_opens_a_stream():
+async def test_a_message_before_the_result_opens_a_stream():
     async with listening() as gateway, await counted(gateway) as response:
         assert response.content_type == "text/event-stream"
         progress, result = await events(response)
@@ -50,7 +50,7 @@ async def test_what_comes_before_a_result_opens_a_stream():
         assert result["result"]["content"][0]["text"] == "ann:x"
 
 
-async def test_without_it_the_answer_is_one_body():
+async def test_a_lone_result_is_one_json_body():
     async with listening() as gateway, await gateway.call("count", text="x") as response:
         assert response.content_type == "application/json"
         assert (await response.json())["result"]["content"][0]["text"] == "ann:x"
@@ -77,7 +77,7 @@ async def test_a_client_that_leaves_ends_its_call_whenever_that_is(monkeypatch, 
         await gateway.handled.cancelled.wait()
 
 
-async def test_headers_are_judged_by_tools_that_the_caller_knows_of():
+async def test_headers_are_validated_against_visible_tools():
     schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "Secret"}}}
     known = catalogue(
         tool("team:log", team=7, input_schema=schema), servers=(server("team", team=7),)
@@ -93,7 +93,7 @@ async def test_headers_are_judged_by_tools_that_the_caller_knows_of():
             assert (await response.json())["result"]["content"][0]["text"] == "bob:"
 
 
-async def test_a_defect_is_told_without_its_words():
+async def test_an_internal_error_does_not_expose_its_message():
     async with listening() as gateway, await gateway.call("fail") as response:
         error = (await response.json())["error"]
         assert response.status == 200

@@ -51,14 +51,14 @@ def test_its_own_pages_and_those_allowed_by_name_may_call(origin, host, admitted
     assert listed().is_allowed_origin(origin, host=host) is admitted
 
 
-def test_where_any_name_will_do_pages_still_have_to_be_its_own():
+def test_with_any_host_name_allowed_origins_must_still_match():
     any_name = listed("*")
     assert any_name.is_own_host("whatever.example")
     assert any_name.is_allowed_origin("https://whatever.example", host="whatever.example")
     assert not any_name.is_allowed_origin("https://other.example", host="whatever.example")
 
 
-def test_where_it_listens_and_where_people_reach_it_are_names_of_its_own():
+def test_listening_and_public_addresses_are_allowed_host_names():
     found = listed(
         "localhost",
         bound=("192.0.2.1", "2001:db8::1", "::"),
@@ -68,7 +68,7 @@ def test_where_it_listens_and_where_people_reach_it_are_names_of_its_own():
     assert found.is_allowed_origin("https://gw.example:9", host="localhost:1")
 
 
-def test_what_is_remembered_is_bounded():
+def test_the_cache_is_bounded():
     found = listed()
     for port in range(2 * MAX_CACHED_HOSTS):
         assert found.is_own_host(f"localhost:{port}")

@@ -30,7 +30,7 @@ async def test_headers_without_end_are_refused():
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n"])
-async def test_headers_that_do_not_come_are_not_waited_for(monkeypatch, sent):
+async def test_slow_headers_time_out(monkeypatch, sent):
     monkeypatch.setattr(protocol, "HEADERS_TIMEOUT_S", 0.05)
     async with listening() as gateway:
         reader, writer = await connect(gateway)

@@ -49,7 +49,7 @@ async def test_calls_of_a_token_end_with_it():
         await gateway.handled.cancelled.wait()
 
 
-async def test_calls_go_on_while_the_database_is_away_but_strangers_wait():
+async def test_known_callers_continue_without_a_database_and_unknown_ones_wait():
     async with listening() as gateway:
         assert await gateway.text("echo") == "ann:"
         gateway.tokens.away = True

@@ -23,7 +23,7 @@ class BreaksDown:
         pass
 
 
-async def test_a_server_whose_service_broke_down_ends_so_that_it_is_started_anew(caplog):
+async def test_a_server_with_a_crashed_service_exits_to_be_restarted(caplog):
     application = BreaksDown()
     configuration = uvicorn.Config(application, lifespan="on", log_config=None)
     server = serve.HttpServer(configuration, application)

@@ -23,7 +23,7 @@ async def read_event(response):
             return line.removeprefix("data: ")
 
 
-async def test_a_session_does_not_exist_for_anybody_else():
+async def test_a_session_is_unknown_to_other_users():
     async with listening() as gateway:
         headers = await gateway.session("tok-ann")
         stolen = headers | {"Authorization": "Bearer tok-bob"}
@@ -75,7 +75,7 @@ async def test_no_one_has_more_sessions_than_their_share(monkeypatch):
         await gateway.session("tok-bob")
 
 
-async def test_all_together_have_no_more_sessions_than_there_may_be(monkeypatch):
+async def test_the_total_number_of_sessions_is_limited(monkeypatch):
     async with listening() as gateway:
         monkeypatch.setattr(gateway.service._sessions, "max_sessions", 1)
         await gateway.session("tok-ann")
@@ -84,7 +84,7 @@ async def test_all_together_have_no_more_sessions_than_there_may_be(monkeypatch)
             assert response.status == 503
 
 
-async def test_a_session_nobody_uses_ends():
+async def test_an_unused_session_ends():
     async with listening() as gateway:
         gateway.service._sessions.session_idle_timeout = 0.05
         headers = await gateway.greeted()  # a second request might come too late already
@@ -93,7 +93,7 @@ async def test_a_session_nobody_uses_ends():
             assert response.status == 404
 
 
-async def test_what_comes_before_a_result_opens_a_stream():
+async def test_a_message_before_the_result_opens_a_stream():
     async with listening() as gateway:
         headers = await gateway.session()
         params = called("count", text="x") | {"_meta": {"progressToken": 5}}
@@ -203,7 +203,7 @@ async def test_a_stream_whose_client_left_is_closed():
         await until(lambda: not transport._request_streams)
 
 
-async def test_a_stream_is_for_those_who_take_events():
+async def test_a_stream_requires_accepting_events():
     async with listening() as gateway:
         headers = await gateway.session() | {"Accept": "application/json"}
         async with gateway.http.get(gateway.url, headers=headers) as response:
@@ -233,7 +233,7 @@ async def test_an_answer_that_cannot_be_written_is_an_error_on_a_stream_too():
         assert (answer["id"], answer["error"]["code"]) == (7, -32603)
 
 
-async def test_a_question_that_cannot_be_written_comes_back_to_its_asker_as_an_error():
+async def test_an_unserializable_question_is_an_error_to_its_sender():
     async with listening() as gateway:
         headers = await gateway.session()
         async with gateway.legacy("tools/call", called("ask"), headers) as response:
@@ -242,7 +242,7 @@ async def test_a_question_that_cannot_be_written_comes_back_to_its_asker_as_an_e
 
 
 @pytest.mark.parametrize("value", ['"\\ud83d"', "[" * 10_000 + "]" * 10_000, "9" * 6_000])
-async def test_what_is_no_json_that_can_be_read_is_refused_under_its_id(value):
+async def test_unreadable_json_is_refused_under_its_id(value):
     async with listening() as gateway:
         headers = await gateway.session() | {"Content-Type": "application/json"}
         body = f'{{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {{"a": {value}}}}}'

@@ -42,7 +42,7 @@ def test_results_are_the_values_that_references_resolve_to():
     assert answer["tasks"] == dict.fromkeys("abc", "succeeded")
 
 
-def test_blocks_that_a_value_does_not_hold_come_along():
+def test_content_blocks_missing_from_the_value_are_included():
     answer = told(
         view(
             task("a", result={"content": [{"type": "text", "text": "seen"}, PICTURE]}),
@@ -61,7 +61,7 @@ def test_blocks_that_a_value_does_not_hold_come_along():
     assert answer["contents"] == {"a": [PICTURE], "b": [{"type": "text", "text": "x"}]}
 
 
-def test_a_task_for_each_of_a_list_gives_a_list_in_its_order():
+def test_a_for_each_task_returns_a_list_in_item_order():
     answer = told(
         view(
             task("a"),
@@ -108,13 +108,13 @@ def test_the_first_of_many_item_errors_are_listed_and_the_rest_counted():
 
 
 @pytest.mark.parametrize("content", ["not a list", {"type": "text"}, 7, None])
-def test_content_that_is_no_list_holds_no_blocks(content):
+def test_content_that_is_not_a_list_has_no_blocks(content):
     answer = told(view(task("a", result={"content": content})))
     assert answer["results"] == {"a": None}
     assert "contents" not in answer
 
 
-def test_a_list_without_items_gives_an_empty_one():
+def test_an_empty_list_gives_an_empty_result():
     given = {"tasks": [{"id": "a", "tool": "s:a", "for_each": {"$ref": "b", "pointer": ""}}]}
     assert told(view(task("a"), workflow=given))["results"] == {"a": []}
 
@@ -194,7 +194,7 @@ def test_a_paused_run_lists_its_possible_actions(layered, second, reason, first)
     )
 
 
-def test_a_plan_that_came_while_a_run_was_read_costs_no_answer():
+def test_a_replan_during_reading_does_not_break_the_answer():
     shown = view(
         task("a"), status=RunStatus.PAUSED, workflow=LAYERED,
         options={"per_layer_validation": True},

@@ -33,7 +33,7 @@ def asked(**values: Any) -> dict[str, Any]:
         ("paused", "`manage.py control_run r resume` resumes it"),
     ],
 )
-def test_a_run_without_calls_says_what_it_waits_for(status, words):
+def test_a_run_without_calls_shows_what_it_waits_for(status, words):
     shown = read({"status": status}, run_timeline.Timeline(spans=()))
     assert words in shown
 

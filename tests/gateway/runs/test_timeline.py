@@ -29,7 +29,7 @@ def test_unstarted_calls_have_no_bar_and_calls_in_progress_end_now():
     assert (span.task, span.end_ms) == ("a", 1_000)
 
 
-def test_a_task_with_items_is_shown_by_these():
+def test_a_for_each_task_is_shown_by_its_items():
     shown = view(task("a", span=(0, 50)), *(task("a", item=n, span=(0, 50)) for n in (0, 1)))
     drawn = run_timeline.build_timeline(shown)
     assert [span.label for span in drawn.spans] == ["a[0]", "a[1]"]
@@ -59,7 +59,7 @@ def test_the_first_of_many_calls_are_listed_and_the_rest_counted():
     st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=20),
     st.integers(1, 200),
 )
-def test_a_bar_stays_on_its_line_and_is_always_seen(times, width):
+def test_a_bar_fits_its_line_and_is_always_visible(times, width):
     spans = tuple(
         TimelineSpan(task="a", tool="s:a", status="succeeded", start_ms=start, end_ms=start + took)
         for start, took in times
@@ -71,7 +71,7 @@ def test_a_bar_stays_on_its_line_and_is_always_seen(times, width):
         assert drawn.strip()
 
 
-def test_a_call_of_which_nobody_knows_how_it_ended_counts_in_no_sum():
+def test_a_call_with_unknown_outcome_is_in_no_sum():
     lost = task("c", TaskStatus.UNKNOWN, span=(0, 90_000))
     drawn = run_timeline.build_timeline(
         view(task("a", span=(0, 40)), task("b", span=(0, 40)), lost)

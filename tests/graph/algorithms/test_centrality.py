@@ -20,7 +20,7 @@ def assert_as_in_networkx(found, graph):
 
 
 @given(relations())
-def test_small_graphs_are_measured_as_networkx_does(drawn):
+def test_results_on_small_graphs_equal_networkx(drawn):
     assert_as_in_networkx(
         with_rows(build_matrix(Topology(drawn)), [101]), digraph(drawn, tools=[101])
     )
@@ -38,7 +38,7 @@ def test_pivots_may_be_followed_a_few_at_a_time(monkeypatch):
     assert_as_in_networkx(found, as_networkx(found))
 
 
-def test_a_sample_says_so_and_comes_near():
+def test_sampled_centrality_is_marked_and_close():
     found = random_matrix(tools=500, arcs=4_000, seed=3)
     exact = measure_centrality(found)
     sampled = measure_centrality(found, exact_up_to=100, pivots=200)
@@ -57,7 +57,7 @@ def test_a_sample_is_the_same_for_the_same_seed():
     assert not np.array_equal(one.betweenness, other.betweenness)
 
 
-def test_more_shortest_paths_than_a_float_can_count_do_no_harm():
+def test_path_counts_beyond_float_range_are_handled():
     layers, width = 700, 3
     starts = np.arange((layers - 1) * width)
     sources = np.repeat(starts, width)

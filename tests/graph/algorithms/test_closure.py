@@ -12,19 +12,19 @@ def needs(source, target, confidence=1.0, *, required=True):
     return Relation(source, target, RelationKind.DEPENDS_ON, confidence, required)
 
 
-def test_dependencies_come_along_with_what_they_depend_on_themselves_first():
+def test_transitive_dependencies_are_returned_first():
     found = collect_closure(Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 3)]), 1)
     assert found.ordered_tools == (3, 2, 4)
     assert found.required_by == {2: 1, 4: 1, 3: 2}
     assert (found.missing, found.dropped_relations) == ((), ())
 
 
-def test_optional_dependencies_and_other_relations_do_not_come_along():
+def test_optional_dependencies_and_other_relations_are_excluded():
     topology = Topology([needs(1, 2, required=False), Relation(3, 1, RelationKind.PROVIDES, 1.0)])
     assert collect_closure(topology, 1).ordered_tools == ()
 
 
-def test_what_is_unlikely_does_not_come_along_unless_a_person_says_so():
+def test_unlikely_dependencies_are_excluded_unless_curated():
     unlikely, said = (
         needs(1, 2, 0.49),
         needs(1, 3, 0.3)._replace(sources=(EvidenceSource.CURATED,)),
@@ -32,17 +32,17 @@ def test_what_is_unlikely_does_not_come_along_unless_a_person_says_so():
     assert collect_closure(Topology([unlikely, said, needs(1, 4, 0.5)]), 1).ordered_tools == (3, 4)
 
 
-def test_what_cannot_be_used_is_missing_and_not_looked_behind():
+def test_unusable_tools_are_reported_missing_and_not_traversed():
     topology = Topology([needs(1, 2), needs(2, 3), needs(1, 4), needs(4, 2)])
     found = collect_closure(topology, 1, usable=lambda tool: tool != 2)
     assert (found.ordered_tools, found.missing, found.required_by) == ((4,), (2,), {2: 1, 4: 1})
 
 
-def test_a_tool_that_nobody_knows_needs_nothing():
+def test_an_unknown_tool_requires_nothing():
     assert collect_closure(Topology(), 1).ordered_tools == ()
 
 
-def test_a_tool_that_requires_itself_says_so_and_goes_on():
+def test_a_self_dependency_is_reported_and_ignored():
     found = collect_closure(Topology([needs(1, 1), needs(1, 2)]), 1)
     assert (found.ordered_tools, found.dropped_relations) == ((2,), (needs(1, 1),))
 
@@ -56,7 +56,7 @@ def test_a_chain_of_thousands_is_no_recursion():
     relations((RelationKind.DEPENDS_ON, RelationKind.PRECEDES), loops=True),
     st.sets(st.integers(2, 7)),
 )
-def test_it_covers_all_that_is_required_and_puts_dependencies_first(drawn, unusable):
+def test_the_closure_is_complete_with_dependencies_first(drawn, unusable):
     topology = Topology(drawn)
     found = collect_closure(topology, 1, usable=lambda tool: tool not in unusable)
     required = [one for one in drawn if is_binding_dependency(one)]
@@ -74,7 +74,7 @@ def test_it_covers_all_that_is_required_and_puts_dependencies_first(drawn, unusa
 
 
 @given(relations((RelationKind.DEPENDS_ON,), loops=True))
-def test_what_is_cut_is_the_weakest_of_a_cycle(drawn):
+def test_the_weakest_relation_of_a_cycle_is_dropped(drawn):
     topology = Topology(drawn)
     found = collect_closure(topology, 1)
     members = {1, *found.ordered_tools}

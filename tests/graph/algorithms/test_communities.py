@@ -59,7 +59,7 @@ def test_they_are_about_as_good_as_those_of_networkx(seed):
     assert own > nx.community.modularity(graph, best) - WORSE
 
 
-def test_a_higher_resolution_makes_more_of_them():
+def test_a_higher_resolution_gives_more_communities():
     found = random_matrix(tools=200, arcs=900, seed=1)
     assert (
         detect_communities(found, resolution=4.0).max()
@@ -68,7 +68,7 @@ def test_a_higher_resolution_makes_more_of_them():
 
 
 @given(relations())
-def test_every_tool_is_in_one_and_sizes_fall(drawn):
+def test_every_tool_has_one_community_and_sizes_descend(drawn):
     found = with_rows(build_matrix(Topology(drawn)), [101, 102])
     labels = detect_communities(found)
     sizes = np.bincount(labels, minlength=1)
@@ -84,7 +84,7 @@ def test_every_tool_is_in_one_and_sizes_fall(drawn):
         assert compute_modularity(found, labels) == pytest.approx(expected)
 
 
-def test_no_arcs_are_no_communities_to_speak_of():
+def test_without_arcs_every_tool_is_its_own_community():
     assert detect_communities(build_matrix(Topology())).tolist() == []
     lonely = with_rows(build_matrix(Topology()), [4, 2])
     assert detect_communities(lonely).tolist() == [0, 1]

@@ -30,7 +30,7 @@ def test_components_are_those_that_networkx_finds_the_last_ones_first(drawn):
 
 
 @given(relations(loops=True))
-def test_circles_are_the_components_that_hold_a_cycle(drawn):
+def test_cyclic_components_are_found(drawn):
     graph = graph_of(drawn)
     on_cycles = {node for cycle in nx.simple_cycles(graph) for node in cycle}
     found = find_cyclic_components(drawn)
@@ -39,7 +39,7 @@ def test_circles_are_the_components_that_hold_a_cycle(drawn):
 
 
 @given(relations((RelationKind.DEPENDS_ON,), loops=True))
-def test_breaking_cycles_leaves_none_and_drops_only_what_it_must(drawn):
+def test_breaking_cycles_drops_only_the_weakest_relation_of_each(drawn):
     kept, cut = break_cycles(drawn)
     graph = graph_of(kept)
     assert sorted([*kept, *cut]) == sorted(drawn)
@@ -64,7 +64,7 @@ def test_an_arc_is_refused_exactly_where_it_closes_a_cycle(kept, drawn):
 
 
 @given(relations((RelationKind.DEPENDS_ON,), tools=9, most=30))
-def test_the_order_is_the_first_of_all_that_networkx_would_allow(drawn):
+def test_the_order_is_the_first_valid_one_by_networkx(drawn):
     graph = graph_of(break_cycles(drawn).kept_relations)
     nodes = sorted(graph, reverse=True)
     arcs = {node: list(graph.successors(node)) for node in graph}
@@ -83,7 +83,7 @@ def test_a_ring_of_thousands_is_broken_where_it_is_weakest():
     assert break_cycles(ring).dropped_relations == (ring[123],)
 
 
-def test_what_is_required_is_kept_against_what_is_surer_but_optional():
+def test_required_arcs_are_kept_over_more_confident_optional_ones():
     required = Relation(1, 2, RelationKind.DEPENDS_ON, 0.6)
     optional = Relation(2, 1, RelationKind.DEPENDS_ON, 0.9, False)
     assert break_cycles([optional, required]).dropped_relations == (optional,)

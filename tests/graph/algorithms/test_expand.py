@@ -15,14 +15,14 @@ def together(one, other, confidence):
 CHAIN = Topology([together(1, 2, 0.9), together(2, 3, 0.8), together(3, 4, 1.0)])
 
 
-def test_two_hops_count_half_and_three_are_too_far():
+def test_two_hops_count_half_and_three_are_excluded():
     near, far = expand_tools(CHAIN, [1])
     assert near == ReachedTool(2, 0.9, 0.9, (1, 2))
     assert (far.tool, far.path) == (3, (1, 2, 3))
     assert (far.rank, far.confidence) == pytest.approx((0.36, 0.72))
 
 
-def test_what_is_less_sure_than_the_least_is_left_out_over_one_hop_or_two():
+def test_paths_below_the_minimum_confidence_are_excluded():
     topology = Topology([together(1, 2, 0.49), together(1, 3, 0.7), together(3, 4, 0.7)])
     assert [one.tool for one in expand_tools(topology, [1])] == [3]
     assert [one.tool for one in expand_tools(topology, [1], least=0.4)] == [3, 2, 4]
@@ -35,19 +35,19 @@ def test_a_relation_is_followed_in_either_direction():
     assert [one.path for one in expand_tools(topology, [1])] == [(1, 2), (1, 2, 3)]
 
 
-def test_other_kinds_are_followed_where_they_are_asked_for():
+def test_other_kinds_are_followed_on_request():
     topology = Topology([Relation(2, 1, RelationKind.ALTERNATIVE_TO, 0.9), together(1, 3, 0.9)])
     assert [one.tool for one in expand_tools(topology, [1])] == [3]
     found = expand_tools(topology, [1], kinds=[RelationKind.ALTERNATIVE_TO])
     assert [one.tool for one in found] == [2]
 
 
-def test_what_may_not_be_returned_may_be_passed_but_not_what_may_not_be_used():
+def test_hidden_tools_may_be_traversed_but_unusable_ones_not():
     assert [r.tool for r in expand_tools(CHAIN, [1], allowed=lambda tool: tool != 2)] == [3]
     assert expand_tools(CHAIN, [1], usable=lambda tool: tool != 2) == []
 
 
-def test_tools_at_hand_are_not_returned_and_unknown_ones_do_no_harm():
+def test_given_tools_are_not_returned_and_unknown_ones_are_ignored():
     assert [one.tool for one in expand_tools(CHAIN, [1, 2, 99, 1])] == [3, 4]
     assert expand_tools(Topology(), [1]) == []
 
@@ -62,7 +62,7 @@ SEEDS = st.lists(st.integers(1, 6), max_size=3)
     st.sampled_from((0.2, 0.5, 0.6)),
     st.sampled_from((PATH_KINDS, tuple(RelationKind))),
 )
-def test_it_finds_the_best_path_to_each_as_trying_all_of_them_does(drawn, seeds, least, kinds):
+def test_the_best_paths_equal_those_of_brute_force(drawn, seeds, least, kinds):
     found = expand_tools(Topology(drawn), seeds, kinds=kinds, least=least)
     expected = brute_force(drawn, seeds, kinds, least)
     assert [one.tool for one in found] == [one.tool for one in expected]
@@ -71,13 +71,13 @@ def test_it_finds_the_best_path_to_each_as_trying_all_of_them_does(drawn, seeds,
     assert found == expand_tools(Topology(reversed(drawn)), seeds, kinds=kinds, least=least)
 
 
-def test_no_more_is_asked_about_than_is_taken():
+def test_only_needed_tools_are_checked():
     asked = []
     first = next(iterate_reached(CHAIN, [1], allowed=lambda tool: not asked.append(tool)))
     assert (first.tool, asked) == (2, [2])
 
 
-def test_no_second_relation_is_looked_for_while_one_leads_to_enough():
+def test_second_hops_are_not_explored_if_one_hop_suffices():
     topology, asked = Topology(together(1, tool, 0.9) for tool in range(2, 50)), []
     neighbours = topology.neighbours
     topology.neighbours = lambda tool: asked.append(tool) or neighbours(tool)

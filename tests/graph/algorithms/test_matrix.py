@@ -17,7 +17,7 @@ def entries(found):
 
 
 @given(relations())
-def test_it_holds_the_surest_arc_of_any_kind_of_path(drawn):
+def test_the_matrix_has_the_most_confident_arc_of_path_kinds(drawn):
     found = build_matrix(Topology(drawn))
     assert entries(found) == arcs_of(drawn)
     assert found.tools.tolist() == sorted({end for one in drawn for end in one[:2]})
@@ -32,7 +32,7 @@ def test_tools_with_relations_that_are_no_arcs_have_a_row():
     assert build_matrix(Topology()).weights.shape == (0, 0)
 
 
-def test_of_several_arcs_the_heaviest_counts_and_some_do_not_at_all():
+def test_the_heaviest_arc_counts_and_excluded_kinds_do_not():
     found = matrix_from_arrays(
         np.array([4, 4, 4, 2, 2]), np.array([2, 2, 4, 4, 9]), np.array([0.2, 0.7, 1.0, 0.3, 0.0])
     )

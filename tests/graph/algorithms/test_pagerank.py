@@ -70,7 +70,7 @@ def test_beginning_with_earlier_ranks_gets_to_the_same_ones_sooner():
         {77: 1.0},
     ],
 )
-def test_whatever_it_begins_with_the_ranks_are_the_same(warm):
+def test_ranks_do_not_depend_on_the_starting_values(warm):
     found = build_matrix(Topology([Relation(1, 2, RelationKind.PROVIDES, 1.0)]))
     assert compute_pagerank(found, warm=warm).values == pytest.approx(
         compute_pagerank(found).values, abs=2e-6
@@ -86,6 +86,6 @@ def test_no_tools_have_no_ranks_and_tools_without_arcs_equal_ones():
 
 
 @pytest.mark.parametrize("wrong", [{"damping": 1.0}, {"damping": -0.1}, {"tolerance": 1e-15}])
-def test_what_cannot_be_reached_is_refused(wrong):
+def test_invalid_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match="damping must be"):
         compute_pagerank(build_matrix(Topology()), **wrong)

@@ -9,7 +9,7 @@ from tests.graph.drawn import relations
 
 
 @given(relations((RelationKind.DEPENDS_ON,), tools=9, most=40))
-def test_it_is_the_one_that_networkx_finds(drawn):
+def test_the_reduction_equals_that_of_networkx(drawn):
     arcs = [(one.source, one.target) for one in break_cycles(drawn).kept_relations]
     expected = nx.transitive_reduction(nx.DiGraph(arcs))
     kept = reduce_transitively(arcs)

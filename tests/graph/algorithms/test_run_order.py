@@ -10,7 +10,7 @@ from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
 from tests.graph.drawn import relations
 
 
-def test_a_dependency_goes_before_what_depends_on_it_required_or_not():
+def test_dependencies_precede_their_dependents():
     needs = [
         Relation(1, 2, RelationKind.DEPENDS_ON, 0.2),
         Relation(2, 3, RelationKind.DEPENDS_ON, 0.2, False),
@@ -19,7 +19,7 @@ def test_a_dependency_goes_before_what_depends_on_it_required_or_not():
     assert (found.tools, found.dropped_relations, found.is_constrained) == ((3, 2, 1), (), True)
 
 
-def test_what_feeds_or_precedes_goes_first_and_what_checks_goes_last():
+def test_providers_come_first_and_validators_last():
     topology = Topology(
         [
             Relation(2, 1, RelationKind.PROVIDES, 0.5),
@@ -30,7 +30,7 @@ def test_what_feeds_or_precedes_goes_first_and_what_checks_goes_last():
     assert order_for_running(topology, [1, 2, 3, 4, 5]).tools == (3, 2, 1, 5, 4)
 
 
-def test_what_is_free_stays_as_it_was_given():
+def test_unconstrained_tools_keep_the_given_order():
     others = [
         Relation(1, 2, kind, 1.0)
         for kind in RelationKind
@@ -54,7 +54,7 @@ def test_only_relations_among_the_tools_count():
     assert order_for_running(Topology(needs), [1, 3]).tools == (1, 3)
 
 
-def test_a_dependency_outweighs_any_habit_and_of_habit_and_data_flow_the_surer_counts():
+def test_dependencies_outweigh_habits_and_the_more_confident_of_habit_and_data_flow_counts():
     topology = Topology(
         [
             Relation(1, 2, RelationKind.DEPENDS_ON, 0.1),
@@ -72,7 +72,7 @@ def test_a_dependency_outweighs_any_habit_and_of_habit_and_data_flow_the_surer_c
 @pytest.mark.parametrize(
     "source", [EvidenceSource.CURATED, EvidenceSource.IMPORTED, EvidenceSource.OBSERVED]
 )
-def test_what_schemas_alone_suggest_never_beats_what_anybody_says(source):
+def test_schema_evidence_never_outweighs_other_evidence(source):
     detail = {"successes": 1.0, "failures": 3.0} if source is EvidenceSource.OBSERVED else {}
     topology = Topology(
         [
@@ -92,7 +92,7 @@ def test_the_weakest_of_a_cycle_is_dropped_and_reported():
     assert order_for_running(Topology([there, back]), [2, 1]).dropped_relations == (back,)
 
 
-def test_an_optional_one_is_dropped_however_sure():
+def test_optional_dependencies_are_dropped_whatever_their_confidence():
     there, back = (
         Relation(1, 2, RelationKind.DEPENDS_ON, 0.6),
         Relation(2, 1, RelationKind.DEPENDS_ON, 0.9, False),
@@ -100,13 +100,13 @@ def test_an_optional_one_is_dropped_however_sure():
     assert order_for_running(Topology([there, back]), [1, 2]).dropped_relations == (back,)
 
 
-def test_no_tools_are_no_order_and_repeated_ones_count_once():
+def test_the_order_of_no_tools_is_empty_and_repeats_count_once():
     assert order_for_running(Topology(), []).tools == ()
     assert order_for_running(Topology(), [2, 1, 2]).tools == (2, 1)
 
 
 @given(relations(loops=True), st.lists(st.integers(1, 7), unique=True))
-def test_whatever_relations_there_are_the_order_can_run(drawn, tools):
+def test_any_relations_give_a_valid_order(drawn, tools):
     found = order_for_running(Topology(drawn), tools)
     assert sorted(found.tools) == sorted(tools)
     place = {tool: number for number, tool in enumerate(found.tools)}
@@ -124,7 +124,7 @@ def test_whatever_relations_there_are_the_order_can_run(drawn, tools):
 
 
 @given(relations(), st.permutations(range(1, 8)))
-def test_an_order_is_gone_against_only_for_a_relation(drawn, tools):
+def test_the_given_order_changes_only_because_of_relations(drawn, tools):
     found = order_for_running(Topology(drawn), tools).tools
     joined = nx.Graph((one.source, one.target) for one in drawn)
     joined.add_nodes_from(tools)

@@ -40,7 +40,7 @@ def test_it_is_the_surest_of_the_shortest_that_networkx_finds(drawn):
 
 
 @given(GRAPHS)
-def test_the_strongest_is_as_sure_as_the_best_of_all_paths(drawn):
+def test_the_strongest_path_equals_brute_force(drawn):
     topology, graph = Topology(drawn), digraph(drawn, tools=TOOLS)
     for end in TOOLS:
         found = find_strongest_path(topology, 1, end)
@@ -53,7 +53,7 @@ def test_the_strongest_is_as_sure_as_the_best_of_all_paths(drawn):
 
 
 @given(st.lists(CONFIDENCES, min_size=45, max_size=45))
-def test_it_is_the_surest_where_there_is_a_choice_at_every_hop(confidences):
+def test_the_strongest_path_is_found_among_many_choices(confidences):
     layers = [[0], *([layer, layer + 1, layer + 2] for layer in range(10, 70, 10)), [1]]
     arcs = [arc for one, other in pairwise(layers) for arc in product_of(one, other)]
     drawn = [leads(*arc, sure) for arc, sure in zip(arcs, confidences + [0.5] * 6, strict=True)]
@@ -63,7 +63,7 @@ def test_it_is_the_surest_where_there_is_a_choice_at_every_hop(confidences):
         assert path_confidence(topology, find(topology, 0, 1)) == pytest.approx(best)
 
 
-def test_of_equal_paths_the_one_of_smaller_keys_is_taken_whatever_the_order():
+def test_ties_between_paths_go_to_smaller_keys():
     # 8 and 16 fall on the same place in a small set, so it holds them as they came.
     one = [leads(1, 8), leads(8, 2), leads(2, 3), leads(3, 4)]
     other = [leads(1, 16), leads(16, 2)]
@@ -90,13 +90,13 @@ def test_fewer_hops_come_before_confidence_but_not_for_the_strongest():
     assert find_strongest_path(topology, 1, 4) == (1, 2, 4)
 
 
-def test_of_equally_strong_paths_the_shorter_one_is_taken():
+def test_ties_in_strength_go_to_the_shorter_path():
     topology = Topology([leads(1, 2), leads(2, 3), leads(3, 4), leads(1, 5), leads(5, 4)])
     assert find_strongest_path(topology, 1, 4) == (1, 5, 4)
 
 
 @pytest.mark.parametrize("find", [find_shortest_path, find_strongest_path])
-def test_a_tool_is_no_hop_from_itself_and_unknown_ones_are_not_reached(find):
+def test_a_tool_is_zero_hops_from_itself_and_unknown_ones_are_unreachable(find):
     topology = Topology([leads(1, 2)])
     assert find(topology, 1, 1) == (1,)
     assert find(topology, 9, 9) == (9,)

@@ -38,7 +38,7 @@ def test_a_graph_is_counted_by_kind_and_source():
     assert found.out_degree == {"p50": 1, "p90": 2, "p99": 2, "max": 2}
 
 
-def test_communities_and_ranks_are_those_it_is_given():
+def test_given_communities_and_ranks_are_reported():
     metrics = {
         1: metric(0.4, 0),
         2: metric(0.2, 0),
@@ -52,7 +52,7 @@ def test_communities_and_ranks_are_those_it_is_given():
     assert found.modularity == 0.0
 
 
-def test_all_of_it_is_json():
+def test_the_statistics_are_json():
     figures = asdict(describe_graph(Topology(GRAPH), {1: metric(1.0, 0)}))
     assert json.loads(json.dumps(figures))["cycles"] == [[1, 2]]
 

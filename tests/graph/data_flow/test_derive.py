@@ -45,7 +45,7 @@ def test_names_meet_through_their_parents_aliases_formats_and_qualifiers(tools, 
     assert tools.flows()["overview", "show"].confidence > 0.5
 
 
-def test_a_bare_id_is_that_of_what_the_tool_finds_and_of_what_the_other_shows(tools):
+def test_a_bare_id_belongs_to_the_object_of_each_tool(tools):
     tools.add("search_artists", schema("query"), gives=listing(id=TEXT))
     tools.add("search_venues", schema("query"), gives=listing(id=TEXT))
     tools.add("get_artist", schema("id"))
@@ -60,14 +60,14 @@ def test_inputs_inside_objects_and_lists_are_fed(tools):
     assert fields == [{"output": "/items/*/user_id", "input": "/filter/user_ids"}]
 
 
-def test_types_and_formats_that_cannot_meet_do_not(tools):
+def test_incompatible_types_and_formats_do_not_match(tools):
     tools.add("forecast", gives=listing(departure_time={"type": "string", "format": "date-time"}))
     tools.add("book", schema(departure_time={"type": "string", "format": "date"}))
     tools.add("ride", schema(departure_time={"type": "number"}))
     assert tools.flows() == {}
 
 
-def test_a_search_named_after_what_an_input_takes_feeds_it_with_less_confidence(tools):
+def test_a_search_named_after_an_input_feeds_it_with_less_confidence(tools):
     tools.add("search_airports", schema("query"), says="Search for airports by name.")
     tools.add("book_flight", schema("airport_id"))
     told = tools.flows()["search_airports", "book_flight"]
@@ -100,21 +100,21 @@ def test_tools_are_recognised_by_their_exact_names(tools, says):
 @pytest.mark.parametrize(
     ("name", "expected"), [("fetch_data", 0), ("list_open_invoices", 1), ("List Open Invoices", 0)]
 )
-def test_tools_of_other_servers_are_meant_only_where_nothing_else_can_be(tools, name, expected):
+def test_tools_of_other_servers_match_only_without_local_candidates(tools, name, expected):
     says = {"type": "string", "description": f"Value taken from {name}."}
     tools.add(name.replace(" ", "_").lower(), schema("query"), server="other")
     tools.add("send", schema(thing=says))
     assert len(tools.flows()) == expected
 
 
-def test_a_description_of_what_comes_later_is_not_where_a_value_is_from(tools):
+def test_a_mention_of_a_later_step_is_not_a_source(tools):
     says = {"type": "string", "description": "Any text, used later with `assert_response`."}
     tools.add("assert_response", schema("what"))
     tools.add("expect", schema(tag=says))
     assert tools.flows() == {}
 
 
-def test_a_mention_says_which_output_is_meant_where_it_is_known(tools):
+def test_a_mention_selects_the_matching_output(tools):
     says = {"type": "string", "description": "Process ID from start_process"}
     tools.add("start_process", schema("command"), gives=schema("pid"))
     tools.add("read_output", schema(pid=says))
@@ -122,13 +122,13 @@ def test_a_mention_says_which_output_is_meant_where_it_is_known(tools):
     assert fields == [{"output": "/pid", "input": "/pid"}]
 
 
-def test_what_a_tool_asks_for_first_provides_for_it(tools):
+def test_a_tool_named_as_prerequisite_provides_its_input(tools):
     tools.add("resolve-library", schema("q"))
     tools.add("docs", schema("thing"), says="You must call 'resolve-library' first to get it.")
     assert ("resolve-library", "docs") in tools.flows()
 
 
-def test_what_a_search_finds_is_provided_for_what_acts_on_it_in_the_same_family(tools):
+def test_search_results_feed_actions_of_the_same_family(tools):
     tools.add("Buses.FindBus", schema("origin"))
     tools.add("Buses.BuyBusTicket", schema("departure"))
     tools.add("Trains.BuyBusTicket", schema("departure"))
@@ -162,18 +162,18 @@ def order_tools(count):
     return tools
 
 
-def test_what_several_may_feed_is_less_sure_and_capped():
+def test_an_input_with_several_sources_has_lower_confidence():
     sure = order_tools(1).flows()["alpha0", "ship"].confidence
     flows = order_tools(4 * MAX_SOURCES).flows()
     assert len(flows) == MAX_SOURCES
     assert all(flow.confidence < sure - 0.1 for flow in flows.values())
 
 
-def test_an_input_that_too_much_would_fit_is_left_alone():
+def test_an_input_with_too_many_candidates_is_not_linked():
     assert order_tools(MAX_CANDIDATES + 1).flows() == {}
 
 
-def test_being_of_one_server_says_little_where_it_has_very_many_tools():
+def test_a_shared_server_is_weak_evidence_if_it_has_many_tools():
     def sure(others):
         tools = Catalogue()
         tools.add("search_orders")
@@ -199,7 +199,7 @@ def test_one_tool_feeds_a_bounded_number_of_others(tools):
     assert len(tools.flows()) == MAX_TARGETS
 
 
-def test_what_a_tool_was_given_it_hardly_provides(tools):
+def test_a_tool_hardly_provides_its_own_inputs(tools):
     tools.add("get_order", schema("order_id"), gives=schema("order_id", "buyer_name"))
     tools.add("ship", schema("order_id"))
     tools.add("greet", schema("buyer_name"))
@@ -208,7 +208,7 @@ def test_what_a_tool_was_given_it_hardly_provides(tools):
     assert ("get_order", "ship") not in flows or flows["get_order", "ship"].confidence < 0.5
 
 
-def test_what_a_tool_was_given_is_known_by_the_object_around_it(tools):
+def test_echoed_inputs_are_recognised_by_their_parent_object(tools):
     zone = {"type": "object", "properties": {"timezone": TEXT}}
     clock = {"type": "object", "properties": {"source": zone, "elsewhere": zone}}
     nested = {"type": "object", "properties": {"source": zone}, "required": ["source"]}
@@ -221,7 +221,7 @@ def test_what_a_tool_was_given_is_known_by_the_object_around_it(tools):
     assert tools.flows()["world_clock", "current_time"].confidence > 0.5
 
 
-def test_a_bare_name_that_most_tools_of_a_server_answer_with_says_nothing(tools):
+def test_a_field_common_to_most_tools_of_a_server_is_no_evidence(tools):
     for place in range(MIN_WRAPPER_TOOLS - 1):
         tools.add(f"do{place}", gives=schema("content"))
     tools.add("write", schema("content"))
@@ -241,7 +241,7 @@ def test_switches_and_choices_are_not_fed(tools):
     assert tools.flows() == {}
 
 
-def test_a_name_that_something_new_shall_have_comes_from_nowhere(tools):
+def test_the_name_of_a_new_object_has_no_source(tools):
     tools.add("list_projects")
     tools.add("create_project", schema("project_name"))
     tools.add("delete_project", schema("project_name"))
@@ -273,7 +273,7 @@ def test_shared_tools_and_those_of_one_team_relate(tools, giver, taker):
     assert tools.flows().keys() == {("find", "write")}
 
 
-def test_what_a_team_adds_of_its_own_changes_nothing_for_others(tools):
+def test_a_teams_own_tools_change_nothing_for_others(tools):
     tools.add("find", gives=listing(customer_email=TEXT), server="a")
     tools.add("write", schema("customer_email"), server="b")
     tools.add("theirs", gives=listing(customer_email=TEXT), server="d", team=2)
@@ -285,7 +285,7 @@ def test_what_a_team_adds_of_its_own_changes_nothing_for_others(tools):
     assert {pair: after[pair] for pair in before} == before
 
 
-def test_the_targets_of_a_team_take_no_place_from_those_of_others(tools):
+def test_a_teams_targets_do_not_displace_those_of_others(tools):
     tools.add("find", gives=listing(customer_email=TEXT))
     for team in (1, 2):
         for place in range(MAX_TARGETS):
@@ -302,19 +302,19 @@ def test_the_targets_of_a_team_take_no_place_from_those_of_others(tools):
         ("artist_name", "artist"),
     ],
 )
-def test_one_input_may_take_this_or_that(tools, gives, takes):
+def test_an_input_may_accept_alternative_objects(tools, gives, takes):
     tools.add("overview", gives=listing(**{gives: TEXT}))
     tools.add("show", schema(takes))
     assert ("overview", "show") in tools.flows()
 
 
-def test_a_field_without_a_word_in_its_name_offers_nothing(tools):
+def test_a_field_without_words_in_its_name_feeds_nothing(tools):
     tools.add("overview", gives=listing(**{"42": TEXT, "_": TEXT}))
     tools.add("show", schema("_", "42"))
     assert tools.flows() == {}
 
 
-def test_a_plain_word_is_that_of_the_object_around_it(tools):
+def test_a_plain_field_name_belongs_to_its_parent_object(tools):
     place = {"type": "object", "properties": {"region": TEXT}}
     tools.add("overview", gives={"type": "object", "properties": {"vineyard": place}})
     tools.add("show", schema("vineyard_region"))
@@ -322,13 +322,13 @@ def test_a_plain_word_is_that_of_the_object_around_it(tools):
 
 
 @pytest.mark.parametrize("bare", ["id", "name"])
-def test_a_bare_id_or_name_is_no_other_tools_id_or_name(tools, bare):
+def test_bare_ids_and_names_of_different_tools_do_not_match(tools, bare):
     tools.add("overview", gives=listing(**{bare: TEXT}))
     tools.add("act", schema(**{bare: {**TEXT, "description": "Any."}}))
     assert tools.flows() == {}
 
 
-def test_where_a_new_thing_is_put_is_less_likely_given_than_where_an_old_one_is(tools):
+def test_the_target_path_of_a_new_object_is_a_less_likely_match(tools):
     tools.add("overview", gives=listing(archive_path=TEXT))
     tools.add("create_copy", schema("archive_path"))
     tools.add("show", schema("archive_path"))

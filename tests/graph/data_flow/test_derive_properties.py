@@ -74,7 +74,7 @@ def test_no_tools_give_no_relations():
     assert derive_flows([]) == []
 
 
-def test_ten_thousand_properties_that_might_all_be_meant_relate_nothing():
+def test_ten_thousand_ambiguous_properties_relate_nothing():
     wide = {"properties": {f"thing{n}_id": {"type": "string"} for n in range(10_000)}}
     made = {"description": "", "server": "s", "team": None}
     tools = [

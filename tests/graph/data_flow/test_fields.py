@@ -30,7 +30,7 @@ def test_names_with_slashes_and_tildes_are_escaped():
     assert pointers({"properties": {"a/b": {}, "c~d": {}}}) == ["/a~1b", "/c~0d"]
 
 
-def test_a_reference_to_a_part_around_itself_ends_there():
+def test_a_recursive_reference_ends():
     node = {"properties": {"id": {}, "children": {"items": {"$ref": "#/$defs/N"}}}}
     schema = {"properties": {"root": {"$ref": "#/$defs/N"}}, "$defs": {"N": node}}
     assert pointers(schema) == ["/root", "/root/id", "/root/children"]
@@ -51,7 +51,7 @@ def test_the_type_of_a_list_is_that_of_its_items():
     assert fields.read_fields(schema)[0].types == {"string"}
 
 
-def test_what_holds_fields_is_a_container_and_what_has_given_values_a_choice():
+def test_objects_are_containers_and_enumerations_are_choices():
     schema = {
         "properties": {
             "filter": {"properties": {"id": {}}},
@@ -101,5 +101,5 @@ def test_a_schema_that_branches_without_end_is_cut():
     assert len(fields.read_fields({"$ref": "#/$defs/n0", "$defs": defs})) <= fields.MAX_FIELDS
 
 
-def test_names_too_long_to_be_names_are_left_out():
+def test_overlong_names_are_ignored():
     assert pointers({"properties": {"x" * 5_000: {}, "id": {}}}) == ["/id"]

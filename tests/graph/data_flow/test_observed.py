@@ -34,7 +34,7 @@ def keys(claims):
     return {(claim.source, claim.target) for claim in claims}
 
 
-def test_what_a_team_saw_of_a_shared_tool_is_told_to_it_alone(tools):
+def test_shapes_a_team_saw_of_a_shared_tool_relate_it_for_that_team_only(tools):
     shapes = {(1, OURS): WIDGETS}
     assert observed.derive_shared(tools, shapes) == []
     found = told(tools, shapes)
@@ -44,7 +44,7 @@ def test_what_a_team_saw_of_a_shared_tool_is_told_to_it_alone(tools):
     assert 0.2 <= claim.confidence <= 1.0
 
 
-def test_what_everybody_knows_is_not_told_again(tools):
+def test_relations_known_to_everybody_are_not_repeated_for_a_team(tools):
     shapes = {(1, None): WIDGETS, (1, OURS): WIDGETS}
     assert keys(observed.derive_shared(tools, shapes)) == {(1, 2)}
     assert told(tools, shapes) == {}
@@ -57,7 +57,7 @@ def test_a_team_without_further_fields_costs_no_derivation(tools, monkeypatch):
     assert observed.derive_for_team(declared, {(1, OURS): WIDGETS}, shared) == {}
 
 
-def test_a_relation_is_told_anew_where_the_output_was_not_known(tools):
+def test_a_relation_is_derived_if_the_output_was_unknown(tools):
     search = named("shop:search_widgets", 1, description="Search for widgets.")
     shapes = {(1, OURS): WIDGETS}
     (known,) = observed.derive_shared([search, tools[1]], shapes)
@@ -73,7 +73,7 @@ def test_shapes_of_a_teams_own_tools_are_shared_with_all_who_see_them(tools):
     assert told(own, shapes) == {}
 
 
-def test_a_team_is_told_nothing_of_tools_that_it_does_not_see(tools):
+def test_a_team_gets_no_relations_of_invisible_tools(tools):
     codes = listing(widget_code={"type": "string"})
     shop = [tools[0], replace(tools[1], input_schema=schema("widget_code"))]
     private = named("den:polish", 3, input_schema=schema("widget_code"), team=THEIRS)
@@ -83,7 +83,7 @@ def test_a_team_is_told_nothing_of_tools_that_it_does_not_see(tools):
     assert keys(told([*shop, private], shapes)[THEIRS]) == {(1, 2), (1, 3)}
 
 
-def test_a_name_that_only_some_results_had_is_not_told_to_everybody(tools):
+def test_a_field_of_only_some_results_is_not_shared(tools):
     first, second = (
         describe_shape({"structuredContent": {"count": 1, name: "x"}})
         for name in ("ann", "widget_id")
@@ -95,7 +95,7 @@ def test_a_name_that_only_some_results_had_is_not_told_to_everybody(tools):
     assert keys(observed.derive_shared(own, {(1, OURS): shape})) == {(1, 2)}
 
 
-def test_only_targets_that_what_a_team_saw_may_feed_are_looked_at(tools, monkeypatch):
+def test_only_possible_targets_of_a_teams_shapes_are_examined(tools, monkeypatch):
     others = [
         named(f"shop:paint_{n}", n, input_schema=schema(f"colour_{n}_id")) for n in range(3, 40)
     ]
@@ -125,7 +125,7 @@ TOOLS = st.lists(st.tuples(NAMES, FIELDS, FIELDS), min_size=2, max_size=9)
 
 
 @given(TOOLS, st.dictionaries(st.integers(1, 9), FIELDS, min_size=1, max_size=3))
-def test_a_team_is_told_what_deriving_all_anew_would_tell_it(drawn, saw):
+def test_incremental_team_derivation_equals_a_full_one(drawn, saw):
     every = [
         named(
             f"{'shop' if pk % 2 else 'den'}:{'_'.join(name)}",
@@ -143,7 +143,7 @@ def test_a_team_is_told_what_deriving_all_anew_would_tell_it(drawn, saw):
         assert found == told(every, shapes)
 
 
-def test_what_a_team_and_everybody_saw_counts_together(tools):
+def test_team_and_shared_shapes_are_combined(tools):
     paints = named("shop:mix", 3, input_schema=schema("paint_id", "widget_id"))
     shapes = {(1, None): WIDGETS, (1, OURS): listing(paint_id={"type": "string"})}
     (claim,) = told([*tools, paints], shapes)[OURS]
@@ -151,6 +151,6 @@ def test_what_a_team_and_everybody_saw_counts_together(tools):
     assert {field["input"] for field in claim.fields} == {"/paint_id", "/widget_id"}
 
 
-def test_tools_that_nobody_approved_are_left_out(tools):
+def test_unapproved_tools_are_excluded(tools):
     pending = [tool("shop:report", pk=1), tools[1]]
     assert told(pending, {(1, OURS): WIDGETS}) == {}

@@ -41,7 +41,7 @@ def read(name, says="", server="server"):
         ),
     ],
 )
-def test_names_and_first_sentences_say_what_is_done_to_what(name, says, act, thing):
+def test_action_and_object_are_read_from_name_and_first_sentence(name, says, act, thing):
     done, things = read(name, says)
     assert done is act
     assert thing in things
@@ -55,15 +55,15 @@ def test_signing_in_is_recognised(name):
 
 
 @pytest.mark.parametrize("name", ["get_login_status", "getCatalogInfo", "list_logins"])
-def test_what_only_sounds_like_signing_in_is_not(name):
+def test_similar_words_are_not_a_sign_in(name):
     assert read(name)[0] is not ActionKind.SIGN_IN
 
 
-def test_the_name_of_the_server_is_no_thing():
+def test_the_server_name_is_not_an_object():
     assert read("airbnb_search", "Search for Airbnb listings.", "airbnb")[1] == ["airbnb listing"]
 
 
-def test_words_before_what_is_done_are_the_family():
+def test_words_before_the_action_are_the_family():
     assert phrases.read_action("Movies.FindMovies", "", "s").family == ("movie",)
     assert phrases.read_action("spotify_scraper_get_artist", "", "s").family == (
         "spotify",
@@ -81,7 +81,7 @@ def test_words_before_what_is_done_are_the_family():
         ("", ""),
     ],
 )
-def test_a_description_names_the_thing_an_attribute_is_of(says, thing):
+def test_a_description_names_the_object_of_an_attribute(says, thing):
     assert " ".join(phrases.extract_named_thing(says)) == thing
 
 

@@ -78,7 +78,7 @@ def test_a_wrong_field_is_named_with_what_is_expected(changes, message):
 
 
 @pytest.mark.parametrize("kind", ["depends_on", "DEPENDS ON", " Depends-On ", "dependsOn"])
-def test_kinds_may_be_spelt_in_several_ways(kind):
+def test_kinds_have_alternative_spellings(kind):
     [relation] = read_row(kind=kind).relations
     assert (relation.source, relation.kind) == ("s:a", RelationKind.DEPENDS_ON)
 
@@ -106,14 +106,14 @@ def test_a_type_of_a_parameter_says_where_its_value_comes_from():
     assert (flow.source, flow.kind, flow.required) == ("s:a", RelationKind.PROVIDES, True)
 
 
-def test_one_relation_twice_is_taken_once_and_told():
+def test_a_duplicate_relation_is_read_once_and_reported():
     line = json.dumps(GOOD)
     found = read.read_file(f"{line}\n{line}\n".encode(), form=GraphFormat.JSON_LINES)
     assert len(found.relations) == 1
     assert "1 relations are given more than once" in found.warnings[0]
 
 
-def test_one_relation_twice_with_other_values_is_a_problem():
+def test_a_duplicate_relation_with_other_values_is_a_problem():
     lines = json.dumps(GOOD), json.dumps(GOOD | {"confidence": 0.6})
     found = read.read_file("\n".join(lines).encode(), form=GraphFormat.JSON_LINES)
     [problem] = found.problems
@@ -122,7 +122,7 @@ def test_one_relation_twice_with_other_values_is_a_problem():
     )
 
 
-def test_a_relation_that_holds_both_ways_is_one_whichever_way_it_stands():
+def test_a_symmetric_relation_is_the_same_in_both_directions():
     there = GOOD | {"kind": "alternative_to"}
     back = there | {"source": "s:b", "target": "s:a"}
     text = f"{json.dumps(there)}\n{json.dumps(back)}"
@@ -150,7 +150,7 @@ def test_unknown_fields_are_ignored_with_a_warning_each():
         ('{"confidence": ' + "9" * 5_000 + "}", "not a JSON object: Exceeds the limit"),
     ],
 )
-def test_a_line_that_is_no_relation_is_told_and_the_next_one_read(line, message):
+def test_an_invalid_line_is_reported_and_the_next_is_read(line, message):
     found = read.read_file(f"\n{line}\n{json.dumps(GOOD)}".encode(), form=GraphFormat.JSON_LINES)
     assert found.problems[0].line == 2
     assert message in found.problems[0].message
@@ -182,7 +182,7 @@ def test_a_line_that_is_no_relation_is_told_and_the_next_one_read(line, message)
         ('{"relations": [\n{"source": "a", "source": "b"}]}', 2, "'source' is given twice"),
     ],
 )
-def test_a_broken_document_is_told_with_its_line(text, line, message):
+def test_a_broken_document_is_reported_with_its_line(text, line, message):
     found = read.read_file(text.encode(), form=GraphFormat.JSON)
     assert message in found.problems[0].message
     assert found.problems[0].line == line
@@ -196,7 +196,7 @@ def test_an_empty_file_is_a_problem_in_whichever_form(form, data):
     assert found.problems == ((1, "the file is empty"),)
 
 
-def test_members_of_a_document_that_mean_nothing_are_told():
+def test_unknown_document_members_are_reported():
     found = json_form.read_json('{\n"relations": [],\n"edges": {}\n}')
     assert found.warnings == ("line 3: 'edges' ignored",)
 
@@ -235,7 +235,7 @@ def test_a_bare_list_of_relations_is_read():
         ),
     ],
 )
-def test_broken_graphml_is_told_with_its_line(data, line, message):
+def test_broken_graphml_is_reported_with_its_line(data, line, message):
     found = graphml_reader.read_graphml(data)
     assert message in found.problems[0].message
     assert found.problems[0].line == line
@@ -259,7 +259,7 @@ def test_attributes_of_edges_are_checked(name, text, message):
     assert message in problem.message
 
 
-def test_an_edge_of_an_undirected_graph_may_hold_both_ways():
+def test_undirected_graphs_may_have_symmetric_edges():
     edge = '<edge source="a" target="b"><data key="k">alternative_to</data></edge>'
     found = graphml_reader.read_graphml(graphml(edge, 'edgedefault="undirected"'))
     assert [relation.kind for relation in found.relations] == [RelationKind.ALTERNATIVE_TO]
@@ -288,7 +288,7 @@ def test_graphml_of_another_format_is_refused():
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 @pytest.mark.parametrize("form", [GraphFormat.JSON, GraphFormat.JSON_LINES])
-def test_byte_order_marks_tell_the_encoding(form, encoding):
+def test_byte_order_marks_determine_the_encoding(form, encoding):
     mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
     data = mark + text_of(BOTH, form).encode(encoding)
     assert read.read_file(data, form=form).relations == BOTH.relations
@@ -302,7 +302,7 @@ def test_graphml_may_declare_another_encoding():
 
 
 @pytest.mark.parametrize("form", [GraphFormat.JSON, GraphFormat.JSON_LINES])
-def test_text_that_is_not_utf_8_is_told_with_its_line(form):
+def test_invalid_utf_8_is_reported_with_its_line(form):
     [problem] = read.read_file(b'{\n"a": "\xe9"}', form=form).problems
     assert str(problem) == "line 2: not UTF-8 text (byte 9); save the file as UTF-8"
 
@@ -321,7 +321,7 @@ def test_a_file_of_too_many_relations_is_not_read(form, monkeypatch):
     )
 
 
-def test_problems_beyond_a_number_are_only_counted():
+def test_problems_beyond_the_limit_are_only_counted():
     found = read.read_file(b"x\n" * (MAX_PROBLEMS + 5), form=GraphFormat.JSON_LINES)
     assert (len(found.problems), found.problem_count) == (MAX_PROBLEMS, MAX_PROBLEMS + 5)
 
@@ -334,7 +334,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("form", GraphFormat)
-def test_one_bad_row_of_ten_thousand_is_told_with_its_line(form):
+def test_one_invalid_row_of_ten_thousand_is_reported_with_its_line(form):
     relations = tuple(
         StatedRelation(
             source=f"s:{number}",
@@ -357,7 +357,7 @@ NOISE = [b"<", b'"', b"{", b"]", b"&", b"</edge>", b"null", b"\n"]
 
 @pytest.mark.parametrize("form", GraphFormat)
 @given(data=st.data())
-def test_whatever_a_file_holds_it_is_read_or_told(form, data):
+def test_any_file_is_read_or_reported(form, data):
     text = text_of(BOTH, form).encode()
     start, end = sorted(data.draw(st.integers(0, len(text))) for _ in range(2))
     noise = data.draw(
@@ -369,7 +369,7 @@ def test_whatever_a_file_holds_it_is_read_or_told(form, data):
 
 
 @given(data=st.binary(max_size=50))
-def test_any_bytes_are_read_or_told(data):
+def test_any_bytes_are_read_or_reported(data):
     found = read.read_file(data)
     assert len(found.problems) == found.problem_count
     assert all(problem.message.isprintable() for problem in found.problems)
@@ -383,7 +383,7 @@ json_values = st.recursive(
 
 
 @given(row=st.dictionaries(st.sampled_from([*GOOD, "type", "evidence", "required"]), json_values))
-def test_any_json_is_read_or_told(row):
+def test_any_json_is_read_or_reported(row):
     text = json.dumps([GOOD | row])
     found = json_form.read_json(text)
     assert len(found.relations) + found.problem_count >= 1

@@ -30,7 +30,7 @@ def text_of(document, form):
 
 @pytest.mark.parametrize("form", GraphFormat)
 @given(document=documents())
-def test_what_is_written_is_read_back(form, document):
+def test_exported_relations_round_trip(form, document):
     text = text_of(document, form)
     assume(text)
     found = read.read_file(text.encode(), form=form)
@@ -41,7 +41,7 @@ def test_what_is_written_is_read_back(form, document):
 @pytest.mark.parametrize("form", GraphFormat)
 @settings(max_examples=15)
 @given(document=documents())
-def test_the_form_is_told_by_the_content(form, document):
+def test_the_format_is_detected_from_the_content(form, document):
     text = text_of(document, form)
     if text:
         assert read.guess_format(text.encode()) is form
@@ -58,7 +58,7 @@ def test_a_rejected_relation_is_not_drawn_but_written_down(form):
 
 
 @pytest.mark.parametrize("form", GraphFormat)
-def test_each_relation_stands_on_a_line_of_its_own_that_is_told_again(form):
+def test_each_relation_is_on_its_own_line(form):
     text = text_of(BOTH, form)
     lines = text.split("\n")
     for relation in read.read_file(text.encode(), form=form).relations:
@@ -73,7 +73,7 @@ def test_a_category_is_an_edge_that_is_passed_over_when_it_comes_back(form):
     assert "1 edges to categories ignored" in found.warnings[0]
 
 
-def test_networkx_reads_what_is_written(tmp_path):
+def test_networkx_reads_the_export(tmp_path):
     evidence = StatedEvidence(source=EvidenceSource.IMPORTED, confidence=0.5)
     odd = StatedRelation(
         source='a b:"<é>"', target="s:\t\n\x07", kind=RelationKind.DEPENDS_ON, evidence=(evidence,)
@@ -93,7 +93,7 @@ def test_networkx_reads_what_is_written(tmp_path):
     assert json.loads(odd_data["evidence"]) == [{"source": "imported", "confidence": 0.5}]
 
 
-def test_what_networkx_writes_is_read(tmp_path):
+def test_files_written_by_networkx_are_read(tmp_path):
     graph = nx.MultiDiGraph()
     graph.add_edge("s:a", "s:b", kind="precedes", confidence=0.25)
     graph.add_edge("s:a", "s:b", kind="depends_on", required=False)
@@ -105,7 +105,7 @@ def test_what_networkx_writes_is_read(tmp_path):
     )
 
 
-def test_nodes_renamed_by_an_editor_are_known_by_their_tool():
+def test_nodes_renamed_by_an_editor_are_identified_by_tool():
     text = text_of(BOTH, GraphFormat.GRAPHML)
     renamed = text.replace('id="s:a"', 'id="n0"').replace('source="s:a"', 'source="n0"')
     assert "n0" in renamed

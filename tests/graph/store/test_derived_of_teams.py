@@ -54,7 +54,7 @@ def seen_by(team, source, target):
     return relations.load_topology(team, now=NOW).get(source, target, RelationKind.PROVIDES)
 
 
-def test_it_is_seen_by_the_team_alone_as_sure_as_it_was_derived(tools, teams):
+def test_a_team_relation_is_visible_to_that_team_with_its_confidence(tools, teams):
     (a, b, _), (ours, theirs) = tools, teams
     assert replace({ours: [claim(a, b)]}, at=NOW) == RelationChanges(added=1)
     found = seen_by(ours, a, b)
@@ -72,7 +72,7 @@ def test_repeating_it_writes_nothing(tools, teams):
     assert list(RelationEvidence.objects.values()) == before
 
 
-def test_what_is_no_longer_derived_goes_with_its_relation(tools, teams):
+def test_evidence_no_longer_derived_is_deleted_with_its_relation(tools, teams):
     (a, b, c), (ours, theirs) = tools, teams
     replace({ours: [claim(a, b), claim(b, c)], theirs: [claim(b, c)]}, at=NOW)
     done = replace({ours: [claim(b, c, 0.8)]}, at=NOW)
@@ -82,7 +82,7 @@ def test_what_is_no_longer_derived_goes_with_its_relation(tools, teams):
     assert not ToolDependency.objects.exists()
 
 
-def test_what_the_team_counted_stays_as_it_was_counted(tools, teams):
+def test_a_teams_counts_are_kept(tools, teams):
     (a, b, _), (ours, _) = tools, teams
     count(ours, a, b, successes=3.0, failures=1.0)
     counted = (ours, "observed", None, 3.0, 1.0, [])
@@ -97,7 +97,7 @@ def test_what_the_team_counted_stays_as_it_was_counted(tools, teams):
     assert RelationEvidence.objects.get().last_seen_at == NOW
 
 
-def test_what_is_counted_later_adds_to_it(tools, teams):
+def test_later_counts_are_added(tools, teams):
     (a, b, _), (ours, _) = tools, teams
     replace({ours: [claim(a, b)]}, at=NOW - DAY)
     count(ours, a, b, successes=2.0)
@@ -106,7 +106,7 @@ def test_what_is_counted_later_adds_to_it(tools, teams):
     assert said() == [(ours, "observed", None, 2.0, 0.0, [])]
 
 
-def test_what_a_person_rejected_stays_rejected(tools, teams):
+def test_a_rejected_relation_is_not_derived_again(tools, teams):
     (a, b, _), (ours, _) = tools, teams
     relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
     assert replace({ours: [claim(a, b)]}, at=NOW) == RelationChanges(skipped=1)
@@ -114,7 +114,7 @@ def test_what_a_person_rejected_stays_rejected(tools, teams):
     assert seen_by(ours, a, b) is None
 
 
-def test_what_is_derived_for_all_is_not_touched(tools, teams):
+def test_shared_derivations_are_not_changed(tools, teams):
     (a, b, _), (ours, _) = tools, teams
     told = {"input": "/widget_id"}
     relations.replace_derived([claim(a, b, 0.5, (told,))], at=NOW)
@@ -126,14 +126,14 @@ def test_what_is_derived_for_all_is_not_touched(tools, teams):
     assert seen_by(ours, a, b).confidence == 0.4
 
 
-def test_what_is_of_a_tool_or_team_that_is_gone_is_left_out(tools, teams):
+def test_deleted_tools_and_teams_are_skipped(tools, teams):
     (a, b, c), (ours, _) = tools, teams
     claims = {ours: [claim(a, b), claim(a, GONE)], GONE: [claim(b, c)]}
     assert replace(claims, at=NOW) == RelationChanges(added=1, skipped=1)
     assert [team for team, *_ in said()] == [ours]
 
 
-def test_what_a_person_says_of_the_relation_stays_as_they_said_it(tools, teams):
+def test_curated_evidence_is_not_changed(tools, teams):
     (a, b, _), (ours, _) = tools, teams
     word = RelationClaim(source=a, target=b, kind=RelationKind.PROVIDES, reason="see the manual")
     relations.curate_relation(word, by="ann", at=NOW)

@@ -47,7 +47,7 @@ def record(sealer):
     return work
 
 
-def test_a_run_is_told_of_and_a_repeated_one_is_not(heard, record):
+def test_a_new_run_is_notified_and_a_repeated_one_is_not(heard, record):
     record("r1")
     assert heard() == {patterns.CHANGE_NOTICE}
     record("r1")
@@ -58,7 +58,7 @@ def test_a_run_is_told_of_and_a_repeated_one_is_not(heard, record):
     assert heard() == {patterns.CHANGE_NOTICE}
 
 
-def test_a_fitted_model_is_told_of(heard):
+def test_a_fitted_model_is_notified(heard):
     one = ModelRow(team=None, digest="d", content=b"c", bindings=b"", figures={})
     assert fitted_models.store_model(one, model="m", at=NOW)
     assert heard() == {fitted_models.CHANGE_NOTICE}
@@ -66,6 +66,6 @@ def test_a_fitted_model_is_told_of(heard):
     assert heard() == {fitted_models.CHANGE_NOTICE}
 
 
-def test_nothing_is_told_where_nothing_goes(heard):
+def test_deleting_nothing_is_not_notified(heard):
     TeamFactory().delete()
     assert heard() == set()

@@ -60,7 +60,7 @@ def test_a_new_relation_is_named(heard, tools):
     assert set(heard()) == {named(pk)}
 
 
-def test_changes_of_a_relation_and_of_its_evidence_are_told(heard, tools):
+def test_changes_of_relations_and_evidence_are_notified(heard, tools):
     pk = curated(*tools[:2])
     heard()
     ToolDependency.objects.filter(pk=pk).update(rejected=True)
@@ -73,7 +73,7 @@ def test_changes_of_a_relation_and_of_its_evidence_are_told(heard, tools):
     assert heard() == [named(pk)]
 
 
-def test_writing_what_is_there_already_tells_nothing(heard, tools):
+def test_writing_unchanged_rows_is_not_notified(heard, tools):
     claims = [
         RelationClaim(source=tools[0], target=tools[1], kind=RelationKind.PROVIDES, confidence=0.5)
     ]
@@ -86,7 +86,7 @@ def test_writing_what_is_there_already_tells_nothing(heard, tools):
 
 
 @pytest.mark.parametrize("what", [Tool, Server])
-def test_what_goes_with_a_tool_or_server_is_named(heard, tools, what):
+def test_relations_deleted_with_a_tool_or_server_are_notified(heard, tools, what):
     pk = curated(*tools[:2])
     heard()
     wanted = Tool.objects.get(pk=tools[0])
@@ -94,7 +94,7 @@ def test_what_goes_with_a_tool_or_server_is_named(heard, tools, what):
     assert set(heard()) == {named(pk)}
 
 
-def test_what_goes_with_a_team_is_named(heard, tools):
+def test_relations_deleted_with_a_team_are_notified(heard, tools):
     team = TeamFactory()
     seen = RelationObservation(
         source=tools[0], target=tools[1], kind=RelationKind.PRECEDES, successes=1.0, at=NOW
@@ -105,7 +105,7 @@ def test_what_goes_with_a_team_is_named(heard, tools):
     assert set(heard()) == {named(ToolDependency.objects.get().pk)}
 
 
-def test_what_is_rolled_back_is_not_told(heard, tools):
+def test_rolled_back_changes_are_not_notified(heard, tools):
     with transaction.atomic():
         curated(*tools[:2])
         transaction.set_rollback(True)
@@ -148,7 +148,7 @@ def test_many_are_named_in_parts_that_a_notification_has_room_for(heard, first):
             cursor.execute("ALTER SEQUENCE graph_tooldependency_id_seq RESTART WITH 1")
 
 
-def test_more_than_ten_thousand_are_all(heard):
+def test_more_than_ten_thousand_changes_notify_a_full_reload(heard):
     ToolFactory.create_batch(101)
     every = stored(10_000)
     assert sorted(told_of(heard())) == sorted(every)
@@ -159,7 +159,7 @@ def test_more_than_ten_thousand_are_all(heard):
     assert heard() == ["all"]
 
 
-def test_metrics_are_told_once_they_differ(heard, tools):
+def test_changed_metrics_are_notified(heard, tools):
     rows = {tool: GraphMetric(0.5, 0, 0.1, 0.2) for tool in (*tools, 10**9)}
     assert metrics.replace_metrics(rows) == 3
     assert heard() == ["metrics"]

@@ -53,7 +53,7 @@ def evidence(pk=None):
 
 
 class TestCurating:
-    def test_a_persons_word_is_sure_and_says_all_there_is_to_say(self, tools):
+    def test_a_curated_claim_is_stored_with_confidence_and_details(self, tools):
         a, b, *_ = tools
         wanted = claim(a, b, RelationKind.REPLACES, version="2.0", reason="faster")
         relations.curate_relation(wanted, by="ann", at=NOW)
@@ -61,7 +61,7 @@ class TestCurating:
         assert (found.confidence, found.sources) == (1.0, (EvidenceSource.CURATED,))
         assert found.detail == {"version": "2.0", "reason": "faster"}
 
-    def test_a_second_word_replaces_the_first(self, tools):
+    def test_a_second_curated_claim_replaces_the_first(self, tools):
         a, b, *_ = tools
         first = relations.curate_relation(claim(a, b, reason="so"), by="ann", at=NOW)
         second = relations.curate_relation(claim(a, b, confidence=0.5), by="bob", at=NOW)
@@ -78,7 +78,7 @@ class TestCurating:
             RelationKind.OFTEN_USED_WITH,
         ],
     )
-    def test_kinds_that_hold_both_ways_are_stored_once(self, tools, kind):
+    def test_symmetric_relations_are_stored_once(self, tools, kind):
         a, b, *_ = tools
         first = relations.curate_relation(claim(b, a, kind), by="ann", at=NOW)
         second = relations.curate_relation(claim(a, b, kind), by="ann", at=NOW)
@@ -95,7 +95,7 @@ class TestCurating:
             relations.curate_relation(claim(tools[0], GONE), by="ann", at=NOW)
         assert not ToolDependency.objects.exists()
 
-    def test_what_is_rejected_counts_for_nobody_and_keeps_its_evidence(self, tools):
+    def test_a_rejected_relation_is_hidden_and_keeps_its_evidence(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
         pk = relations.reject_relation(a, b, RelationKind.PROVIDES, reason="other ids", at=NOW)
@@ -103,27 +103,27 @@ class TestCurating:
         assert len(relations.load_topology(now=NOW)) == 0
         assert evidence(pk).get().source == "schema"
 
-    def test_what_nobody_said_may_be_rejected_before_it_is_derived(self, tools):
+    def test_a_relation_can_be_rejected_before_it_is_derived(self, tools):
         a, b, *_ = tools
         relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         changes = relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
         assert changes == RelationChanges(skipped=1)
         assert not evidence().exists()
 
-    def test_curating_takes_a_rejection_back(self, tools):
+    def test_curating_revokes_a_rejection(self, tools):
         a, b, *_ = tools
         relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         relations.curate_relation(claim(a, b), by="ann", at=NOW)
         assert relations.load_topology(now=NOW).get(a, b, RelationKind.PROVIDES) is not None
 
-    def test_rejecting_takes_a_persons_earlier_word_back(self, tools):
+    def test_rejecting_removes_the_curated_claim(self, tools):
         a, b, *_ = tools
         relations.curate_relation(claim(a, b), by="ann", at=NOW)
         relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         assert not evidence().exists()
         assert relations.find_relation(a, b, RelationKind.PROVIDES).rejected
 
-    def test_a_word_taken_back_leaves_what_else_speaks_for_it(self, tools):
+    def test_retracting_a_claim_keeps_other_evidence(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
         relations.curate_relation(claim(a, b), by="ann", at=NOW)
@@ -132,7 +132,7 @@ class TestCurating:
             EvidenceSource.SCHEMA,
         )
 
-    def test_a_word_taken_back_takes_the_relation_along_if_nothing_else_speaks_for_it(self, tools):
+    def test_retracting_the_only_evidence_deletes_the_relation(self, tools):
         a, b, *_ = tools
         relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         assert relations.withdraw_curation(a, b, RelationKind.PROVIDES)
@@ -141,7 +141,7 @@ class TestCurating:
 
 
 class TestDeriving:
-    def test_what_is_derived_again_writes_nothing(self, tools, django_assert_num_queries):
+    def test_deriving_the_same_relations_writes_nothing(self, tools, django_assert_num_queries):
         a, b, c, _ = tools
         fields = ({"output": "/id", "input": "/id"},)
         claims = [claim(a, b, confidence=0.1 + 0.2, fields=fields), claim(b, c, confidence=0.5)]
@@ -160,7 +160,7 @@ class TestDeriving:
         assert {one.key[:2] for one in relations.load()} == {(a, b), (c, d)}
         assert relations.find_relation(a, b, RelationKind.PROVIDES).evidence[0].confidence == 0.6
 
-    def test_what_is_no_longer_derived_stays_where_something_else_speaks_for_it(self, tools):
+    def test_a_relation_no_longer_derived_stays_with_other_evidence(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.5)], at=NOW)
         relations.observe_relations(None, [seen(a, b, RelationKind.PROVIDES)])
@@ -170,19 +170,19 @@ class TestDeriving:
             is EvidenceSource.OBSERVED
         )
 
-    def test_claims_on_tools_that_are_gone_are_left_out(self, tools):
+    def test_claims_on_deleted_tools_are_skipped(self, tools):
         a, b, *_ = tools
         claims = [claim(a, GONE), claim(a, b)]
         assert relations.replace_derived(claims, at=NOW) == RelationChanges(added=1, skipped=1)
 
-    def test_of_two_claims_on_one_relation_the_surer_counts(self, tools):
+    def test_the_more_confident_of_two_claims_counts(self, tools):
         a, b, *_ = tools
         kind = RelationKind.ALTERNATIVE_TO
         claims = [claim(a, b, kind, confidence=0.4), claim(b, a, kind, confidence=0.6)]
         assert relations.replace_derived(claims, at=NOW) == RelationChanges(added=1)
         assert relations.find_relation(a, b, kind).evidence[0].confidence == 0.6
 
-    def test_a_persons_word_on_what_is_shipped_stays(self, tools):
+    def test_a_curated_claim_on_a_shipped_relation_is_kept(self, tools):
         a, b, *_ = tools
         shipped = {"source": EvidenceSource.CURATED, "origin": "foregate", "at": NOW}
         claims = [claim(a, b, RelationKind.DEPENDS_ON, reason="shipped")]
@@ -194,7 +194,7 @@ class TestDeriving:
         found = relations.find_relation(a, b, RelationKind.DEPENDS_ON)
         assert (found.reason, found.evidence[0].origin) == ("mine", "ann")
 
-    def test_what_is_shipped_follows_its_new_words(self, tools):
+    def test_shipped_relations_are_updated(self, tools):
         a, b, *_ = tools
         shipped = {"source": EvidenceSource.CURATED, "origin": "foregate", "at": NOW}
         kind = RelationKind.ALTERNATIVE_TO
@@ -219,7 +219,7 @@ class TestImporting:
         assert relations.put_many(given, at=NOW) == RelationChanges(added=2)
         assert not relations.put_many(given, at=NOW + timedelta(days=1))
 
-    def test_all_or_none_is_stored(self, tools):
+    def test_claims_are_stored_atomically(self, tools):
         with pytest.raises(ToolsNotFound):
             relations.put_many([imported(*tools[:2]), imported(tools[0], GONE)], at=NOW)
         assert relations.load() == []
@@ -230,7 +230,7 @@ class TestImporting:
         with pytest.raises(ValueError, match="given twice"):
             relations.put_many([imported(a, b, kind), imported(b, a, kind)], at=NOW)
 
-    def test_what_a_person_said_goes_before_an_import(self, tools):
+    def test_curated_claims_take_precedence_over_imports(self, tools):
         a, b, c, _ = tools
         relations.curate_relation(
             claim(a, b, RelationKind.DEPENDS_ON, reason="mine"), by="ann", at=NOW
@@ -245,7 +245,7 @@ class TestImporting:
         relations.put_many([imported(b, c)], at=NOW, lift_rejections=True)
         assert not relations.find_relation(b, c, RelationKind.PRECEDES).rejected
 
-    def test_text_that_the_database_cannot_hold_is_stored_without_it(self, tools):
+    def test_characters_the_database_cannot_store_are_removed(self, tools):
         a, b, *_ = tools
         relations.put_many([imported(a, b, reason="nul \x00 and \ud800")], at=NOW)
         assert (
@@ -261,7 +261,7 @@ class TestObserving:
         (said,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         assert (said.successes, said.failures, said.seconds) == (3.0, 1.0, 4.0)
 
-    def test_what_was_counted_before_is_worth_less_by_now(self, tools):
+    def test_earlier_counts_decay(self, tools):
         a, b, *_ = tools
         relations.observe_relations(None, [seen(a, b, successes=8.0, failures=4.0, seconds=1.0)])
         later = NOW + timedelta(days=30)
@@ -272,14 +272,14 @@ class TestObserving:
         assert said.seconds == pytest.approx(2.0)
         assert said.last_seen == later
 
-    def test_what_comes_late_is_added_at_its_age(self, tools):
+    def test_late_counts_are_added_decayed(self, tools):
         a, b, *_ = tools
         relations.observe_relations(None, [seen(a, b, successes=1.0)])
         relations.observe_relations(None, [seen(a, b, at=NOW - timedelta(days=30), successes=4.0)])
         (said,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
         assert (said.successes, said.last_seen) == (pytest.approx(3.0), NOW)
 
-    def test_the_database_adds_up_as_memory_does(self, tools):
+    def test_database_and_memory_sums_agree(self, tools):
         a, b, *_ = tools
         batch = [
             seen(a, b, at=NOW + timedelta(days=7.5 * n), successes=n, failures=1.0, seconds=n)
@@ -295,7 +295,7 @@ class TestObserving:
         assert piecemeal.failures == pytest.approx(whole.failures)
         assert piecemeal.seconds == pytest.approx(whole.seconds)
 
-    def test_each_team_has_its_own(self, tools):
+    def test_each_team_has_separate_counts(self, tools):
         a, b, *_ = tools
         ours, theirs = TeamFactory(), TeamFactory()
         relations.observe_relations(ours.pk, [seen(a, b, successes=5.0)])
@@ -306,13 +306,13 @@ class TestObserving:
         assert mine.confidence > 0.5 > other.confidence
         assert mine.detail == {"successes": 5.0, "failures": 0.0}
 
-    def test_what_is_used_together_is_stored_once_whichever_way_it_is_told(self, tools):
+    def test_co_occurrence_is_stored_once_in_either_direction(self, tools):
         a, b, *_ = tools
         kind = RelationKind.OFTEN_USED_WITH
         relations.observe_relations(None, [seen(b, a, kind), seen(a, b, kind)])
         assert relations.find_relation(a, b, kind).evidence[0].successes == 2.0
 
-    def test_tools_that_are_gone_are_left_out(self, tools):
+    def test_deleted_tools_are_skipped(self, tools):
         a, b, *_ = tools
         changes = relations.observe_relations(None, [seen(a, GONE), seen(a, b)])
         assert changes == RelationChanges(added=1, skipped=1)
@@ -320,7 +320,7 @@ class TestObserving:
         assert not relations.observe_relations(None, [])
 
     @pytest.mark.parametrize("count", [-1.0, float("nan"), float("inf")])
-    def test_counts_that_are_none_are_refused(self, tools, count):
+    def test_invalid_counts_are_refused(self, tools, count):
         a, b, *_ = tools
         with pytest.raises(ValueError, match="0 or more"):
             relations.observe_relations(None, [seen(a, b, successes=count)])
@@ -331,14 +331,14 @@ class TestObserving:
 
 
 class TestForgetting:
-    def test_a_tool_takes_its_relations_along(self, tools):
+    def test_deleting_a_tool_deletes_its_relations(self, tools):
         a, b, c, _ = tools
         relations.put_many([imported(a, b), imported(b, c), imported(a, c)], at=NOW)
         ToolFactory._meta.model.objects.get(pk=b).delete()
         assert [one.key[:2] for one in relations.load()] == [(a, c)]
         assert [one.key[:2] for one in relations.load_relations_of(a)] == [(a, c)]
 
-    def test_what_only_a_deleted_team_saw_is_swept(self, tools):
+    def test_relations_seen_only_by_a_deleted_team_are_swept(self, tools):
         a, b, *_ = tools
         team = TeamFactory()
         relations.observe_relations(team.pk, [seen(a, b)])

@@ -44,7 +44,7 @@ def observe(*ends, kind=RelationKind.PRECEDES, team=None, at=NOW):
 
 
 @pytest.mark.parametrize("reason", ["", "not so"])
-def test_what_is_rejected_is_as_it_was_once_that_is_taken_back(ends, reason):
+def test_revoking_a_rejection_restores_the_relation(ends, reason):
     importing(*ends, required=False, version="2.0", reason="it says so")
     relations.reject_relation(*ends, RelationKind.DEPENDS_ON, reason=reason, at=NOW)
     relations.withdraw_curation(*ends, RelationKind.DEPENDS_ON)
@@ -53,7 +53,7 @@ def test_what_is_rejected_is_as_it_was_once_that_is_taken_back(ends, reason):
     assert found.reason == (reason or "it says so")
 
 
-def test_what_goes_both_ways_is_rejected_whichever_way_it_is_named(ends):
+def test_a_symmetric_relation_can_be_rejected_in_either_direction(ends):
     importing(*ends, kind=RelationKind.ALTERNATIVE_TO, reason="alike")
     relations.reject_relation(*reversed(ends), RelationKind.ALTERNATIVE_TO, at=NOW)
     found = relations.find_relation(*ends, RelationKind.ALTERNATIVE_TO)
@@ -61,14 +61,14 @@ def test_what_goes_both_ways_is_rejected_whichever_way_it_is_named(ends):
 
 
 @pytest.mark.parametrize("moments", [(LONG_AGO, NOW), (NOW, LONG_AGO)])
-def test_what_was_seen_centuries_apart_adds_up(ends, moments):
+def test_counts_centuries_apart_can_be_added(ends, moments):
     for at in moments:
         observe(*ends, at=at)
     (said,) = relations.find_relation(*ends, RelationKind.PRECEDES).evidence
     assert (said.successes, said.last_seen) == (pytest.approx(1.0), NOW)
 
 
-def test_what_is_only_observed_is_not_required_until_somebody_says_so(ends):
+def test_observed_relations_are_not_required_until_curated(ends):
     observe(*ends, kind=RelationKind.DEPENDS_ON)
     assert not relations.find_relation(*ends, RelationKind.DEPENDS_ON).required
     importing(*ends)
@@ -77,7 +77,7 @@ def test_what_is_only_observed_is_not_required_until_somebody_says_so(ends):
     assert relations.find_relation(*ends, RelationKind.DEPENDS_ON).required
 
 
-def test_what_a_team_that_is_gone_has_seen_is_left_out(ends):
+def test_evidence_of_a_deleted_team_is_skipped(ends):
     team = TeamFactory()
     gone = team.pk
     team.delete()
@@ -89,7 +89,7 @@ def test_what_a_team_that_is_gone_has_seen_is_left_out(ends):
 @pytest.mark.parametrize(
     ("source", "origin"), [(EvidenceSource.SCHEMA, ""), (EvidenceSource.CURATED, SHIPPED)]
 )
-def test_a_word_given_while_relations_are_derived_stands(ends, monkeypatch, source, origin):
+def test_a_claim_made_during_derivation_is_kept(ends, monkeypatch, source, origin):
     def derive(reason, confidence):
         claim = RelationClaim(
             source=ends[0],
@@ -119,7 +119,7 @@ def test_a_word_given_while_relations_are_derived_stands(ends, monkeypatch, sour
     assert (word.origin, word.confidence) == ("ann", 1.0)
 
 
-def test_what_is_derived_otherwise_now_replaces_what_it_said_before(ends):
+def test_new_derivations_replace_earlier_ones(ends):
     for confidence, reason in ((0.5, "so"), (0.7, "thus")):
         claim = RelationClaim(
             source=ends[0],
@@ -133,7 +133,7 @@ def test_what_is_derived_otherwise_now_replaces_what_it_said_before(ends):
     assert (found.reason, found.evidence[0].confidence) == ("thus", 0.7)
 
 
-def test_what_is_read_to_be_changed_is_locked(ends):
+def test_rows_read_for_update_are_locked(ends):
     importing(*ends)
     pk = relations.find_relation(*ends, RelationKind.DEPENDS_ON).pk
     with transaction.atomic(), CaptureQueriesContext(connection) as queries:

@@ -49,7 +49,7 @@ async def test_no_observation_is_lost_where_several_observe_at_once():
     assert {one.evidence[0].successes for one in stored} == {float(WRITERS * ROUNDS)}
 
 
-async def test_no_call_is_lost_where_several_count_at_once():
+async def test_concurrent_counting_loses_no_call():
     tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 5)]
 
     def count(order):
@@ -66,7 +66,7 @@ async def test_no_call_is_lost_where_several_count_at_once():
     assert rows == [(2 * WRITERS * ROUNDS, WRITERS * ROUNDS)] * len(tools)
 
 
-async def test_what_is_derived_by_two_at_once_is_there_once():
+async def test_concurrent_derivation_stores_relations_once():
     tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 12)]
     claims = [
         RelationClaim(source=a, target=b, kind=RelationKind.PROVIDES, confidence=0.5)
@@ -99,7 +99,7 @@ async def test_tools_that_go_while_they_are_observed_harm_nothing():
     assert {one.key[:2] for one in stored} == {(a, b) for a in staying for b in staying if a != b}
 
 
-async def test_decay_and_sum_hold_whichever_writer_comes_first():
+async def test_decay_and_sum_do_not_depend_on_writer_order():
     a, b = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 2)]
     moments = [NOW + timedelta(days=10 * day) for day in range(4)]
 
@@ -116,7 +116,7 @@ async def test_decay_and_sum_hold_whichever_writer_comes_first():
     assert one.last_seen == moments[-1]
 
 
-def test_what_another_writer_made_impossible_is_done_again(monkeypatch):
+def test_a_conflict_with_another_writer_is_retried(monkeypatch):
     failures = [OperationalError(), OperationalError()]
     for failure in failures:
         failure.__cause__ = writing.psycopg.errors.DeadlockDetected()
@@ -129,7 +129,7 @@ def test_what_another_writer_made_impossible_is_done_again(monkeypatch):
     assert writing.retry_on_conflict(work) == "done"
 
 
-def test_what_no_other_writer_caused_is_not_done_again():
+def test_other_errors_are_not_retried():
     calls = []
 
     def work():
@@ -141,7 +141,7 @@ def test_what_no_other_writer_caused_is_not_done_again():
     assert calls == [1]
 
 
-def test_within_a_transaction_nothing_is_done_again():
+def test_nothing_is_retried_within_a_transaction():
     calls = []
 
     def work():

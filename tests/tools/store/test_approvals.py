@@ -27,7 +27,7 @@ def server():
     return ServerFactory(name="s")
 
 
-def test_a_severe_finding_keeps_a_new_tool_waiting_and_no_other(server):
+def test_a_severe_finding_holds_only_its_new_tool(server):
     listing("s", Definition(name="good"), Definition(name="bad", description=ATTACK))
     assert states() == {"good": "active", "bad": "pending"}
     (item,) = approvals.load_unapproved()
@@ -74,7 +74,7 @@ def test_a_tool_approved_with_a_severe_finding_may_be_used_and_is_still_named(se
     assert approvals.ids_with_findings(severe=True) == ["s:bad"]
 
 
-def test_what_is_listed_otherwise_than_it_was_shown_is_not_approved(server):
+def test_a_definition_changed_after_display_is_not_approved(server):
     listing("s", Definition(name="a"), Definition(name="b"), auto=False)
     shown = {item.pk: item.listed_hash for item in approvals.load_unapproved()}
     listing("s", Definition(name="a", description="other"), Definition(name="b"), auto=False)
@@ -94,7 +94,7 @@ def test_the_queue_costs_two_queries_and_may_be_of_one_server(server, django_ass
     assert not approvals.server_exists("u")
 
 
-def test_a_changed_tool_is_shown_with_what_was_approved(server):
+def test_a_changed_tool_is_shown_with_its_approved_definition(server):
     listing("s", Definition(name="a", description="old"))
     listing("s", Definition(name="a", description="new"))
     (item,) = approvals.load_unapproved()
@@ -102,20 +102,20 @@ def test_a_changed_tool_is_shown_with_what_was_approved(server):
     assert item.listed.description == "new"
 
 
-def test_pinning_says_what_changed():
+def test_pinning_reports_the_changes():
     tools = [ToolFactory(server__name="s", name="a"), ToolFactory(server__name="t", name="b")]
     assert approvals.set_pinned(tools, pinned=True) == ("s:a", "t:b")
     assert approvals.set_pinned(tools[:1], pinned=True) == ()
     assert approvals.set_pinned(tools, pinned=False) == ("s:a", "t:b")
 
 
-def test_the_catalogue_tells_what_was_found_also_of_tools_that_wait(server):
+def test_the_catalogue_has_findings_of_waiting_tools(server):
     listing("s", Definition(name="bad", description=ATTACK))
     (tool,) = catalogue.load_catalogue().tools.values()
     assert tool.findings[0] == "severe: overrides_instructions in description"
 
 
-def test_of_a_changed_tool_the_catalogue_knows_where_it_differs(server):
+def test_the_catalogue_knows_the_changed_fields_of_a_tool(server):
     listing("s", Definition(name="a", description="old"))
     listing("s", Definition(name="a", description="new", title="New"))
     loaded = catalogue.load_catalogue()
@@ -131,7 +131,7 @@ def listed_anew(number, *, at=SEEN_AT):
     catalogue.record_listing("s", [definition], at=later, approve_new=True)
 
 
-def test_of_a_tool_that_is_another_at_each_start_so_many_versions_are_kept(server, monkeypatch):
+def test_the_number_of_stored_versions_is_limited(server, monkeypatch):
     monkeypatch.setattr(definitions, "MAX_VERSIONS", 3)
     for number in range(7):
         listed_anew(number)
@@ -143,7 +143,7 @@ def test_of_a_tool_that_is_another_at_each_start_so_many_versions_are_kept(serve
     assert item.versions == 5
 
 
-def test_what_was_approved_once_is_kept_and_what_is_listed_again_too(server, monkeypatch):
+def test_approved_and_relisted_versions_are_kept(server, monkeypatch):
     monkeypatch.setattr(definitions, "MAX_VERSIONS", 1)
     listed_anew(0)
     listed_anew(1)

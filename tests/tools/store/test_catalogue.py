@@ -35,7 +35,7 @@ from tools.store.catalogue import ListingChanges
 pytestmark = pytest.mark.django_db
 
 
-def test_a_first_listing_pins_what_the_server_says(record):
+def test_the_first_listing_pins_the_definitions(record):
     assert record(READ, WRITE) == ListingChanges(added=("read", "write"))
     assert states() == {"read": "active", "write": "active"}
     row = Tool.objects.get(name="read").definition
@@ -58,7 +58,7 @@ def test_where_new_tools_are_approved_by_hand_they_wait_unpinned(record):
     assert ToolDefinition.objects.get().approved_at is None
 
 
-def test_what_waits_for_approval_still_waits_when_the_rule_is_relaxed(record):
+def test_waiting_tools_still_wait_after_the_rule_is_relaxed(record):
     record(READ, approve_new=False)
     record(READ, approve_new=True)
     assert states() == {"read": "pending"}
@@ -92,7 +92,7 @@ def test_recording_the_same_listing_again_changes_nothing_but_the_time(record):
     ],
     ids=["title", "description", "input_schema", "output_schema", "annotations"],
 )
-def test_any_change_of_a_definition_quarantines_and_keeps_what_was_pinned(record, changed):
+def test_any_definition_change_quarantines_and_keeps_the_pinned_one(record, changed):
     record(READ, WRITE)
     assert record(changed, WRITE) == ListingChanges(changed=("read",), unchanged=1)
     assert states() == {"read": "quarantined", "write": "active"}
@@ -100,7 +100,7 @@ def test_any_change_of_a_definition_quarantines_and_keeps_what_was_pinned(record
     assert ToolDefinition.objects.filter(hash=changed.hash, approved_at=None).exists()
 
 
-def test_another_order_of_keys_is_no_change(record):
+def test_key_order_is_not_a_change(record):
     record(Definition(name="a", input_schema={"x": 1, "y": {"p": 1, "q": 2.0}}))
     again = Definition(name="a", input_schema={"y": {"q": 2, "p": 1}, "x": 1})
     assert record(again) == ListingChanges(unchanged=1)
@@ -146,7 +146,7 @@ def test_of_two_tools_with_one_name_the_first_counts(record):
     assert pinned() == "Reads."
 
 
-def test_what_the_database_cannot_hold_is_replaced_and_stays_the_same_tool(record):
+def test_characters_the_database_cannot_store_are_replaced_stably(record):
     odd = Definition(
         name="re\x00ad", description="\ud800", input_schema={"k\x00": "v\x00"}, title="\x00"
     )
@@ -164,7 +164,7 @@ def test_two_servers_may_have_tools_of_one_name(record):
     assert Tool.objects.get(server__name="t").state == "active"
 
 
-def test_what_the_server_says_of_itself_now_is_stored(record):
+def test_the_servers_current_description_is_stored(record):
     record(instructions="Files\x00.")
     assert Server.objects.get().instructions == "Files\ufffd."
     record()
@@ -177,7 +177,7 @@ def test_what_a_person_wrote_about_a_server_is_not_overwritten_by_the_server(rec
     assert Server.objects.get().description == "Our files; ask Ann."
 
 
-def test_a_listing_of_a_server_that_is_gone_is_an_error():
+def test_a_listing_of_a_deleted_server_is_an_error():
     with pytest.raises(Server.DoesNotExist):
         catalogue.record_listing("gone", [READ], at=START, approve_new=True)
 
@@ -197,7 +197,7 @@ def test_a_listing_costs_the_same_queries_for_many_tools_as_for_few(record):
     assert queries(many) == few
 
 
-def test_an_unchanged_listing_writes_nothing_that_wakes_other_processes(record):
+def test_an_unchanged_listing_notifies_nobody(record):
     record(READ, WRITE)
     with CaptureQueriesContext(connection) as captured:
         record(READ, WRITE)
@@ -257,7 +257,7 @@ def test_the_danger_class_follows_trust_curation_and_override():
     }
 
 
-def test_the_title_is_judged_too():
+def test_the_title_counts_for_the_danger_class():
     ToolFactory(server__name="s", name="frobnicate", title="Delete everything")
     assert catalogue.load_catalogue().tools["s:frobnicate"].vetoed
 

@@ -21,17 +21,17 @@ def loaded(**values):
     return catalogue.load_catalogue().tools[f"{tool.server.name}:{tool.name}"]
 
 
-def test_a_tool_that_nobody_said_anything_of_is_asked_about_by_its_danger_and_called_once():
+def test_a_tool_without_overrides_follows_its_danger_class():
     tool = loaded()
     assert (tool.approval, tool.destructive_by, tool.repeatable) == ("", "", False)
 
 
-def test_what_an_admin_said_of_a_tool_is_known():
+def test_admin_overrides_are_loaded():
     tool = loaded(approval="always", repeatable_override=True, danger_override="destructive")
     assert (tool.approval, tool.repeatable, tool.destructive_by) == ("always", True, "admin")
 
 
-def test_an_operation_that_an_admin_added_is_their_word():
+def test_an_operation_added_by_an_admin_counts_as_theirs():
     DangerousOperationFactory(pattern="detonate", danger="destructive")
     assert loaded(name="detonate_it").destructive_by == "admin"
     assert loaded(name="reset_it").destructive_by == ""
@@ -50,7 +50,7 @@ STRING = {"type": "string"}
     ],
 )
 @pytest.mark.parametrize("trusted", [False, True])
-def test_a_person_is_asked_about_what_runs_what_it_is_given(name, taken, trusted):
+def test_tools_that_execute_their_input_require_approval(name, taken, trusted):
     tool = loaded(
         name=name,
         input_schema={"type": "object", "properties": taken, "required": list(taken)},
@@ -63,13 +63,13 @@ def test_a_person_is_asked_about_what_runs_what_it_is_given(name, taken, trusted
     assert next(iter(taken)) in asks
 
 
-def test_a_verdict_of_an_admin_still_decides_about_what_runs_commands():
+def test_an_admin_override_applies_to_command_runners():
     schema = {"type": "object", "properties": {"command": STRING}, "required": ["command"]}
     tool = loaded(name="run_it", input_schema=schema, danger_override="write")
     assert approval.explain_approval(tool, caller=ANN, catalogue=catalogue.load_catalogue()) == ""
 
 
-def test_only_teams_that_ask_for_more_are_listed():
+def test_only_teams_with_stricter_rules_are_listed():
     TeamFactory()
     strict = TeamFactory(approve_from="write")
     assert catalogue.load_catalogue().approve_from == {strict.pk: Danger.WRITE}
@@ -93,7 +93,7 @@ CHANGES = {
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_every_process_hears_of_a_change(change):
+def test_every_process_is_notified_of_a_change(change):
     ToolFactory()
     TeamFactory()
     with connection.cursor() as cursor:
@@ -106,7 +106,7 @@ def test_every_process_hears_of_a_change(change):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_new_name_of_a_team_wakes_nobody():
+def test_renaming_a_team_notifies_nobody():
     TeamFactory()
     with connection.cursor() as cursor:
         cursor.execute("LISTEN foregate_catalogue")

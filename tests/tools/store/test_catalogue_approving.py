@@ -24,7 +24,7 @@ def approve(*names, user=None):
     return catalogue.approve_tools(tools, user=user, at=START + timedelta(days=1))
 
 
-def test_approving_pins_the_newest_definition_and_names_who_did(record):
+def test_approving_pins_the_newest_definition_with_its_approver(record):
     record(READ)
     record(READ_MORE)
     ann = UserFactory()
@@ -72,7 +72,7 @@ def test_an_approval_that_changes_nothing_is_not_reported(record):
     assert Tool.objects.get().definition.approved_by is None
 
 
-def test_what_is_not_listed_any_more_cannot_be_approved(record):
+def test_a_removed_tool_cannot_be_approved(record):
     record(READ)
     record(READ_MORE)
     record()

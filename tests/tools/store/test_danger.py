@@ -19,7 +19,7 @@ def test_a_new_installation_knows_every_seeded_operation():
     assert set(DangerousOperation.objects.values_list("source", flat=True)) == {"seeded"}
 
 
-def test_an_older_installation_learns_what_runs_code_and_keeps_what_an_admin_said_of_it():
+def test_an_upgrade_adds_code_runners_and_keeps_admin_overrides():
     seeds = importlib.import_module("tools.migrations.0011_seed_code_runners")
     DangerousOperation.objects.filter(pattern__in=seeds.PATTERNS).delete()
     DangerousOperationFactory(pattern="^bash", danger="write", enabled=False)
@@ -32,7 +32,7 @@ def test_an_older_installation_learns_what_runs_code_and_keeps_what_an_admin_sai
     assert (kept.danger, kept.enabled, kept.source) == ("write", False, "curated")
 
 
-def test_what_an_admin_adds_counts_with_its_class_and_reason():
+def test_operations_added_by_an_admin_apply_with_class_and_reason():
     DangerousOperationFactory(pattern="detonate", danger="destructive", reason="explodes")
     assert (
         DangerPattern(
@@ -42,7 +42,7 @@ def test_what_an_admin_adds_counts_with_its_class_and_reason():
     )
 
 
-def test_what_an_admin_switched_off_does_not_count():
+def test_disabled_operations_do_not_apply():
     DangerousOperation.objects.filter(pattern="delete").update(enabled=False)
     assert "delete" not in {operation.pattern for operation in load_patterns()}
 

@@ -19,14 +19,14 @@ def embed_all(model=MODEL):
     return embeddings.write_vectors(model, todo, FakeEmbedder().embed(texts, kind="document"))
 
 
-def test_every_defined_tool_that_is_listed_wants_a_vector():
+def test_every_listed_defined_tool_needs_a_vector():
     wanted = ToolFactory()
     ToolFactory(pinned=False)
     ToolFactory(state=Tool.State.REMOVED)
     assert [item.tool_pk for item in embeddings.load_missing(MODEL)] == [wanted.pk]
 
 
-def test_what_was_written_is_not_missing_any_more():
+def test_written_vectors_are_no_longer_missing():
     ToolFactory.create_batch(3)
     assert embed_all() == 3
     assert embeddings.load_missing(MODEL) == []

@@ -29,7 +29,7 @@ def test_a_compound_has_the_keys_of_its_parts_too():
     assert set(whole["zone"]) < set(whole["time-zone"])
 
 
-def test_any_number_of_words_is_one_question(django_assert_num_queries):
+def test_any_number_of_words_takes_one_query(django_assert_num_queries):
     with django_assert_num_queries(1):
         indexed.load_lexeme_keys(f"word{n}" for n in range(500))
     with django_assert_num_queries(0):

@@ -14,7 +14,7 @@ def record(name, **lists):
     items.record_items(name, lists, at=AT)
 
 
-def test_what_was_listed_last_is_known_by_server_and_kind():
+def test_the_last_list_is_stored_by_server_and_kind():
     ServerFactory(name="a")
     ServerFactory(name="b")
     record("a", prompts=[{"name": "old"}], resources=[{"uri": "x:y", "name": "y"}])
@@ -47,13 +47,13 @@ def test_a_list_that_is_too_long_is_forgotten(monkeypatch):
     assert not ServerItems.objects.exists()
 
 
-def test_nothing_is_kept_of_a_server_that_is_gone():
+def test_lists_of_a_deleted_server_are_removed():
     record("gone", prompts=[])
     assert not ServerItems.objects.exists()
 
 
 @pytest.mark.parametrize("how", [{"session": "per_caller"}, {"authorization": "oauth_per_user"}])
-def test_what_one_caller_is_listed_is_not_kept_for_the_others(how):
+def test_per_caller_lists_are_not_stored(how):
     remote = {"transport": "http", "command": "", "url": "https://a.example/mcp"}
     ServerFactory(name="a", **remote, **how)
     record("a", prompts=[{"name": "of one user"}])

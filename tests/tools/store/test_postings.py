@@ -26,7 +26,7 @@ def test_words_are_indexed_by_stem_with_the_weight_of_their_field():
     assert ToolText.objects.get(tool=tool).length == 6.5
 
 
-def test_only_what_is_not_indexed_as_it_stands_is_stale():
+def test_only_unindexed_texts_are_stale():
     tool, other = ToolFactory.create_batch(2)
     ToolFactory(pinned=False)
     assert postings.find_stale_tools() == [tool.pk, other.pk]
@@ -79,7 +79,7 @@ def test_scripts_without_spaces_are_indexed_by_pairs():
     assert {"必应", "应搜", "搜索"} <= held(tool).keys()
 
 
-def test_tools_that_are_gone_are_left_out():
+def test_deleted_tools_are_skipped():
     tool = ToolFactory()
     pk = tool.pk
     Tool.objects.filter(pk=pk).update(definition=None, state=Tool.State.PENDING)

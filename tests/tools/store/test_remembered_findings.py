@@ -37,7 +37,7 @@ def test_a_definition_is_examined_once_however_often_the_catalogue_is_loaded(exa
     assert len(examined) == 2
 
 
-def test_what_is_remembered_of_definitions_is_bounded(examined, monkeypatch):
+def test_the_findings_cache_is_bounded(examined, monkeypatch):
     monkeypatch.setattr(danger, "MAX_REMEMBERED", 2)
     for name in ("a", "b", "c"):
         ToolFactory(name=name)

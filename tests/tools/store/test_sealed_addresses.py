@@ -61,7 +61,7 @@ def test_another_secret_in_the_address_is_another_address_and_costs_its_trust(se
     assert "hunter3" in launches.open_url(row, sealer)
 
 
-def test_lists_kept_of_a_server_are_void_once_only_the_secret_of_its_address_changes(sealer):
+def test_a_changed_secret_in_the_address_invalidates_stored_lists(sealer):
     register(remote(url=KEYED), sealer=sealer)
     items.record_items("far", {"prompts": [{"name": "a"}]}, at=AT)
     assert items.load_items("prompts", ["far"])
@@ -128,7 +128,7 @@ def test_the_migration_seals_nothing_with_a_key_that_opens_no_existing_secret(
         ("https://[", None),
     ],
 )
-def test_the_upgrade_decides_by_itself_what_is_a_secret(address, shown):
+def test_the_upgrade_detects_secrets(address, shown):
     assert migration.blank_secrets(address) == (shown or address)
     assert migration.blank_secrets(migration.blank_secrets(address)) == (shown or address)
 
@@ -140,7 +140,7 @@ def test_the_migration_creates_no_key_if_no_address_has_a_secret(monkeypatch):
     assert Server.objects.get().url == REMOTE.url
 
 
-def test_what_a_server_wrote_before_it_failed_is_kept_until_it_fails_again():
+def test_output_before_a_failure_is_kept_until_the_next_failure():
     ServerFactory(name="s")
     lines = [f"line {number}\x00" for number in range(MAX_LINES + 1)]
     servers.record_error("s", at=AT, error="exited", output=lines)

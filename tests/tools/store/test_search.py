@@ -56,12 +56,12 @@ def test_stop_words_alone_find_nothing():
     assert search.plan_query(["the"], model="m", scope=SearchScope()).lexemes == {}
 
 
-def test_the_first_word_of_a_stem_stands_for_it():
+def test_a_stem_is_represented_by_its_first_word():
     plan = search.plan_query(["Zones", "zone"], model="m", scope=SearchScope())
     assert plan.lexemes == {"zone": "Zones"}
 
 
-def test_the_nearest_in_meaning_come_out_with_their_cosine():
+def test_the_nearest_tools_are_returned_with_their_cosine():
     ToolFactory(name="alpha", description="one")
     ToolFactory(name="omega", description="two")
     embed_missing(EMBEDDER)

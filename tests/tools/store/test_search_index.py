@@ -48,7 +48,7 @@ def rewrite(tool, description):
     embed_missing(EMBEDDER)
 
 
-def test_what_may_be_found_is_loaded_with_its_vector_and_words(tools):
+def test_searchable_tools_are_loaded_with_vector_and_words(tools):
     index = load()
     assert index.tools.tolist() == [tool.pk for tool in tools]
     stored = {row.pk: row.vector for row in ToolEmbedding.objects.all()}
@@ -60,7 +60,7 @@ def test_what_may_be_found_is_loaded_with_its_vector_and_words(tools):
     assert np.all(index.lengths > 0)
 
 
-def test_what_may_not_be_found_is_not_even_loaded(tools):
+def test_unsearchable_tools_are_not_loaded(tools):
     ToolFactory(enabled=False)
     ToolFactory(state=Tool.State.QUARANTINED)
     ToolFactory(state=Tool.State.REMOVED)
@@ -101,7 +101,7 @@ def test_without_a_change_nothing_is_read_again(tools):
     ],
     ids=["text", "disabled", "quarantined", "deleted", "added", "team", "bare", "vector"],
 )
-def test_after_a_change_the_index_is_what_loading_it_anew_gives(tools, change):
+def test_an_updated_index_equals_a_reloaded_one(tools, change):
     ToolFactory.create_batch(3, server=ServerFactory(name="two"))
     embed_missing(EMBEDDER)
     before = load()
@@ -166,7 +166,7 @@ def test_each_model_has_an_index_of_its_own(tools):
     assert same(index, load(model="fake/other"))
 
 
-def test_a_catalogue_that_does_not_fit_the_memory_is_left_to_the_database(tools):
+def test_a_catalogue_beyond_memory_is_searched_in_the_database(tools):
     assert load(max_bytes=1_000) is None
     assert load(max_bytes=PLENTY) is not None
 

@@ -53,9 +53,7 @@ def test_registering_the_same_again_changes_nothing(sealer):
         ({"command": "uvx", "env": {}}, ("command", "env")),
     ],
 )
-def test_registering_anew_brings_a_server_up_to_date_and_names_what_changed(
-    sealer, values, changed
-):
+def test_reregistering_updates_a_server_and_names_the_changes(sealer, values, changed):
     register(GIT, sealer=sealer)
     assert register(having(**values), sealer=sealer) == (
         RegistrationResult(name="git", created=False, changed=changed),
@@ -66,7 +64,7 @@ def test_registering_anew_brings_a_server_up_to_date_and_names_what_changed(
     assert launches.open_env(row, sealer) == wanted.env
 
 
-def test_what_a_person_decided_stays_when_a_server_is_registered_anew(sealer):
+def test_admin_decisions_survive_reregistration(sealer):
     register(GIT, sealer=sealer)
     team = TeamFactory()
     Server.objects.update(team=team, enabled=False, trusted=True, description="ours")
@@ -94,7 +92,7 @@ def test_trust_does_not_pass_to_another_command_under_the_same_name(sealer, chan
     ],
     ids=str,
 )
-def test_trust_does_not_pass_to_what_an_environment_loads(sealer, env, trusted):
+def test_trust_does_not_cover_a_changed_environment(sealer, env, trusted):
     register(having(trusted=True), sealer=sealer)
     register(having(env=env), sealer=sealer)
     assert Server.objects.get().trusted is trusted

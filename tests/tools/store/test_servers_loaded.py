@@ -97,7 +97,7 @@ def test_what_a_server_can_do_is_noted_and_written_only_when_it_differs(
     assert Server.objects.get().capabilities == []
 
 
-def test_what_another_program_can_do_is_not_known(sealer):
+def test_capabilities_of_a_changed_program_are_unknown(sealer):
     register(GIT, sealer=sealer)
     Server.objects.update(capabilities=["prompts"])
     register(having(env={}), sealer=sealer)
@@ -106,7 +106,7 @@ def test_what_another_program_can_do_is_not_known(sealer):
     assert Server.objects.get().capabilities is None
 
 
-def test_what_servers_wrote_is_loaded_only_where_it_is_shown(django_assert_num_queries):
+def test_server_output_is_loaded_only_where_shown(django_assert_num_queries):
     ServerFactory(name="a")
     servers.record_error("a", at=AT, error="exited", output=["why"])
     with django_assert_num_queries(3) as queries:

@@ -325,7 +325,7 @@ class SignInManager:
             if stored is not None and entry is not None and entry.sign_in is new:
                 entry.stored = stored
             return
-        log.error("sign_ins.lost", server=key.server, user=key.user)
+        log.error("sign_ins.not_saved", server=key.server, user=key.user)
 
 
 def build_sign_in_error(key: SignInKey, why: str) -> SignInRequired:

@@ -102,7 +102,7 @@ def test_wrong_repeats_do_not_lower_confidence_below_first_runs():
     assert fit_calibrator(asked, reached=8, counted=50, prior=(0.0, 1.0)).repeat == 0
 
 
-def test_reach_counts_first_runs_whose_set_was_a_candidate():
+def test_reach_counts_first_runs_only():
     first = outcomes(97, claimed=0.5)
     again = judged(np.full(5, 0.9), np.ones(5), similarity=1.0, repeats=4)
     for one in (first, both(first, again)):
