@@ -100,6 +100,7 @@ async def test_a_wait_ends_when_its_time_is_up_and_the_run_goes_on(home, sealer)
     upstream = Gate("b")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs)
+        await upstream.until("b")
         assert (await runs.wait(ADMIN, run, wait_s=0.05)).status == "running"
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"

@@ -18,6 +18,7 @@ from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.gateway.test_console_on_demand import answering, console_of
+from tests.journeys.gateways import free_port
 from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.models import Server, Tool, ToolDefinition
@@ -30,10 +31,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def config(home):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     home.mkdir()
-    return Config(home=home, console_port=port)
+    return Config(home=home, console_port=free_port())
 
 
 @pytest.fixture(autouse=True)
