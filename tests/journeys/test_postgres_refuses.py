@@ -19,7 +19,6 @@ from tests.foundation.postgres.conftest import (  # noqa: F401 - fixtures
 )
 from tests.foundation.postgres.homes import located
 from tests.foundation.postgres.processes import User
-from tests.patience import PATIENCE_S
 
 StartUser = Callable[..., User]
 

@@ -1,5 +1,4 @@
 import os
-import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
