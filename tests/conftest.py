@@ -23,6 +23,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from tests.fakes import FixedClock
 from tests.patience import PATIENCE_S
+from tools.upstream import process, watch
 
 # Two busy cores make a single example slow now and then; that says nothing about the code.
 hypothesis_settings.register_profile(
@@ -74,6 +75,14 @@ def _tests_may_last(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         lasting = limited.replace(f"'{fencing.MAX_IDLE_TIME}'", f"'{PATIENCE_S}s'")
         assert lasting != limited
         monkeypatch.setattr(module, name, lasting)
+
+
+@pytest.fixture(autouse=True)
+def _servers_may_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a server's end, and the news of how it ended, awaited for as long as they take."""
+    monkeypatch.setattr(process, "EXIT_NOTICE_S", PATIENCE_S)
+    monkeypatch.setattr(process, "GUARD_END_S", PATIENCE_S)
+    monkeypatch.setattr(watch, "STOP_TIMEOUT_S", PATIENCE_S)
 
 
 @pytest.fixture(autouse=True)

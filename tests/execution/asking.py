@@ -33,5 +33,8 @@ def waiting(
 
 
 def late(approval: Approval) -> None:
-    """Let the time be up in which an approval can be decided or used."""
-    Approval.objects.filter(pk=approval.pk).update(expires_at=Now() - timedelta(seconds=1))
+    """Let the time be up in which an approval can be decided or used.
+
+    In a test that is one transaction, SQL's now() is when that began, however long ago.
+    """
+    Approval.objects.filter(pk=approval.pk).update(expires_at=Now() - timedelta(days=1))

@@ -100,6 +100,7 @@ async def test_a_wait_times_out_and_the_run_continues(home, sealer):
     upstream = Gate("b")
     async with process(means(home, sealer, upstream)) as runs:
         run = await start(runs)
+        await upstream.until("b")
         assert (await runs.wait(ADMIN, run, wait_s=0.05)).status == "running"
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"

@@ -34,6 +34,12 @@ def config(home):
     return Config(home=home, console_port=free_port())
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """A console that answers is a thread of this process, which may stand still."""
+    monkeypatch.setattr(identity, "TIMEOUT_S", PATIENCE_S)
+
+
 @pytest.fixture
 def started(monkeypatch):
     """Start nothing, and tell what would be started."""

@@ -18,6 +18,7 @@ from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.gateway.test_console_on_demand import answering, console_of
+from tests.journeys.gateways import free_port
 from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.models import Server, Tool, ToolDefinition
@@ -30,10 +31,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def config(home):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     home.mkdir()
-    return Config(home=home, console_port=port)
+    return Config(home=home, console_port=free_port())
 
 
 @pytest.fixture(autouse=True)
@@ -332,8 +331,9 @@ def test_servers_are_started_in_the_order_in_which_they_will_likely_answer(confi
 
 
 def test_a_server_that_answered_a_short_while_ago_is_not_started(config, told, asked):
-    now = timezone.now() + timedelta(seconds=1)  # after the row was written
-    ToolFactory(server=told("git", tools=1, last_connected_at=now, discovered_at=now))
+    ToolFactory(server=told("git", tools=1))
+    now = timezone.now()  # after the row was written
+    Server.objects.filter(name="git").update(last_connected_at=now, discovered_at=now)
     told("new", tools=2)
     found = one(config, "server git")
     assert (found.verdict, found.detail) == ("ok", "answered 0 min ago, 1 tools")

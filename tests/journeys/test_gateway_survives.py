@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -19,9 +20,16 @@ def started(installation: Installation) -> tuple[RawGateway, list[psutil.Process
         arguments = {"text": "hello"} if tool == "modern:echo" else {}
         assert not gateway.call(number, "call_tool", tool=tool, arguments=arguments)["isError"]
     children = psutil.Process(gateway.process.pid).children(recursive=True)
-    servers = [child for child in children if "tests/servers" in " ".join(child.cmdline())]
+    servers = [child for child in children if "tests/servers" in command_of(child)]
     assert len(servers) >= 2
     return gateway, servers
+
+
+def command_of(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def works(gateway: RawGateway, number: int) -> bool:
@@ -65,7 +73,8 @@ def test_a_client_that_only_stops_listening_ends_it_too(installation):
     assert process.stdout is not None
     assert process.stdin is not None
     process.stdout.close()
-    process.stdin.write(b'{"jsonrpc":"2.0","id":99,"method":"ping","params":{}}\n')
+    with suppress(BrokenPipeError):  # it may have ended already
+        process.stdin.write(b'{"jsonrpc":"2.0","id":99,"method":"ping","params":{}}\n')
     process.wait(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert process.stderr is not None
@@ -78,7 +87,7 @@ def test_a_client_that_only_stops_listening_ends_it_too(installation):
 def test_a_server_that_is_killed_is_started_again_and_costs_no_other_call(installation):
     gateway, servers = started(installation)
     for process in servers:
-        if "chatty" in " ".join(process.cmdline()):
+        if "chatty" in command_of(process):
             os.kill(process.pid, signal.SIGKILL)
     assert works(gateway, 10)
     numbers = iter(range(20, 1000))

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,7 +94,7 @@ async def test_the_console_serves_clients_too(installation, bearer):
         try:
             with urllib.request.urlopen(f"{base}/health") as response:
                 return json.load(response) == {"status": "ok"}
-        except urllib.error.URLError:
+        except OSError:
             return False
 
     with console as (started, line):

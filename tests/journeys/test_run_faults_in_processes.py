@@ -85,8 +85,12 @@ def begun(world: World, name: str) -> None:
 
 def only_once(world: World, name: str, tasks: int) -> None:
     for what in ("begun", "counted"):
-        counted = world.ledger.names(what)
-        assert [counted[f"{name}/t{place}"] for place in range(tasks)] == [1] * tasks
+        assert times(world, name, tasks, what=what) == [1] * tasks
+
+
+def times(world: World, name: str, tasks: int, *, what: str) -> list[int]:
+    counted = world.ledger.names(what)
+    return [counted[f"{name}/t{place}"] for place in range(tasks)]
 
 
 @pytest.mark.parametrize("how", ["closes its input", "is killed"])
@@ -115,17 +119,27 @@ def test_a_client_of_a_shared_gateway_leaves_and_its_run_goes_on(world, tmp_path
 
 def test_a_client_takes_its_gateway_with_it_and_the_next_start_goes_on(world):
     """A lone gateway ends with its client, and lets the call under way end before it does."""
-    key = "alone"
-    # It gives calls 2 s to end: what takes long is more easily beyond that than amid its call.
+    # It gives calls 2 s to end: what takes long is more easily beyond that than amid its call. On
+    # a machine that stands still for so long, nobody knows of the call, and there is another try.
+    assert any(goes_on_after_a_client(world, f"alone-{number}") for number in range(5))
+
+
+def goes_on_after_a_client(world: World, key: str) -> bool:
+    """Let a client leave amid a run; return whether the next gateway could end it."""
     wanted = asked(chain(key, tool="count", tasks=3, delay_ms=200), key=key, wait_s=PATIENCE_S)
     leaving = world.installation.start(*ALONE, **QUIET)
     send_run(leaving, 1, wanted)
     begun(world, f"{key}/t0")
     assert leaving.end()[0] == 0
     next_one = world.installation.start(*ALONE, **QUIET)
-    assert run(next_one, 1, wanted)["status"] == "succeeded"
-    only_once(world, key, 3)
+    status = run(next_one, 1, wanted)["status"]
     assert next_one.end()[0] == 0
+    assert max(times(world, key, 3, what="begun")) == 1
+    if status != "succeeded":
+        assert status == "unknown"
+        return False
+    only_once(world, key, 3)
+    return True
 
 
 async def test_a_connection_over_http_that_breaks_does_not_stop_a_run(world, tmp_path):

@@ -1,5 +1,4 @@
 import os
-import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -107,18 +106,12 @@ def test_an_external_server_that_lacks_something_is_refused(
         opened().ensure_connection()
 
 
-def closed_port() -> str:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"NAME": "none"}, r"there is no database 'none' at .*createdb none"),
         ({"USER": "stranger"}, r"does not let the user 'stranger' in"),
-        ({"HOST": "127.0.0.1", "PORT": closed_port()}, r"cannot reach PostgreSQL at 127\.0\.0\.1"),
+        ({"HOST": "127.0.0.1", "PORT": "1"}, r"cannot reach PostgreSQL at 127\.0\.0\.1"),
         ({"HOST": "/none"}, r"cannot reach PostgreSQL at /none"),
         ({"HOST": "host.invalid"}, r"cannot find the host of host\.invalid"),
         ({"OPTIONS": {"nonsense": "1"}}, r"\(invalid connection option\)"),

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from gateway_project.foundation.postgres.backup import create_backup
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.scratch import query
+from tests.journeys.gateways import free_port
 
 pytestmark = pytest.mark.full
 
@@ -32,9 +32,7 @@ Connect = Callable[..., str]
 def port() -> Iterator[int]:
     """A PostgreSQL 16 with pgvector, from the same package, on a port of this machine."""
     programs = Path(binaries.find_programs()).with_name("pginstall")
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        free = int(listener.getsockname()[1])
+    free = free_port()
     folder = Path(tempfile.mkdtemp(prefix="fg-", dir="/tmp"))
     (folder / "password").write_text(PASSWORD)
     identity = initialise.account_arguments(processes.nobody())

@@ -151,7 +151,7 @@ def test_an_adopted_server_can_be_stopped(data: Cluster, programs: str) -> None:
     server = postmaster.ensure_server(data, programs)
     found = postmaster.ensure_server(data, programs)
     found.stop()
-    assert not server.is_alive()
+    processes.until(lambda: not server.is_alive())
 
 
 def test_an_adopted_server_that_does_not_answer_is_named(
@@ -185,7 +185,7 @@ def test_a_server_that_exits_at_start_reports_the_reason(data: Cluster, programs
             postmaster.ensure_server(data, programs)
     finally:
         broken.write_text(before)
-    assert processes.of(data) == []
+    processes.until(lambda: not processes.of(data))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_server_that_cannot_be_used_is_stopped_again(
     monkeypatch.setattr(wire, "probe_server", lambda *_, **__: wire.ProbeResult(state))
     with pytest.raises(ServerError, match=said):
         postmaster.ensure_server(data, programs)
-    assert processes.of(data) == []
+    processes.until(lambda: not processes.of(data))
 
 
 def test_a_database_that_cannot_be_prepared_is_an_error(

@@ -138,8 +138,6 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         process, "_STEPS", [(number, graces[number]) for number, _ in process._STEPS]
     )
-    monkeypatch.setattr(process, "EXIT_NOTICE_S", PATIENCE_S)
-    monkeypatch.setattr(process, "GUARD_END_S", PATIENCE_S)
     monkeypatch.setattr(reap, "TERM_GRACE_S", 0.3)
 
 

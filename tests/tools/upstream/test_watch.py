@@ -23,12 +23,12 @@ from tools.upstream.watch import GatewayWatcher
 
 GATEWAY = """
 import asyncio, json, sys
-from tools.upstream import process, reap
+from tools.upstream import process, reap, watch
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
 
 process.STDIN_GRACE_S = reap.TERM_GRACE_S = 0.1
-process.GUARD_END_S = process.EXIT_NOTICE_S = 60.0
+process.GUARD_END_S = process.EXIT_NOTICE_S = watch.STOP_TIMEOUT_S = 60.0
 
 async def main():
     args = ("-I", "-S", sys.argv[1])
