@@ -256,9 +256,7 @@ async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
     await eventually(lambda: any("result" in asked.json for asked in legacy.asked))
 
 
-async def test_calls_side_by_side_share_the_session_and_use_connections_again(
-    legacy, monkeypatch
-):
+async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, monkeypatch):
     monkeypatch.setattr(guard, "KEEP_ALIVE_S", PATIENCE_S)
     async with UpstreamPool([remote(legacy.url)]) as pool:
         await pool.warm_up()
