@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
-from execution.running.snapshot import RunSnapshot, TaskKey, TaskSnapshot
+from execution.running.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import TaskStatus
 from execution.workflow import Workflow
 

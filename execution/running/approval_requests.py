@@ -8,8 +8,8 @@ from typing import Final
 from uuid import UUID
 
 from execution.call import ApprovalGrant, PreparedCall
+from execution.changes import TaskKey
 from execution.running.resume_state import AskedApproval
-from execution.running.snapshot import TaskKey
 
 MAX_PENDING: Final = 100
 """Pending approvals per run; nobody reviews more at a time."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from execution import events
-from execution.changes import WHOLE_TASK, TaskChange
+from execution.changes import WHOLE_TASK, TaskChange, TaskKey
 from execution.planning.references import NO_ITEM
 from execution.running import failure, for_each, results, task_changes
 from execution.running.approval_requests import PendingApprovals
@@ -19,7 +19,7 @@ from execution.running.result_cache import ResultCache, RunTooLarge
 from execution.running.results import ResultRoot
 from execution.running.resume_state import build_resume_state
 from execution.running.schedule import Schedule, SkippedTask
-from execution.running.snapshot import RunSnapshot, TaskKey
+from execution.running.snapshot import RunSnapshot
 from execution.running.task_changes import CALL_LOST_MESSAGE, FailureCause, get_server_name
 from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow

@@ -9,7 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from execution import events
-from execution.changes import RunFenced
+from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
 from execution.running import failure, reported_status
 from execution.running.completion_batch import CompletionBatch
@@ -23,7 +23,6 @@ from execution.running.snapshot import (
     ExecutorDependencies,
     Invocation,
     RunSnapshot,
-    TaskKey,
     TaskSnapshot,
 )
 from execution.running.steering import RunController
@@ -37,7 +36,6 @@ __all__ = [
     "ExecutorDependencies",
     "Invocation",
     "RunSnapshot",
-    "TaskKey",
     "TaskSnapshot",
 ]
 

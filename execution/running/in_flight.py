@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, Protocol
 
+from execution.changes import TaskKey
 from execution.running import results
 from execution.running.limits import SlotHolder, SlotRequest
 from execution.running.results import ResultRoot
@@ -17,7 +18,6 @@ from execution.running.snapshot import (
     ExecutorDependencies,
     Invocation,
     RawResult,
-    TaskKey,
 )
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.task_group import TaskGroup

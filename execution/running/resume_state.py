@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from execution.call import ApprovalGrant, PreparedCall
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.running import for_each
 from execution.running.failure import ApprovalUnusable
-from execution.running.snapshot import RunSnapshot, TaskKey, TaskSnapshot
+from execution.running.snapshot import RunSnapshot, TaskSnapshot
 from execution.running.task_changes import FailureCause
 from execution.status import TaskStatus
 from execution.workflow import OnError

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from execution import events
 from execution.call import PreparedCall
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.running import failure, results, task_changes
 from execution.running.call_states import CallStates
 from execution.running.results import ResultRoot
-from execution.running.snapshot import RunSnapshot, TaskKey
+from execution.running.snapshot import RunSnapshot
 from execution.running.task_changes import StartedCall
 from execution.status import TaskStatus
 from execution.workflow import WorkflowTask

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import UUID
 
-from execution.changes import Journal
+from execution.changes import Journal, TaskKey
 from execution.running.limits import CallSlots
 from execution.running.results import ResultRoot
 from execution.status import RunStatus, TaskStatus
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 RawResult = Mapping[str, Any]
 """A server's raw result."""
-TaskKey = tuple[str, int]
-"""Task id and item index; `WHOLE_TASK`: the task itself."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from execution.call import ApprovalGrant, PreparedCall
-from execution.changes import TaskChange
+from execution.changes import TaskChange, TaskKey
 from execution.running.failure import CallFailure
-from execution.running.snapshot import TaskKey
 from execution.status import TaskStatus
 from execution.workflow import WorkflowTask
 from tools import ids

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.models import Payload
 from execution.store import prepared
 from execution.store.escaping import escape_text, unescape_text
 from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.sealing import Sealer
 
-TaskKey = tuple[str, int]
-"""Task id and item."""
 PayloadKind = Payload.Kind
 
 MIN_COMPRESSED_BYTES: Final = 1_024
