@@ -20,7 +20,7 @@ from execution.process.progress_relay import ProgressRelay, ProgressReport
 from execution.process.run_creation import RunCreation
 from execution.process.watchers import RunWatchers, wait_for_signal
 from execution.run_dependencies import RunDependencies, RunsUnavailable, run_in_database
-from execution.running.snapshot import RunSnapshot
+from execution.snapshot import RunSnapshot
 from execution.store import commands, leases, views
 from execution.store.commands import RunEnded
 from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, NewRun
@@ -151,7 +151,7 @@ class Runs:
         if holder is None:
             creation.create_unclaimed()
         else:
-            holder.launch(_make_initial_snapshot(new_run, plan.workflow), caller, creation)
+            holder.launch(_make_initial_snapshot(new_run, plan.workflow), creation)
         created = await asyncio.shield(creation.created)
         return StartedRun(run=created.run, is_new=created.is_new)
 
@@ -380,6 +380,7 @@ def _make_initial_snapshot(new_run: NewRun, workflow: Workflow) -> RunSnapshot:
     deadline_s = new_run.options.deadline_s
     return RunSnapshot(
         run=new_run.run,
+        caller=new_run.caller,
         epoch=FIRST_EPOCH,
         last_seq=FIRST_SEQ,
         workflow=workflow,

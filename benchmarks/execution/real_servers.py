@@ -188,7 +188,7 @@ class _Bench:
         from execution.run_dependencies import RunDependencies
         from execution.running.executor import Execution
         from execution.running.limits import CallSlots
-        from execution.running.snapshot import RunSnapshot
+        from execution.snapshot import RunSnapshot
         from gateway_project.foundation.sealing import Sealer
 
         effects, caller = self.gateway.effects, self.gateway.caller
@@ -208,7 +208,9 @@ class _Bench:
             limits=CallSlots(total=64, per_server=self.tasks_per_server),
         )
         started = time.perf_counter()
-        standing = RunSnapshot(run=run, epoch=1, last_seq=1, workflow=self._plan(needs).workflow)
+        standing = RunSnapshot(
+            run=run, caller=caller, epoch=1, last_seq=1, workflow=self._plan(needs).workflow
+        )
         await Execution(standing, means).run()
         return (time.perf_counter() - started) * 1e3
 

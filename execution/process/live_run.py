@@ -15,15 +15,16 @@ import structlog
 from execution import call
 from execution.call import CallOutcome, CallRequest
 from execution.changes import Journal, RunChanges, RunFenced
+from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
-from execution.process import load_results, recover, steady_clock
+from execution.process import load_results, steady_clock
 from execution.process.run_journal import RunJournal
 from execution.process.run_slots import get_slot_group
 from execution.run_dependencies import RunDependencies, retry_until_available
+from execution.running.dependencies import ExecutorDependencies, Invocation, ignore_progress
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
-from execution.running.snapshot import ExecutorDependencies, Invocation, ignore_progress
 from execution.status import RunStatus
 from execution.store import commands, decisions
 from execution.store.commands import PendingCommand
@@ -31,6 +32,8 @@ from execution.store.decisions import ApprovalDecision
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.task_group import TaskGroup
 
+_REFUSAL_CODES: Final = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
+"""Error codes of calls by the status of their approval."""
 BATCH_WINDOW_S: Final = 0.004
 """About the duration of a write."""
 
@@ -177,7 +180,7 @@ def forward_decision(execution: Execution, decision: ApprovalDecision) -> None:
         decision.item,
         decision.approval,
         approved=decision.status == "approved",
-        code=recover.REFUSAL_CODES.get(decision.status, ""),
+        code=_REFUSAL_CODES.get(decision.status, ""),
     )
 
 

@@ -23,10 +23,9 @@ from execution.process.watchers import RunWatchers
 from execution.run_dependencies import RunDependencies, retry_until_available
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
-from execution.running.snapshot import RunSnapshot
+from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.store import leases
-from gateway_project.foundation.caller import Caller
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +59,6 @@ class RunExecutor:
     def make_live_run(
         self,
         snapshot: RunSnapshot,
-        caller: Caller,
         *,
         clock: Callable[[], datetime],
         creation: RunCreation | None = None,
@@ -69,7 +67,6 @@ class RunExecutor:
 
         Args:
             snapshot: Its state.
-            caller: Caller the run acts for.
             clock: The clock its deadline refers to.
             creation: Creates it; None: it exists.
         """
@@ -81,14 +78,14 @@ class RunExecutor:
         )
         dependencies = live_run.build_executor_dependencies(
             self._dependencies,
-            caller,
+            snapshot.caller,
             run,
             journal=journal,
             limits=self._call_slots,
             on_progress=partial(self._reports.publish, run),
         )
         return LiveRun(
-            caller=caller,
+            caller=snapshot.caller,
             epoch=snapshot.epoch,
             execution=Execution(snapshot, replace(dependencies, clock=clock)),
             journal=journal,

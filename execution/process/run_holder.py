@@ -12,7 +12,6 @@ import structlog
 
 from execution.codes import INTERNAL_ERROR
 from execution.process import adopt, steady_clock
-from execution.process.adopt import CannotResume
 from execution.process.claimed_runs import ClaimedRun, ClaimedRuns
 from execution.process.journal import DatabaseJournal
 from execution.process.progress_relay import ProgressRelay
@@ -27,7 +26,7 @@ from execution.run_dependencies import (
     retry_until_available,
     run_in_database,
 )
-from execution.running.snapshot import RunSnapshot
+from execution.snapshot import CannotResume, RunSnapshot
 from execution.status import RunStatus
 from execution.store import leases
 from gateway_project.foundation.caller import Caller
@@ -97,10 +96,10 @@ class RunHolder:
             self.notify_run(run)
         self.claim_wanted.set()
 
-    def launch(self, snapshot: RunSnapshot, caller: Caller, creation: RunCreation) -> None:
+    def launch(self, snapshot: RunSnapshot, creation: RunCreation) -> None:
         """Create a run and execute it from its start."""
         self._start_run_task(
-            snapshot.run, self._execute_new(snapshot, caller, creation), get_slot_group(caller)
+            snapshot.run, self._execute_new(snapshot, creation), get_slot_group(snapshot.caller)
         )
 
     def claim_run(self, run: UUID) -> asyncio.Task[bool]:
@@ -207,7 +206,7 @@ class RunHolder:
         except Exception:
             # Top of a task. A retry would fail again.
             log.exception("run.crashed", run=str(run))
-            await self._fail_run(run)
+            await self._fail_crashed(run)
             return True
         finally:
             self._forget_run(run)
@@ -221,32 +220,39 @@ class RunHolder:
         if claimed.has_lost_rights and not self._is_closing:
             self._start_run_task(run, self._resume_from_rows(run), claimed.slot_group)
 
-    async def _fail_run(self, run: UUID) -> None:
+    async def _fail_crashed(self, run: UUID) -> None:
         try:
-            if await adopt.fail_run(
-                run, CRASH_REASON, self._dependencies, me=self.id, dead=self._claimer.dead_owners
-            ):
-                await self._executor.report_released(run, RunStatus.FAILED)
+            await self._fail_run(run, CRASH_REASON)
         except Exception:
             log.exception("run.failure_not_recorded", run=str(run))
+
+    async def _fail_run(self, run: UUID, failure: CannotResume) -> bool:
+        """Mark a run failed if this process holds or can claim it; return whether it did."""
+        failed = await adopt.fail_run(
+            run, failure, self._dependencies, me=self.id, dead=self._claimer.dead_owners
+        )
+        if failed:
+            await self._executor.report_released(run, RunStatus.FAILED)
+        return failed
 
     async def _resume_from_rows(self, run: UUID) -> bool:
         if self._is_closing:
             return False
-        adopted = await adopt.adopt_run(
-            run, self._dependencies, me=self.id, dead=self._claimer.dead_owners
-        )
+        try:
+            adopted = await adopt.adopt_run(
+                run, self._dependencies, me=self.id, dead=self._claimer.dead_owners
+            )
+        except CannotResume as failure:
+            return await self._fail_run(run, failure)
         if adopted is None:
             return False
-        if adopted.snapshot is None or adopted.caller is None:  # it was failed
-            await self._executor.report_released(run, RunStatus.FAILED)
-            return True
-        if not self._try_admit(run, adopted.caller):
+        snapshot, clock = adopted
+        if not self._try_admit(run, snapshot.caller):
             log.info("run.left_to_others", run=str(run))
-            await retry_until_available(leases.release_lease, run, adopted.snapshot.epoch)
+            await retry_until_available(leases.release_lease, run, snapshot.epoch)
             self._claimed_runs[run].is_released = True
             return False
-        return await self._execute(adopted.snapshot, adopted.caller, clock=adopted.clock)
+        return await self._execute(snapshot, clock=clock)
 
     def _try_admit(self, run: UUID, caller: Caller) -> bool:
         """Whether a claimed run may be executed here; settled if it has a slot group."""
@@ -259,12 +265,10 @@ class RunHolder:
             claimed.slot_group = slot_group
         return True
 
-    async def _execute_new(
-        self, snapshot: RunSnapshot, caller: Caller, creation: RunCreation
-    ) -> bool:
+    async def _execute_new(self, snapshot: RunSnapshot, creation: RunCreation) -> bool:
         try:
             return await self._execute(
-                snapshot, caller, clock=steady_clock.make_steady_clock(), creation=creation
+                snapshot, clock=steady_clock.make_steady_clock(), creation=creation
             )
         finally:
             await creation.ensure_settled()
@@ -272,14 +276,13 @@ class RunHolder:
     async def _execute(
         self,
         snapshot: RunSnapshot,
-        caller: Caller,
         *,
         clock: Callable[[], datetime],
         creation: RunCreation | None = None,
     ) -> bool:
         claimed = self._claimed_runs[snapshot.run]
-        live = self._executor.make_live_run(snapshot, caller, clock=clock, creation=creation)
-        claimed.live_run, claimed.slot_group = live, get_slot_group(caller)
+        live = self._executor.make_live_run(snapshot, clock=clock, creation=creation)
+        claimed.live_run, claimed.slot_group = live, get_slot_group(snapshot.caller)
         if self._is_closing:
             live.execution.halt()
         await self._executor.execute(claimed, live, snapshot.run, creation)

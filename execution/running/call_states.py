@@ -19,8 +19,8 @@ from execution.running.result_cache import ResultCache, RunTooLarge
 from execution.running.results import ResultRoot
 from execution.running.resume_state import build_resume_state
 from execution.running.schedule import Schedule, SkippedTask
-from execution.running.snapshot import RunSnapshot
 from execution.running.task_changes import CALL_LOST_MESSAGE, FailureCause, get_server_name
+from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow
 

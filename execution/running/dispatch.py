@@ -11,10 +11,10 @@ from typing import Any, Final
 from execution import events
 from execution.changes import CallNotApproved, TaskKey
 from execution.running import failure
+from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.failure import ApprovalUnusable
 from execution.running.in_flight import InFlightCalls
 from execution.running.run_state import RunState
-from execution.running.snapshot import ExecutorDependencies, Invocation
 from execution.running.steering import RunController
 from execution.running.task_changes import StartedCall
 

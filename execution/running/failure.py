@@ -11,8 +11,8 @@ import structlog
 from execution import retry
 from execution.call_errors import DeadlineExceeded
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED, INTERNAL_ERROR, TOOL_ERROR
+from execution.running.dependencies import ToolAnswer
 from execution.running.results import find_first_text
-from execution.running.snapshot import ToolAnswer
 from gateway_project.foundation.reasons import summarize_error
 from tools.catalogue import UnknownTool
 

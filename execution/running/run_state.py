@@ -14,8 +14,8 @@ from execution.changes import WHOLE_TASK, TaskKey
 from execution.running import failure, results, task_changes
 from execution.running.call_states import CallStates
 from execution.running.results import ResultRoot
-from execution.running.snapshot import RunSnapshot
 from execution.running.task_changes import StartedCall
+from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
 from execution.workflow import WorkflowTask
 from gateway_project.foundation import json_size
