@@ -14,7 +14,7 @@ from execution.codes import NOT_PERMITTED
 from execution.process import recover, steady_clock
 from execution.run_dependencies import RunDependencies, retry_until_available
 from execution.snapshot import CannotResume, RunSnapshot
-from execution.store import closing, force_acquire, leases
+from execution.store import closing, leases
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import UnknownTool
 
@@ -83,7 +83,7 @@ def _end_as_failed(
     dead: Collection[str],
 ) -> bool:
     with transaction.atomic():
-        seized_run = force_acquire.seize_run(run, me=me, dead=dead)
+        seized_run = closing.seize_run(run, me=me, dead=dead)
         if seized_run is None:
             return False
         closing.end_runs(
