@@ -14,9 +14,8 @@ from execution.running import failure
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.failure import ApprovalUnusable
 from execution.running.in_flight import InFlightCalls
-from execution.running.run_state import RunState
+from execution.running.run_state import RunState, StartedCall
 from execution.running.steering import RunController
-from execution.running.task_changes import StartedCall
 
 PREPARE_BUDGET_S: Final = 0.01
 """Seconds one run may spend preparing calls before other runs get their turn."""

@@ -10,8 +10,7 @@ from uuid import UUID
 from execution.call import ApprovalGrant, PreparedCall
 from execution.changes import WHOLE_TASK, TaskKey
 from execution.running import for_each
-from execution.running.failure import ApprovalUnusable
-from execution.running.task_changes import FailureCause
+from execution.running.failure import ApprovalUnusable, FailureCause
 from execution.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import TaskStatus
 from execution.workflow import OnError
