@@ -52,7 +52,8 @@ class Execution:
     """
 
     def __init__(self, snapshot: RunSnapshot, dependencies: ExecutorDependencies) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
+        """State of the run when it was claimed."""
         self._dependencies = dependencies
         self._state = state = RunState(snapshot, dependencies.prepare)
         self._group = TaskGroup()
@@ -180,7 +181,7 @@ class Execution:
     async def _run_steps(self) -> RunStatus:
         now = self._dependencies.clock()
         self._state.open(now)
-        if self._snapshot.status is RunStatus.RUNNING:
+        if self.snapshot.status is RunStatus.RUNNING:
             self._state.pending_changes.add_event(events.RUN_ADOPTED, now)
         await self._reload_results()
         self._state.reopen_lists(now)
@@ -306,9 +307,9 @@ class Execution:
 
     def _schedule_deadline(self) -> asyncio.TimerHandle | None:
         """Schedule the run's deadline on the monotonic clock."""
-        if self._snapshot.deadline_at is None:
+        if self.snapshot.deadline_at is None:
             return None
-        left_s = (self._snapshot.deadline_at - self._dependencies.clock()).total_seconds()
+        left_s = (self.snapshot.deadline_at - self._dependencies.clock()).total_seconds()
         if left_s <= 0:
             self._pass_deadline()
             return None

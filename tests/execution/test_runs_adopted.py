@@ -8,7 +8,7 @@ import pytest
 
 from execution import runs as runs_module
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.process import background, live_run, run_claimer
+from execution.process import background, held_run, run_claimer
 from execution.process.owner import ProcessOwner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
@@ -245,14 +245,14 @@ async def test_a_run_whose_user_is_gone_is_failed(home, sealer):
 async def test_a_run_over_which_the_gateway_breaks_down_is_failed_and_harms_no_other(
     home, sealer, monkeypatch
 ):
-    carry_out = live_run.execute_run
+    carry_out = held_run.execute_run
 
-    async def broken(held, run, given):
-        if run == bad:
+    async def broken(held, execution, given):
+        if execution.snapshot.run == bad:
             raise RuntimeError("a defect")
-        return await carry_out(held, run, given)
+        return await carry_out(held, execution, given)
 
-    monkeypatch.setattr(live_run, "execute_run", broken)
+    monkeypatch.setattr(held_run, "execute_run", broken)
     gone, upstream = killed(home), Gate()
     bad = await run_in_database_thread(left, sealer, owner=gone, a="running")
     good = await run_in_database_thread(left, sealer, owner=gone, a="succeeded")
@@ -286,11 +286,11 @@ async def test_a_run_that_comes_to_nothing_again_and_again_is_not_taken_in_a_hot
 ):
     taken = []
 
-    async def idle(_held, run, _given):
-        taken.append(run)
+    async def idle(_held, execution, _given):
+        taken.append(execution.snapshot.run)
         return RunStatus.RUNNING
 
-    monkeypatch.setattr(live_run, "execute_run", idle)
+    monkeypatch.setattr(held_run, "execute_run", idle)
     run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     async with process(means(home, sealer, Gate()), listens=True) as carried:
         await until(lambda: len(taken) >= run_claimer.MAX_CLAIMS_PER_LEASE)

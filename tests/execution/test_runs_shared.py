@@ -57,7 +57,7 @@ async def test_a_user_whose_rights_are_gone_has_nothing_more_called(home, sealer
         run = await start(runs, BOB, CHAIN)
         await upstream.until("a")
         gone.append(BOB)
-        carried = runs._process.holder._claimed_runs[run]
+        carried = runs._process.holder._runs[run]
         await until(lambda: carried.has_lost_rights)
         upstream.open.set()
         view = await ended(runs, run, BOB)
@@ -78,7 +78,7 @@ async def test_a_user_with_fewer_rights_has_their_runs_gone_on_with_by_those(hom
         other = await start(runs, BOB, HANGS)
         await upstream.until("hang")
         cut.append(ADMIN)
-        carried = runs._process.holder._claimed_runs[run]
+        carried = runs._process.holder._runs[run]
         await until(lambda: carried.has_lost_rights)
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"
@@ -159,7 +159,7 @@ async def test_a_run_that_was_taken_away_has_its_call_cancelled_and_can_be_taken
         holder = runs._process.holder
         taken = WorkflowExecution.objects.filter(id=run)
         await run_in_database_thread(lambda: taken.update(owner="other", epoch=7))
-        await until(lambda: run not in holder._claimed_runs)
+        await until(lambda: run not in holder._runs)
         await run_in_database_thread(lambda: taken.update(owner=""))
         holder.claim_wanted.set()
         await upstream.until("a", 2)

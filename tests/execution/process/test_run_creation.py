@@ -79,7 +79,7 @@ async def test_a_run_that_was_not_made_while_the_database_was_away_calls_nothing
     async with process(means(home, sealer, upstream)) as runs:
         with pytest.raises(RunsUnavailable):
             await runs.start(ADMIN, ONE, options=RunOptions())
-        await until(lambda: not runs._process.holder._claimed_runs)
+        await until(lambda: not runs._process.holder._runs)
     assert (upstream.seen, await run_in_database_thread(statuses)) == ([], [])
 
 
@@ -115,9 +115,7 @@ async def test_a_run_is_left_to_others_by_a_process_that_ends_before_it_begins(h
         holder = runs._process.holder
         starting = asyncio.create_task(runs.start(ADMIN, ONE, options=RunOptions()))
         await asyncio.sleep(0)
-        assert [one.live_run for one in holder._claimed_runs.values()] == [
-            None
-        ]  # it has had no turn yet
+        assert [one.execution for one in holder._runs.values()] == [None], "no turn yet"
         holder._is_closing = True
         started = await starting
         await until_stored(
