@@ -28,8 +28,10 @@ from benchmarks.execution.shapes import REPEATS, TASKS, shapes
 from benchmarks.tables import markdown
 from execution.call import PreparedCall
 from execution.changes import Journal
-from execution.running.executor import Execution, ExecutorDependencies, Invocation, RunSnapshot
+from execution.running.dependencies import ExecutorDependencies, Invocation
+from execution.running.executor import Execution
 from execution.running.limits import CallSlots
+from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import RunOptions, Workflow, WorkflowTask
 from gateway_project.foundation.caller import SCOPE_ALL, Caller

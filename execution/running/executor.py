@@ -13,26 +13,17 @@ from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
 from execution.running import failure, reported_status
 from execution.running.completion_batch import CompletionBatch
-from execution.running.dependencies import AnsweredCall, ExecutorDependencies, Invocation
+from execution.running.dependencies import ExecutorDependencies
 from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
 from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
 from execution.running.results import ResultRoot
 from execution.running.run_state import RunState
 from execution.running.steering import RunController
-from execution.snapshot import RunSnapshot, TaskSnapshot
+from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import Workflow
 from gateway_project.foundation.task_group import TaskGroup
-
-__all__ = [
-    "AnsweredCall",
-    "Execution",
-    "ExecutorDependencies",
-    "Invocation",
-    "RunSnapshot",
-    "TaskSnapshot",
-]
 
 
 class Execution:

@@ -164,22 +164,6 @@ def load_results(
         }
 
 
-def load_run_payloads(
-    run: UUID, kinds: Collection[PayloadKind], *, sealer: Sealer
-) -> dict[tuple[PayloadKind, TaskKey], Any]:
-    """Return the unsealed payloads of some kinds, by kind and key.
-
-    Raises:
-        UnsealingFailed: If no key opens one.
-    """
-    return {
-        (PayloadKind(row.kind), (unescape_text(row.task), row.item)): open_payload(
-            row.content, sealer=sealer
-        )
-        for row in Payload.objects.filter(run=run, kind__in=kinds)
-    }
-
-
 def load_payload(
     run: UUID, kind: PayloadKind, *, task: str = "", item: int = WHOLE_TASK, sealer: Sealer
 ) -> Any | None:

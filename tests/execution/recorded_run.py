@@ -14,15 +14,11 @@ from execution.call import PreparedCall
 from execution.changes import WHOLE_TASK, CallNotApproved, RunFenced
 from execution.planning.parse import parse
 from execution.running import approval_requests, results
-from execution.running.executor import (
-    Execution,
-    ExecutorDependencies,
-    Invocation,
-    RunSnapshot,
-    TaskSnapshot,
-)
+from execution.running.dependencies import ExecutorDependencies, Invocation
+from execution.running.executor import Execution
 from execution.running.for_each import LIST_STOPPED
 from execution.running.limits import CallSlots
+from execution.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import RunOptions, Workflow
 from gateway_project.foundation.caller import Caller
