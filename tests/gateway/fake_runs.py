@@ -61,7 +61,7 @@ class FakeRuns(Runs):
             for place, task in enumerate(plan.workflow.tasks)
         ]
         self.known = run_views.view(*tasks, status=RunStatus.RUNNING)
-        return CreatedRun(run=run_views.RUN, is_new=True, epoch=0)
+        return CreatedRun(run=run_views.RUN, is_new=True)
 
     async def wait(self, caller: Caller, run: UUID, *, wait_s: float) -> RunView:
         self.waited.append(wait_s)
