@@ -11,6 +11,8 @@ from execution.status import RunStatus, TaskStatus
 
 WHOLE_TASK: Final = -1
 """Item value of a task as a whole."""
+TaskKey = tuple[str, int]
+"""Task id and item index; `WHOLE_TASK`: the task itself."""
 NO_DATA: Final[Mapping[str, Any]] = {}
 
 # Named tuples: several are built per call, and a frozen dataclass takes three times as long.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -20,10 +19,10 @@ from execution.process.progress_relay import ProgressRelay, ProgressReport
 from execution.process.run_creation import RunCreation
 from execution.process.watchers import RunWatchers, wait_for_signal
 from execution.run_dependencies import RunDependencies, RunsUnavailable, run_in_database
-from execution.running.snapshot import RunSnapshot
+from execution.snapshot import RunSnapshot
 from execution.store import commands, leases, views
 from execution.store.commands import RunEnded
-from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, NewRun
+from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, CreatedRun, NewRun
 from execution.workflow import RunOptions, Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "ActionNotPossible",
+    "CreatedRun",
     "RunDependencies",
     "Runs",
     "RunsUnavailable",
-    "StartedRun",
 ]
 
 APPLY_WAIT_S: Final = 5.0
@@ -49,19 +48,6 @@ OUTAGE_TOLERANCE_S: Final = 30.0
 """Seconds for which followers of a run tolerate an unavailable database."""
 OUTAGE_RETRY_S: Final = 0.5
 EVENT_PAGE_SIZE: Final = 1_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class StartedRun:
-    """A requested run.
-
-    Attributes:
-        run: Its id.
-        is_new: Whether this request created it; False: one with the same idempotency key existed.
-    """
-
-    run: UUID
-    is_new: bool
 
 
 class Runs:
@@ -126,7 +112,7 @@ class Runs:
         options: RunOptions,
         idempotency_key: str | None = None,
         is_direct: bool = False,
-    ) -> StartedRun:
+    ) -> CreatedRun:
         """Start a run of a valid plan, without waiting for its tasks.
 
         Raises:
@@ -151,9 +137,8 @@ class Runs:
         if holder is None:
             creation.create_unclaimed()
         else:
-            holder.launch(_make_initial_snapshot(new_run, plan.workflow), caller, creation)
-        created = await asyncio.shield(creation.created)
-        return StartedRun(run=created.run, is_new=created.is_new)
+            holder.launch(_make_initial_snapshot(new_run, plan.workflow), creation)
+        return await asyncio.shield(creation.created)
 
     async def claim_and_execute(self, run: UUID) -> bool:
         """Claim and execute a run until it is at rest; return whether it could be claimed.
@@ -380,6 +365,7 @@ def _make_initial_snapshot(new_run: NewRun, workflow: Workflow) -> RunSnapshot:
     deadline_s = new_run.options.deadline_s
     return RunSnapshot(
         run=new_run.run,
+        caller=new_run.caller,
         epoch=FIRST_EPOCH,
         last_seq=FIRST_SEQ,
         workflow=workflow,

@@ -28,14 +28,18 @@ from benchmarks.execution.shapes import REPEATS, TASKS, shapes
 from benchmarks.tables import markdown
 from execution.call import PreparedCall
 from execution.changes import Journal
-from execution.running.executor import Execution, ExecutorDependencies, Invocation, RunSnapshot
+from execution.running.dependencies import ExecutorDependencies, Invocation
+from execution.running.executor import Execution
 from execution.running.limits import CallSlots
+from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import RunOptions, Workflow, WorkflowTask
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AT_ONCE = 64
 DURABLE_REPEATS = 3
+CALLER = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
 HEADINGS = (
     f"{TASKS:,} tasks",
     "in memory, µs of processor a task",
@@ -129,14 +133,14 @@ def _make_dependencies(journal: Journal) -> ExecutorDependencies:
 
 
 async def _in_memory(plan: Workflow) -> float:
-    standing = RunSnapshot(run=uuid4(), epoch=1, last_seq=0, workflow=plan)
+    standing = RunSnapshot(run=uuid4(), caller=CALLER, epoch=1, last_seq=0, workflow=plan)
     return await _measure(standing, NoJournal(), time.process_time)
 
 
 async def _durable(plan: Workflow) -> float:
     async with _database() as (create, journal):
         created = await create(plan)
-        standing = RunSnapshot(run=created.run, epoch=created.epoch, last_seq=1, workflow=plan)
+        standing = RunSnapshot(run=created.run, caller=CALLER, epoch=1, last_seq=1, workflow=plan)
         return await _measure(standing, journal, time.perf_counter)
 
 
@@ -157,15 +161,13 @@ async def _database() -> AsyncIterator[tuple[Callable[[Workflow], Any], Journal]
     from execution.process.journal import DatabaseJournal
     from execution.store import runs, writing
     from gateway_project.foundation import sealing
-    from gateway_project.foundation.caller import SCOPE_ALL, Caller
     from gateway_project.foundation.database import run_in_database_thread
 
     sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
-    caller = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
 
     async def create(plan: Workflow) -> Any:
         new = runs.NewRun(
-            caller=caller,
+            caller=CALLER,
             workflow=dump(plan),
             tasks=[(task.id, task.tool) for task in plan.tasks],
             options=RunOptions(),

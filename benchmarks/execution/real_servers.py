@@ -184,32 +184,39 @@ class _Bench:
         from cryptography.fernet import Fernet
         from django.conf import settings
 
-        from execution.process import live_run
+        from execution.process import held_run
+        from execution.process.steady_clock import make_steady_clock
         from execution.run_dependencies import RunDependencies
         from execution.running.executor import Execution
         from execution.running.limits import CallSlots
-        from execution.running.snapshot import RunSnapshot
+        from execution.snapshot import RunSnapshot
         from gateway_project.foundation.sealing import Sealer
 
         effects, caller = self.gateway.effects, self.gateway.caller
         assert caller is not None
-        run = uuid.uuid4()
-        means = live_run.build_executor_dependencies(
-            RunDependencies(
-                home=settings.FOREGATE.home,
-                catalogue=effects.catalogue,
-                upstream=effects.upstream,
-                sealer=Sealer([Fernet.generate_key()]),
-                refresh_rights=lambda caller: caller,
-            ),
-            caller,
-            run,
-            journal=NoJournal(),
-            limits=CallSlots(total=64, per_server=self.tasks_per_server),
+        dependencies = RunDependencies(
+            home=settings.FOREGATE.home,
+            catalogue=effects.catalogue,
+            upstream=effects.upstream,
+            sealer=Sealer([Fernet.generate_key()]),
+            refresh_rights=lambda caller: caller,
         )
         started = time.perf_counter()
-        standing = RunSnapshot(run=run, epoch=1, last_seq=1, workflow=self._plan(needs).workflow)
-        await Execution(standing, means).run()
+        snapshot = RunSnapshot(
+            run=uuid.uuid4(),
+            caller=caller,
+            epoch=1,
+            last_seq=1,
+            workflow=self._plan(needs).workflow,
+        )
+        means = held_run.build_executor_dependencies(
+            dependencies,
+            snapshot,
+            journal=NoJournal(),
+            call_slots=CallSlots(total=64, per_server=self.tasks_per_server),
+            clock=make_steady_clock(),
+        )
+        await Execution(snapshot, means).run()
         return (time.perf_counter() - started) * 1e3
 
     def _plan(self, needs: Needs) -> Plan:

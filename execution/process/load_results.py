@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from typing import Final
 from uuid import UUID
 
+from execution.changes import TaskKey
 from execution.run_dependencies import retry_until_available
 from execution.running import result_cache
 from execution.running.in_flight import load_roots
 from execution.running.results import ResultRoot
-from execution.running.snapshot import TaskKey
 from execution.store import payloads
 from gateway_project.foundation.sealing import Sealer
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from execution.changes import TaskKey
+
 MAX_PENDING_REPORTS: Final = 64
 """Calls of a run with a report waiting for a listener; beyond that the oldest is dropped."""
 MAX_MESSAGE_CHARS: Final = 500
@@ -40,7 +42,7 @@ class ProgressInbox:
     """The newest unread report of each call of a run."""
 
     def __init__(self) -> None:
-        self._newest: dict[tuple[str, int], ProgressReport] = {}
+        self._newest: dict[TaskKey, ProgressReport] = {}
         self._filled = asyncio.Event()
 
     def put(self, report: ProgressReport) -> None:

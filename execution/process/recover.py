@@ -6,79 +6,34 @@ allowed; otherwise its outcome is unknown, and only a person can decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
 
 from execution.changes import WHOLE_TASK
-from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
-from execution.running.snapshot import RunSnapshot, TaskKey, TaskSnapshot
+from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
-from execution.workflow import Workflow
-
-if TYPE_CHECKING:
-    from execution.store.leases import LeasedRun, LeasedTask
 
 IsRepeatable = Callable[[str, str], bool]
 """Whether a call of a tool (id, definition hash) may be repeated."""
 
-REFUSAL_CODES = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
-"""Error codes of tasks by approval status."""
 
+def requeue_repeatable_calls(snapshot: RunSnapshot, is_repeatable: IsRepeatable) -> RunSnapshot:
+    """Make the calls pending that were in flight and may be repeated.
 
-def restore_snapshot(
-    leased_run: LeasedRun, workflow: Workflow, *, repeatable: IsRepeatable
-) -> RunSnapshot:
-    """Build the snapshot of a claimed run.
-
-    Args:
-        leased_run: The claimed run.
-        workflow: The current workflow.
-        repeatable: Applied to calls that were in flight.
+    A call may be repeated only if the definition is still the one that was called: what an admin
+    or server says of another definition does not apply. One that stays running is lost: the
+    executor records it as unknown. Tasks that the workflow no longer has are left out.
     """
-    return RunSnapshot(
-        run=leased_run.run,
-        epoch=leased_run.epoch,
-        last_seq=leased_run.last_seq,
-        workflow=workflow,
-        options=leased_run.options,
-        deadline_at=leased_run.deadline_at,
-        status=leased_run.status,
-        tasks=_restore_tasks(leased_run.tasks, workflow, repeatable),
-    )
-
-
-def derive_status_after_loss(
-    task: LeasedTask, tool: str, *, repeatable: IsRepeatable
-) -> TaskStatus:
-    """Return a call's status after the loss of its process: pending if it is to be repeated.
-
-    A call in flight may be repeated only if the definition is still the one that was called: what
-    an admin or server says of another definition does not apply. One that stays running is lost:
-    the executor records it as unknown.
-    """
-    if task.status is not TaskStatus.RUNNING:
-        return task.status
-    return TaskStatus.PENDING if repeatable(tool, task.definition_hash) else TaskStatus.RUNNING
-
-
-def _restore_tasks(
-    tasks: Mapping[TaskKey, LeasedTask], workflow: Workflow, repeatable: IsRepeatable
-) -> dict[TaskKey, TaskSnapshot]:
-    snapshots = {}
-    for key, task in tasks.items():
-        workflow_task = workflow.by_id.get(key[0])
+    tasks = {}
+    for key, task in snapshot.tasks.items():
+        workflow_task = snapshot.workflow.by_id.get(key[0])
         if workflow_task is None:
             continue
+        # A for-each task is not a call itself; its items are.
         is_call = workflow_task.for_each is None or key[1] != WHOLE_TASK
-        status = task.status
-        if is_call:  # a for-each task is not a call itself; its items are
-            status = derive_status_after_loss(task, workflow_task.tool, repeatable=repeatable)
-        snapshots[key] = TaskSnapshot(
-            status=status,
-            attempts=task.attempts,
-            error_code=task.error_code,
-            approval=task.approval if task.approval_status == "approved" else None,
-            definition_hash=task.definition_hash,
-            arguments_digest=task.arguments_digest,
-        )
-    return snapshots
+        was_in_flight = is_call and task.status is TaskStatus.RUNNING
+        if was_in_flight and is_repeatable(workflow_task.tool, task.definition_hash):
+            tasks[key] = replace(task, status=TaskStatus.PENDING)
+        else:
+            tasks[key] = task
+    return replace(snapshot, tasks=tasks)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Final
+from uuid import UUID
 
 from execution.process import owner
-from execution.process.claimed_runs import ClaimedRuns
+from execution.process.held_run import HeldRun, count_slots
 from execution.process.peer_silence import PeerSilence, PeerVisibility
 from execution.process.rate_limit import RateWindow
 from execution.process.run_slots import RunSlots, SlotGroup
@@ -61,19 +62,19 @@ class RunClaimer:
         self._queued_groups.add(group)
         return False
 
-    async def find_due_runs(self, claimed_runs: ClaimedRuns) -> list[ClaimableRun]:
+    async def find_due_runs(self, runs: Mapping[UUID, HeldRun]) -> list[ClaimableRun]:
         """Return the runs to claim now: as many per group as there is room for.
 
         Args:
-            claimed_runs: The runs of this process; read after the query.
+            runs: The runs of this process; read after the query.
 
         Raises:
             RunsUnavailable: If the database is unavailable.
         """
         await self._find_dead()
-        if not self._slots.has_free_slot(len(claimed_runs), has_instructions=True):
+        if not self._slots.has_free_slot(len(runs), has_instructions=True):
             return []
-        is_full = not self._slots.has_free_slot(len(claimed_runs))
+        is_full = not self._slots.has_free_slot(len(runs))
         candidates = await run_in_database(
             claimable_runs.load_claimable_runs,
             dead=self.dead_owners,
@@ -84,16 +85,16 @@ class RunClaimer:
         )
         if not is_full:
             self._queued_groups.clear()
-        return self._select_claimable(candidates, claimed_runs)
+        return self._select_claimable(candidates, runs)
 
     def _select_claimable(
-        self, candidates: list[ClaimableRun], claimed_runs: ClaimedRuns
+        self, candidates: list[ClaimableRun], runs: Mapping[UUID, HeldRun]
     ) -> list[ClaimableRun]:
-        now, used_slots, selected = time.monotonic(), claimed_runs.count_slots(), []
+        now, used_slots, selected = time.monotonic(), count_slots(runs.values()), []
         is_sure = self._visibility.record_look(now=now)
         for run in candidates:
             group = (run.user, run.team)
-            if run.run in claimed_runs or not (
+            if run.run in runs or not (
                 is_sure or run.owner in self._ended_owners or not run.owner
             ):
                 continue

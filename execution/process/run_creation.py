@@ -64,7 +64,7 @@ class RunCreation:
             sealer=self._dependencies.sealer,
             approval_expiry_s=self._dependencies.approval_expiry_s,
         )
-        created = CreatedRun(run=self._new.run, is_new=True, epoch=FIRST_EPOCH)
+        created = CreatedRun(run=self._new.run, is_new=True)
         try:
             created = await asyncio.shield(self._start_creation(self._new, first))
             is_owner = created.is_new and (self._is_answered or await self._is_held())
@@ -115,7 +115,7 @@ class RunCreation:
             self._is_answered = False
             # A requester told that it failed would start another one.
             if await run_in_database(run_store.run_exists, new.run):
-                return CreatedRun(run=new.run, is_new=True, epoch=FIRST_EPOCH if new.owner else 0)
+                return CreatedRun(run=new.run, is_new=True)
             raise
 
     async def _is_held(self) -> bool:

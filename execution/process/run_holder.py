@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
+from execution.changes import RunFenced
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, steady_clock
-from execution.process.adopt import CannotResume
-from execution.process.claimed_runs import ClaimedRun, ClaimedRuns
-from execution.process.journal import DatabaseJournal
+from execution.process import adopt, held_run, steady_clock
+from execution.process.held_run import HeldRun, count_slots
+from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.process.progress_relay import ProgressRelay
 from execution.process.run_claimer import RunClaimer
-from execution.process.run_creation import RunCreation
-from execution.process.run_executor import RunExecutor
+from execution.process.run_creation import RunCreation, RunNotCreated
+from execution.process.run_journal import CreateRun, RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
 from execution.process.watchers import RunWatchers
 from execution.run_dependencies import (
@@ -27,7 +28,9 @@ from execution.run_dependencies import (
     retry_until_available,
     run_in_database,
 )
-from execution.running.snapshot import RunSnapshot
+from execution.running.executor import Execution
+from execution.running.limits import CallSlots
+from execution.snapshot import CannotResume, RunSnapshot
 from execution.status import RunStatus
 from execution.store import leases
 from gateway_project.foundation.caller import Caller
@@ -62,10 +65,13 @@ class RunHolder:
         """Set when there may be runs to claim."""
         self.claim_wanted.set()
         self._dependencies = dependencies
-        self._executor = RunExecutor(
-            dependencies, journal=journal, watchers=watchers, reports=reports
+        self._journal = journal
+        self._watchers = watchers
+        self._reports = reports
+        self._call_slots = CallSlots(
+            total=dependencies.tasks_at_once, per_server=dependencies.tasks_per_server
         )
-        self._claimed_runs = ClaimedRuns()
+        self._runs: dict[UUID, HeldRun] = {}
         self._claimer = RunClaimer(dependencies, me=me)
         self._is_closing = False
         self._may_hold_runs = False
@@ -76,31 +82,28 @@ class RunHolder:
 
     def find_caller(self, run: UUID) -> Caller | None:
         """Return the caller of a run held here; None: not held, or ended."""
-        claimed = self._claimed_runs.get(run)
-        if claimed is None or claimed.live_run is None or not claimed.live_run.journal.is_held:
-            return None
-        return claimed.live_run.caller
+        held = self._runs.get(run)
+        claim = held.claim if held is not None else None
+        return claim.caller if claim is not None else None
 
     def notify_run(self, run: UUID) -> None:
         """Let a run read its instructions; an unheld one may be claimable."""
-        claimed = self._claimed_runs.get(run)
-        if claimed is None:
-            self.claim_wanted.set()
-        elif claimed.live_run is None:
-            claimed.has_instructions = True
-        else:
-            claimed.live_run.instruction_event.set()
+        held = self._runs.get(run)
+        (self.claim_wanted if held is None else held.instruction_event).set()
 
     def notify_all(self) -> None:
         """Recheck everything: notifications may have been lost."""
-        for run in self._claimed_runs:
+        for run in self._runs:
             self.notify_run(run)
         self.claim_wanted.set()
 
-    def launch(self, snapshot: RunSnapshot, caller: Caller, creation: RunCreation) -> None:
+    def launch(self, snapshot: RunSnapshot, creation: RunCreation) -> None:
         """Create a run and execute it from its start."""
         self._start_run_task(
-            snapshot.run, self._execute_new(snapshot, caller, creation), get_slot_group(caller)
+            snapshot.run,
+            self._execute_new(snapshot, creation),
+            get_slot_group(snapshot.caller),
+            create=creation.create_with_changes,
         )
 
     def claim_run(self, run: UUID) -> asyncio.Task[bool]:
@@ -108,9 +111,9 @@ class RunHolder:
 
         A run whose user has used up their share of this process is left to others.
         """
-        claimed = self._claimed_runs.get(run)
-        if claimed is not None and claimed.task is not None:
-            return claimed.task
+        held = self._runs.get(run)
+        if held is not None and held.task is not None:
+            return held.task
         return self._start_run_task(run, self._resume_from_rows(run))
 
     async def claim_waiting_runs(self) -> None:
@@ -119,7 +122,7 @@ class RunHolder:
         Raises:
             RunsUnavailable: If the database is unavailable.
         """
-        for one in await self._claimer.find_due_runs(self._claimed_runs):
+        for one in await self._claimer.find_due_runs(self._runs):
             if not self._is_closing:
                 self._start_run_task(
                     one.run, self._resume_from_rows(one.run), (one.user, one.team)
@@ -131,7 +134,7 @@ class RunHolder:
         Raises:
             RunsUnavailable: If the database is unavailable.
         """
-        held = {run: live.epoch for run, live in self._claimed_runs.find_held().items()}
+        held = {run: claim.epoch for run, claim in self._find_claims().items()}
         if not held:
             return
         renewed = await run_in_database(
@@ -150,121 +153,147 @@ class RunHolder:
         """
         self._is_closing = True
         grace_s = self._dependencies.grace_s
-        for live in self._claimed_runs.list_live():
-            live.execution.halt()
-        await self._claimed_runs.wait_until_ended(wait_s=grace_s)
-        for live in self._claimed_runs.list_live():
-            live.execution.abandon_calls()
-        await self._claimed_runs.wait_until_ended(wait_s=grace_s)
+        for held in self._runs.values():
+            held.halt()
+        await self._wait_until_ended(wait_s=grace_s)
+        for held in self._runs.values():
+            if held.execution is not None:
+                held.execution.abandon_calls()
+        await self._wait_until_ended(wait_s=grace_s)
         for _ in range(2):  # first writes, then releases that get no answer
-            self._claimed_runs.cancel_all()
-            await self._claimed_runs.wait_until_ended(wait_s=grace_s / 2)
-        return not (self._claimed_runs or self._may_hold_runs)
+            for held in self._runs.values():
+                if held.task is not None:
+                    held.task.cancel()
+            await self._wait_until_ended(wait_s=grace_s / 2)
+        return not (self._runs or self._may_hold_runs)
+
+    async def _wait_until_ended(self, *, wait_s: float) -> None:
+        """Wait until nothing is claimed or executed, or the time is up."""
+        if tasks := [held.task for held in self._runs.values() if held.task]:
+            await asyncio.wait(tasks, timeout=wait_s)
+
+    def _find_claims(self) -> dict[UUID, RunSnapshot]:
+        """Return the runs held, as far as this process knows."""
+        return {run: held.claim for run, held in self._runs.items() if held.claim}
 
     async def _drop_taken_over(self, not_renewed: Mapping[UUID, int]) -> None:
         """Drop runs claimed by another process; most others not renewed have just ended here."""
         if not not_renewed:
             return
         lost = await run_in_database(leases.find_taken_over, self.id, not_renewed)
-        for run, live in self._claimed_runs.find_held().items():
-            if run in lost and live.epoch == not_renewed[run]:
+        for run, claim in self._find_claims().items():
+            if run in lost and claim.epoch == not_renewed[run]:
                 log.warning("run.taken_over", run=str(run))
-                live.mark_lost()
+                self._runs[run].mark_lost()
 
     async def _stop_changed_rights(self) -> None:
         """Halt runs whose callers' rights have changed, to be claimed anew."""
-        held = [(one, one.live_run) for one in self._claimed_runs.values() if one.live_run]
-        callers = {running.caller for _, running in held}
+        executing = [
+            (held, held.execution) for held in self._runs.values() if held.execution is not None
+        ]
         changed = await run_in_database(
-            _find_changed_rights, callers, self._dependencies.refresh_rights
+            _find_changed_rights,
+            {execution.snapshot.caller for _, execution in executing},
+            self._dependencies.refresh_rights,
         )
-        for one, running in held:
-            if running.caller in changed and one.live_run is running:
-                one.has_lost_rights = True
-                running.execution.halt()
+        for held, execution in executing:
+            if execution.snapshot.caller in changed and held.execution is execution:
+                held.has_lost_rights = True
+                execution.halt()
 
     def _has_room(self, slot_group: SlotGroup | None) -> bool:
         if self._is_closing:
             return False
-        if len(self._claimed_runs) < self._claimer.max_per_group:  # fast path, same answer
+        if len(self._runs) < self._claimer.max_per_group:  # fast path, same answer
             return True
-        return self._claimer.has_room(self._claimed_runs.count_slots(), slot_group)
+        return self._claimer.has_room(count_slots(self._runs.values()), slot_group)
 
     def _start_run_task(
-        self, run: UUID, work: Coroutine[Any, Any, bool], slot_group: SlotGroup | None = None
+        self,
+        run: UUID,
+        work: Coroutine[Any, Any, bool],
+        slot_group: SlotGroup | None = None,
+        *,
+        create: CreateRun | None = None,
     ) -> asyncio.Task[bool]:
-        claimed = self._claimed_runs[run] = ClaimedRun(slot_group=slot_group)
-        claimed.task = asyncio.create_task(self._run_guarded(run, work), name=f"run {run}")
-        return claimed.task
+        journal = RunJournal(self._journal, self._watchers, make=create)
+        held = self._runs[run] = HeldRun(journal=journal, slot_group=slot_group)
+        held.task = asyncio.create_task(self._run_guarded(run, work), name=f"run {run}")
+        return held.task
 
     async def _run_guarded(self, run: UUID, work: Coroutine[Any, Any, bool]) -> bool:
         """Run one run's work; an error affects no other run, and is not retried."""
         try:
             return await work
         except asyncio.CancelledError:
-            self._may_hold_runs = self._may_hold_runs or not self._claimed_runs[run].is_released
+            self._may_hold_runs = self._may_hold_runs or not self._runs[run].is_released
             raise
         except Exception:
             # Top of a task. A retry would fail again.
             log.exception("run.crashed", run=str(run))
-            await self._fail_run(run)
+            await self._fail_crashed(run)
             return True
         finally:
             self._forget_run(run)
 
     def _forget_run(self, run: UUID) -> None:
-        was_crowded = not self._has_room(self._claimed_runs[run].slot_group)
-        claimed = self._claimed_runs.pop(run)
-        if claimed.has_instructions or was_crowded:
+        was_crowded = not self._has_room(self._runs[run].slot_group)
+        held = self._runs.pop(run)
+        if held.instruction_event.is_set() or was_crowded:
             self.claim_wanted.set()
         # Perhaps no other process can claim it.
-        if claimed.has_lost_rights and not self._is_closing:
-            self._start_run_task(run, self._resume_from_rows(run), claimed.slot_group)
+        if held.has_lost_rights and not self._is_closing:
+            self._start_run_task(run, self._resume_from_rows(run), held.slot_group)
 
-    async def _fail_run(self, run: UUID) -> None:
+    async def _fail_crashed(self, run: UUID) -> None:
         try:
-            if await adopt.fail_run(
-                run, CRASH_REASON, self._dependencies, me=self.id, dead=self._claimer.dead_owners
-            ):
-                await self._executor.report_released(run, RunStatus.FAILED)
+            await self._fail_run(run, CRASH_REASON)
         except Exception:
             log.exception("run.failure_not_recorded", run=str(run))
+
+    async def _fail_run(self, run: UUID, failure: CannotResume) -> bool:
+        """Mark a run failed if this process holds or can claim it; return whether it did."""
+        failed = await adopt.fail_run(
+            run, failure, self._dependencies, me=self.id, dead=self._claimer.dead_owners
+        )
+        if failed:
+            await self._report_released(run, RunStatus.FAILED)
+        return failed
 
     async def _resume_from_rows(self, run: UUID) -> bool:
         if self._is_closing:
             return False
-        adopted = await adopt.adopt_run(
-            run, self._dependencies, me=self.id, dead=self._claimer.dead_owners
-        )
+        try:
+            adopted = await adopt.adopt_run(
+                run, self._dependencies, me=self.id, dead=self._claimer.dead_owners
+            )
+        except CannotResume as failure:
+            return await self._fail_run(run, failure)
         if adopted is None:
             return False
-        if adopted.snapshot is None or adopted.caller is None:  # it was failed
-            await self._executor.report_released(run, RunStatus.FAILED)
-            return True
-        if not self._try_admit(run, adopted.caller):
+        snapshot, clock = adopted
+        if not self._try_admit(run, snapshot.caller):
             log.info("run.lease_released", run=str(run))
-            await retry_until_available(leases.release_lease, run, adopted.snapshot.epoch)
-            self._claimed_runs[run].is_released = True
+            await retry_until_available(leases.release_lease, run, snapshot.epoch)
+            self._runs[run].is_released = True
             return False
-        return await self._execute(adopted.snapshot, adopted.caller, clock=adopted.clock)
+        return await self._execute(snapshot, clock=clock)
 
     def _try_admit(self, run: UUID, caller: Caller) -> bool:
         """Whether a claimed run may be executed here; settled if it has a slot group."""
-        claimed, slot_group = self._claimed_runs[run], get_slot_group(caller)
-        if claimed.slot_group is None:
-            used_slots = self._claimed_runs.count_slots()
+        held, slot_group = self._runs[run], get_slot_group(caller)
+        if held.slot_group is None:
+            used_slots = count_slots(self._runs.values())
             del used_slots[None]  # runs without a slot group are not settled either
             if not self._claimer.try_admit(used_slots, slot_group):
                 return False
-            claimed.slot_group = slot_group
+            held.slot_group = slot_group
         return True
 
-    async def _execute_new(
-        self, snapshot: RunSnapshot, caller: Caller, creation: RunCreation
-    ) -> bool:
+    async def _execute_new(self, snapshot: RunSnapshot, creation: RunCreation) -> bool:
         try:
             return await self._execute(
-                snapshot, caller, clock=steady_clock.make_steady_clock(), creation=creation
+                snapshot, clock=steady_clock.make_steady_clock(), creation=creation
             )
         finally:
             await creation.ensure_settled()
@@ -272,18 +301,65 @@ class RunHolder:
     async def _execute(
         self,
         snapshot: RunSnapshot,
-        caller: Caller,
         *,
         clock: Callable[[], datetime],
         creation: RunCreation | None = None,
     ) -> bool:
-        claimed = self._claimed_runs[snapshot.run]
-        live = self._executor.make_live_run(snapshot, caller, clock=clock, creation=creation)
-        claimed.live_run, claimed.slot_group = live, get_slot_group(caller)
+        """Execute a run until it is at rest, and release it."""
+        held = self._runs[snapshot.run]
+        held.slot_group = get_slot_group(snapshot.caller)
+        held.execution = execution = Execution(
+            snapshot,
+            held_run.build_executor_dependencies(
+                self._dependencies,
+                snapshot,
+                journal=held.journal,
+                call_slots=self._call_slots,
+                clock=clock,
+                on_progress=partial(self._reports.publish, snapshot.run),
+            ),
+        )
         if self._is_closing:
-            live.execution.halt()
-        await self._executor.execute(claimed, live, snapshot.run, creation)
+            execution.halt()
+        if creation is None:
+            await held_run.forward_instructions(held, execution, self._dependencies.sealer)
+        try:
+            status = await self._execute_until_rest(held, execution)
+        except asyncio.CancelledError:
+            if creation is not None:
+                await creation.ensure_settled()
+            await self._release(held, snapshot, None)
+            raise
+        await self._release(held, snapshot, status)
         return True
+
+    async def _execute_until_rest(self, held: HeldRun, execution: Execution) -> RunStatus | None:
+        """Return the status at which a run came to rest; None: unknown here."""
+        run = execution.snapshot.run
+        try:
+            return await held_run.execute_run(held, execution, self._dependencies.sealer)
+        except (RunFenced, JournalClosed) as lost:
+            log.warning("run.lease_lost", run=str(run), reason=str(lost))
+        except RunNotCreated:
+            log.info("run.not_created", run=str(run))  # the requester got the reason
+        return None
+
+    async def _release(
+        self, held: HeldRun, snapshot: RunSnapshot, status: RunStatus | None
+    ) -> None:
+        held.execution = None  # no instructions are forwarded from now on
+        if not held.journal.has_ended:
+            # After the release, writes would be refused.
+            await self._journal.wait_until_settled(snapshot.run)
+            await retry_until_available(leases.release_lease, snapshot.run, snapshot.epoch)
+        held.is_released = True
+        await self._report_released(snapshot.run, status)
+
+    async def _report_released(self, run: UUID, status: RunStatus | None) -> None:
+        """Notify watchers and learning that a run was released."""
+        self._watchers.notify(run)
+        if status is not None and status.is_final and self._dependencies.on_run_ended is not None:
+            await self._dependencies.on_run_ended(run)
 
 
 def _find_changed_rights(callers: Iterable[Caller], refresh_rights: RefreshRights) -> set[Caller]:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from execution.changes import RunChanges
+from execution.process.journal import DatabaseJournal
 from execution.process.run_view_cache import RunViewCache
 from execution.process.watchers import RunWatchers
-from execution.store.writing import WrittenEntry
 
 CreateRun = Callable[[RunChanges], Awaitable[RunViewCache | None]]
-
-
-class ChangeRecorder(Protocol):
-    """A journal that returns details of each write."""
-
-    async def record(self, changes: RunChanges) -> WrittenEntry | None:
-        """Return once the changes are durable; as in `execution.changes.Journal`."""
 
 
 class RunJournal:
@@ -31,7 +23,7 @@ class RunJournal:
     """
 
     def __init__(
-        self, journal: ChangeRecorder, watchers: RunWatchers, *, make: CreateRun | None = None
+        self, journal: DatabaseJournal, watchers: RunWatchers, *, make: CreateRun | None = None
     ) -> None:
         self.has_ended = False
         """Whether its end is durable; then nobody holds it."""

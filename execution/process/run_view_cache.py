@@ -6,10 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from execution.changes import WHOLE_TASK, RunChanges, TaskChange
+from execution.changes import WHOLE_TASK, RunChanges, TaskChange, TaskKey
 from execution.status import RunStatus, TaskStatus
 from execution.store import change_rows
-from execution.store.payloads import TaskKey
 from execution.store.runs import FIRST_SEQ, FIRST_VERSION, CreatedRun, NewRun, options_to_json
 from execution.store.writing import WrittenEntry
 from execution.view import RunView, TaskView

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from execution.call import ApprovalGrant, PreparedCall
-from execution.running.resume_state import AskedApproval
-from execution.running.snapshot import TaskKey
+from execution.changes import TaskKey
+from execution.running.failure import ApprovalUnusable
 
 MAX_PENDING: Final = 100
 """Pending approvals per run; nobody reviews more at a time."""
+
+
+class AskedApproval(NamedTuple):
+    """A requested approval, and its grant once given."""
+
+    definition_hash: str
+    arguments_digest: str
+    approval: UUID | None = None
+
+    def make_grant(self, prepared: PreparedCall) -> ApprovalGrant | None:
+        """Return the grant for a prepared call; None: not approved yet.
+
+        Raises:
+            ApprovalUnusable: If another call was approved.
+        """
+        if self.approval is None:
+            return None
+        if self[:2] != (prepared.definition_hash, prepared.arguments_digest):
+            raise ApprovalUnusable
+        return ApprovalGrant(
+            approval=self.approval,
+            tool=prepared.tool,
+            definition_hash=prepared.definition_hash,
+            arguments_digest=prepared.arguments_digest,
+        )
 
 
 class PendingApprovals:

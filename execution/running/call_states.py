@@ -8,23 +8,33 @@ from datetime import datetime
 from typing import Any
 
 from execution import events
-from execution.changes import WHOLE_TASK, TaskChange
+from execution.changes import WHOLE_TASK, TaskChange, TaskKey
 from execution.planning.references import NO_ITEM
-from execution.running import failure, for_each, results, task_changes
+from execution.running import failure, for_each, results
 from execution.running.approval_requests import PendingApprovals
-from execution.running.failure import CallFailure
+from execution.running.failure import (
+    CALL_CANCELLED_MESSAGE,
+    CALL_LOST_MESSAGE,
+    CallFailure,
+    FailureCause,
+)
 from execution.running.for_each_tasks import ForEachTasks
 from execution.running.pending_changes import PendingChanges
 from execution.running.result_cache import ResultCache, RunTooLarge
 from execution.running.results import ResultRoot
 from execution.running.resume_state import build_resume_state
 from execution.running.schedule import Schedule, SkippedTask
-from execution.running.snapshot import RunSnapshot, TaskKey
-from execution.running.task_changes import CALL_LOST_MESSAGE, FailureCause, get_server_name
+from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow
+from tools import ids
 
 _PENDING_STATUSES = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
+
+
+def get_server_name(tool: str) -> str:
+    """Return the server name of a canonical tool id; server names contain no colon."""
+    return tool.partition(ids.SEPARATOR)[0]
 
 
 class CallStates:
@@ -96,7 +106,7 @@ class CallStates:
 
     def enqueue_call(self, key: TaskKey) -> None:
         """Queue a call for a slot at its server."""
-        server = get_server_name(self.schedule.tasks[key[0]])
+        server = get_server_name(self.schedule.tasks[key[0]].tool)
         queue = self.queues.get(server)
         if queue is None:
             self.queues[server] = queue = deque()
@@ -133,20 +143,27 @@ class CallStates:
     ) -> None:
         """Record a successful result; `root` if it is already parsed."""
         count = self.attempts[key]
-        change = task_changes.build_success_change(
-            key, result, at, attempts=count, duration_ms=duration_ms
-        )
+        status = TaskStatus.SUCCEEDED
         self.pending_changes.add_task_change(
-            change, events.TASK_SUCCEEDED, {"duration_ms": duration_ms}
+            TaskChange(*key, status, at, attempts=count, result=result, duration_ms=duration_ms),
+            events.TASK_SUCCEEDED,
+            {"duration_ms": duration_ms},
         )
         if key[0] in self.result_cache.reference_counts:
             self.result_cache.store_result(*key, root or results.measure_root(result))
-        self._end_call(key, TaskStatus.SUCCEEDED, at)
+        self._end_call(key, status, at)
 
     def record_failure(self, key: TaskKey, call_failure: CallFailure, at: datetime) -> None:
         """Record that a call failed."""
-        change = task_changes.build_failure_change(
-            key, call_failure, at, attempts=self.attempts.get(key)
+        change = TaskChange(
+            *key,
+            TaskStatus.FAILED,
+            at,
+            attempts=self.attempts.get(key),
+            result=call_failure.result,
+            duration_ms=call_failure.duration_ms,
+            error_code=call_failure.code,
+            error=call_failure.message,
         )
         self.pending_changes.add_task_change(
             change, events.TASK_FAILED, {"code": call_failure.code}
@@ -173,16 +190,13 @@ class CallStates:
     def record_cancellation(self, key: TaskKey, code: str, at: datetime) -> None:
         """Record that a call in flight was cancelled; its effect is unknown."""
         self.is_cut_short = True
-        attempts = self.attempts.get(key)
-        self._write_cancelled(
-            task_changes.build_cancelled_change(key, code, at, attempts=attempts)
-        )
+        self._write_cancelled(key, code, at, error=CALL_CANCELLED_MESSAGE)
         self._end_call(key, TaskStatus.CANCELLED, at)
 
     def cancel_lost_call(self, key: TaskKey, code: str, at: datetime) -> None:
         """Record that a lost call is not repeated."""
         if self.get_status(key) in _PENDING_STATUSES:
-            self._write_lost_call(key, code, at)
+            self._write_cancelled(key, code, at, error=CALL_LOST_MESSAGE)
             self._end_call(key, TaskStatus.CANCELLED, at)
 
     def revert_call(self, key: TaskKey, at: datetime) -> None:
@@ -199,7 +213,7 @@ class CallStates:
         count = self.attempts.get(key, 0)
         stop_code = self.for_each_tasks.get_stop_code(key[0]) if key[1] == WHOLE_TASK else ""
         self.pending_changes.add_row(
-            task_changes.build_pending_change(key, at, attempts=count, code=stop_code)
+            TaskChange(*key, TaskStatus.PENDING, at, attempts=count, error_code=stop_code)
         )
 
     def skip_tasks(self, skipped: Iterable[SkippedTask], at: datetime) -> None:
@@ -225,11 +239,8 @@ class CallStates:
             self.record_failure(key, failure.failure_from_error(error), at)
             return
         if self.schedule.statuses[task] is not TaskStatus.RUNNING:
-            change = task_changes.build_running_change(
-                key, at, code=self.for_each_tasks.get_stop_code(task)
-            )
             self.pending_changes.add_task_change(
-                change, events.TASK_STARTED, {"items": len(values)}
+                self._build_list_change(task, at), events.TASK_STARTED, {"items": len(values)}
             )
             self.schedule.set_status(task, TaskStatus.RUNNING)
         for item in calls.find_items(TaskStatus.PENDING):
@@ -252,16 +263,13 @@ class CallStates:
                     self.pending_changes.add_task_status((task, item), status, at)
             self._close_list_if_ended(task, at)
             if task in self.for_each_tasks:
-                stop_code = self.for_each_tasks.get_stop_code(task)
-                self.pending_changes.add_row(
-                    task_changes.build_running_change((task, WHOLE_TASK), at, code=stop_code)
-                )
+                self.pending_changes.add_row(self._build_list_change(task, at))
 
     def drop_lost_items(self, task: str, code: str, at: datetime) -> None:
         """Record that lost calls of an abandoned list are not repeated."""
         for item, status in self.for_each_tasks.forget_statuses(task).items():
             if status in _PENDING_STATUSES and self._has_begun((task, item)):
-                self._write_lost_call((task, item), code, at)
+                self._write_cancelled((task, item), code, at, error=CALL_LOST_MESSAGE)
 
     def find_lost_calls(self) -> list[TaskKey]:
         """Return the begun calls that are to be repeated or wait for approval."""
@@ -351,15 +359,19 @@ class CallStates:
         self.result_cache.join_items(task)
         self._end_call(key, status, at)
 
-    def _write_lost_call(self, key: TaskKey, code: str, at: datetime) -> None:
-        count = self.attempts.get(key)
-        self._write_cancelled(
-            task_changes.build_cancelled_change(
-                key, code, at, attempts=count, message=CALL_LOST_MESSAGE
-            )
-        )
+    def _build_list_change(self, task: str, at: datetime) -> TaskChange:
+        """Build the change of a running for-each task; its code tells whether it was stopped."""
+        code = self.for_each_tasks.get_stop_code(task)
+        return TaskChange(task, WHOLE_TASK, TaskStatus.RUNNING, at, error_code=code)
 
-    def _write_cancelled(self, change: TaskChange) -> None:
-        self.pending_changes.add_task_change(
-            change, events.TASK_CANCELLED, {"code": change.error_code}
+    def _write_cancelled(self, key: TaskKey, code: str, at: datetime, *, error: str) -> None:
+        """Write that a call was cancelled, which may have taken effect."""
+        change = TaskChange(
+            *key,
+            TaskStatus.CANCELLED,
+            at,
+            attempts=self.attempts.get(key),
+            error_code=code,
+            error=error,
         )
+        self.pending_changes.add_task_change(change, events.TASK_CANCELLED, {"code": code})

@@ -9,14 +9,13 @@ from functools import partial
 from typing import Any, Final
 
 from execution import events
-from execution.changes import CallNotApproved
+from execution.changes import CallNotApproved, TaskKey
 from execution.running import failure
+from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.failure import ApprovalUnusable
 from execution.running.in_flight import InFlightCalls
-from execution.running.run_state import RunState
-from execution.running.snapshot import ExecutorDependencies, Invocation, TaskKey
+from execution.running.run_state import RunState, StartedCall
 from execution.running.steering import RunController
-from execution.running.task_changes import StartedCall
 
 PREPARE_BUDGET_S: Final = 0.01
 """Seconds one run may spend preparing calls before other runs get their turn."""

@@ -9,37 +9,21 @@ from functools import partial
 from uuid import UUID
 
 from execution import events
-from execution.changes import RunFenced
+from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
 from execution.running import failure, reported_status
 from execution.running.completion_batch import CompletionBatch
+from execution.running.dependencies import ExecutorDependencies
 from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
 from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
 from execution.running.results import ResultRoot
 from execution.running.run_state import RunState
-from execution.running.snapshot import (
-    AnsweredCall,
-    ExecutorDependencies,
-    Invocation,
-    RunSnapshot,
-    TaskKey,
-    TaskSnapshot,
-)
 from execution.running.steering import RunController
+from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import Workflow
 from gateway_project.foundation.task_group import TaskGroup
-
-__all__ = [
-    "AnsweredCall",
-    "Execution",
-    "ExecutorDependencies",
-    "Invocation",
-    "RunSnapshot",
-    "TaskKey",
-    "TaskSnapshot",
-]
 
 
 class Execution:
@@ -59,7 +43,8 @@ class Execution:
     """
 
     def __init__(self, snapshot: RunSnapshot, dependencies: ExecutorDependencies) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
+        """State of the run when it was claimed."""
         self._dependencies = dependencies
         self._state = state = RunState(snapshot, dependencies.prepare)
         self._group = TaskGroup()
@@ -187,7 +172,7 @@ class Execution:
     async def _run_steps(self) -> RunStatus:
         now = self._dependencies.clock()
         self._state.open(now)
-        if self._snapshot.status is RunStatus.RUNNING:
+        if self.snapshot.status is RunStatus.RUNNING:
             self._state.pending_changes.add_event(events.RUN_ADOPTED, now)
         await self._reload_results()
         self._state.reopen_lists(now)
@@ -313,9 +298,9 @@ class Execution:
 
     def _schedule_deadline(self) -> asyncio.TimerHandle | None:
         """Schedule the run's deadline on the monotonic clock."""
-        if self._snapshot.deadline_at is None:
+        if self.snapshot.deadline_at is None:
             return None
-        left_s = (self._snapshot.deadline_at - self._dependencies.clock()).total_seconds()
+        left_s = (self.snapshot.deadline_at - self._dependencies.clock()).total_seconds()
         if left_s <= 0:
             self._pass_deadline()
             return None

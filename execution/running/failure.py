@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import structlog
 
 from execution import retry
 from execution.call_errors import DeadlineExceeded
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED, INTERNAL_ERROR, TOOL_ERROR
+from execution.running.dependencies import ToolAnswer
 from execution.running.results import find_first_text
-from execution.running.snapshot import ToolAnswer
 from gateway_project.foundation.reasons import summarize_error
 from tools.catalogue import UnknownTool
 
@@ -26,6 +26,11 @@ CALL_LOST: Final = "call_lost"
 """Code of a call lost with its gateway and not repeated because its run stopped."""
 _CODES_BY_ERROR: Final[Mapping[type[Exception], str]] = {UnknownTool: "unknown_tool"}
 """Codes for exceptions without one."""
+
+CALL_CANCELLED_MESSAGE: Final = "the call was cancelled in progress; it may have taken effect"
+CALL_LOST_MESSAGE: Final = (
+    "the gateway was lost during the call, which is not repeated now; it may have taken effect"
+)
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +53,7 @@ class CallCancelled(Exception):
     code: ClassVar[str] = "call_cancelled"
 
     def __init__(self) -> None:
-        super().__init__("the call was cancelled in progress; it may have taken effect")
+        super().__init__(CALL_CANCELLED_MESSAGE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +71,14 @@ class CallFailure:
     message: str
     result: Mapping[str, Any] | None = None
     duration_ms: float | None = None
+
+
+class FailureCause(NamedTuple):
+    """The first relevant failure of a run."""
+
+    task: str
+    code: str
+    message: str
 
 
 def failure_from_error(error: BaseException) -> CallFailure:

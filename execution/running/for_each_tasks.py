@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from execution.changes import TaskKey
 from execution.running.for_each import LIST_STOPPED, ItemCalls, TooManyItems
 from execution.status import TaskStatus
-
-TaskKey = tuple[str, int]
 
 MAX_RUN_ITEMS: Final = 100_000
 """Items of all lists of a run; each is a call and a row."""

@@ -9,16 +9,16 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, Protocol
 
+from execution.changes import TaskKey
 from execution.running import results
-from execution.running.limits import SlotHolder, SlotRequest
-from execution.running.results import ResultRoot
-from execution.running.snapshot import (
+from execution.running.dependencies import (
     AnsweredCall,
     ExecutorDependencies,
     Invocation,
     RawResult,
-    TaskKey,
 )
+from execution.running.limits import SlotHolder, SlotRequest
+from execution.running.results import ResultRoot
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.task_group import TaskGroup
 

@@ -8,8 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from execution import events
-from execution.changes import NO_DATA, WHOLE_TASK, RunChanges, RunEvent, TaskChange
-from execution.running.snapshot import TaskKey
+from execution.changes import NO_DATA, WHOLE_TASK, RunChanges, RunEvent, TaskChange, TaskKey
 from execution.status import RunStatus, TaskStatus
 
 _EVENT_KINDS: Mapping[TaskStatus, str] = {

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from execution import events
+from execution.changes import NO_DATA
 from execution.running.run_state import RunState
 from execution.status import RunStatus, TaskStatus
 
@@ -60,25 +61,39 @@ def derive_outlook(
     return RunOutlook(RunStatus.WAITING if state.is_waiting else RunStatus.UNKNOWN)
 
 
-def choose_event_kind(outlook: RunOutlook, *, before: RunStatus) -> str:
-    """Return the kind of event that reports a state."""
+def report_outlook(
+    state: RunState, outlook: RunOutlook, at: datetime, *, before: RunStatus, cancel_reason: str
+) -> None:
+    """Add the state of a run and its event to the pending changes.
+
+    Args:
+        state: State of its tasks.
+        outlook: The state to report.
+        at: When.
+        before: Status as last reported.
+        cancel_reason: As in `derive_outlook`.
+    """
+    code, error = _explain_run_failure(state, outlook, cancel_reason)
+    state.pending_changes.set_status(outlook.status, code=code, error=error)
+    kind, data = _build_event(state, outlook, before)
+    state.pending_changes.add_event(kind, at, data)
+
+
+def _build_event(
+    state: RunState, outlook: RunOutlook, before: RunStatus
+) -> tuple[str, Mapping[str, Any]]:
+    """Return the kind and data of the event that reports a state."""
     if outlook.is_at_layer_end:
-        return events.LAYER_COMPLETE
+        layers = {"layer": state.schedule.current_layer, "of": state.schedule.layer_count}
+        return events.LAYER_COMPLETE, layers
     if outlook.status.is_final:
-        return events.RUN_ENDED
+        return events.RUN_ENDED, {"status": outlook.status.value}
     if before is RunStatus.QUEUED and outlook.status is RunStatus.RUNNING:
-        return events.RUN_STARTED
-    return _EVENT_KINDS[outlook.status]
+        return events.RUN_STARTED, NO_DATA
+    return _EVENT_KINDS[outlook.status], NO_DATA
 
 
-def build_event_data(state: RunState, outlook: RunOutlook) -> Mapping[str, Any]:
-    """Return the data of that event."""
-    if outlook.is_at_layer_end:
-        return {"layer": state.schedule.current_layer, "of": state.schedule.layer_count}
-    return {"status": outlook.status.value} if outlook.status.is_final else {}
-
-
-def explain_run_failure(
+def _explain_run_failure(
     state: RunState, outlook: RunOutlook, cancel_reason: str
 ) -> tuple[str, str]:
     """Return the error code and message of a failed run; empty if it has not failed."""
@@ -101,37 +116,3 @@ def _derive_final_status(state: RunState, cancel_reason: str) -> RunStatus:
     if not cancel_reason or (verdict is RunStatus.SUCCEEDED and not is_cut_short):
         return verdict
     return RunStatus.ABORTED if cancel_reason == ABORTED else RunStatus.FAILED
-
-
-class ReportedStatus:
-    """The state of a run as last reported.
-
-    Attributes:
-        status: Of the run.
-        is_at_layer_end: Whether completed layers were reported.
-    """
-
-    def __init__(self, status: RunStatus) -> None:
-        self.status = status
-        self.is_at_layer_end = False
-
-    def report_if_changed(
-        self, state: RunState, outlook: RunOutlook, cancel_reason: str, at: datetime
-    ) -> None:
-        """Report the state if it has changed."""
-        if outlook.status is not self.status or (
-            outlook.is_at_layer_end and not self.is_at_layer_end
-        ):
-            self.report(state, outlook, cancel_reason, at)
-        self.is_at_layer_end = outlook.is_at_layer_end
-
-    def report(
-        self, state: RunState, outlook: RunOutlook, cancel_reason: str, at: datetime
-    ) -> None:
-        """Add the state and its event to the pending changes."""
-        code, error = explain_run_failure(state, outlook, cancel_reason)
-        state.pending_changes.set_status(outlook.status, code=code, error=error)
-        state.pending_changes.add_event(
-            choose_event_kind(outlook, before=self.status), at, build_event_data(state, outlook)
-        )
-        self.status = outlook.status

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.planning.references import NO_ITEM, resolve_references
 from execution.running.results import ResultRoot
 from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.references import make_reference
-
-TaskKey = tuple[str, int]
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Approximate memory limit for the referenced results of a run."""

@@ -4,42 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
-from uuid import UUID
+from typing import Final
 
-from execution.call import ApprovalGrant, PreparedCall
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.running import for_each
-from execution.running.failure import ApprovalUnusable
-from execution.running.snapshot import RunSnapshot, TaskKey, TaskSnapshot
-from execution.running.task_changes import FailureCause
+from execution.running.approval_requests import AskedApproval
+from execution.running.failure import FailureCause
+from execution.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import TaskStatus
 from execution.workflow import OnError
-
-
-class AskedApproval(NamedTuple):
-    """A requested approval, and its grant once given."""
-
-    definition_hash: str
-    arguments_digest: str
-    approval: UUID | None = None
-
-    def make_grant(self, prepared: PreparedCall) -> ApprovalGrant | None:
-        """Return the grant for a prepared call; None: not approved yet.
-
-        Raises:
-            ApprovalUnusable: If another call was approved.
-        """
-        if self.approval is None:
-            return None
-        if self[:2] != (prepared.definition_hash, prepared.arguments_digest):
-            raise ApprovalUnusable
-        return ApprovalGrant(
-            approval=self.approval,
-            tool=prepared.tool,
-            definition_hash=prepared.definition_hash,
-            arguments_digest=prepared.arguments_digest,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

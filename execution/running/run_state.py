@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from execution import events
-from execution.call import PreparedCall
-from execution.changes import WHOLE_TASK
-from execution.running import failure, results, task_changes
-from execution.running.call_states import CallStates
+from execution.call import ApprovalGrant, PreparedCall
+from execution.changes import WHOLE_TASK, TaskChange, TaskKey
+from execution.running import failure, results
+from execution.running.call_states import CallStates, get_server_name
 from execution.running.results import ResultRoot
-from execution.running.snapshot import RunSnapshot, TaskKey
-from execution.running.task_changes import StartedCall
+from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
 from execution.workflow import WorkflowTask
 from gateway_project.foundation import json_size
@@ -23,6 +22,29 @@ from gateway_project.foundation.computing import run_in_message_thread
 
 PrepareCall = Callable[[str, Mapping[str, Any]], PreparedCall]
 _DECIDABLE_STATUSES = (TaskStatus.WAITING_APPROVAL, TaskStatus.PENDING)
+
+
+class StartedCall(NamedTuple):
+    """A call to be made once its intent is journalled.
+
+    Attributes:
+        task: The calling task.
+        task_key: Task and item.
+        arguments: All references replaced.
+        grant: Consumed approval; None: none needed.
+        intent: The change to journal.
+    """
+
+    task: WorkflowTask
+    task_key: TaskKey
+    arguments: Mapping[str, Any]
+    grant: ApprovalGrant | None
+    intent: TaskChange
+
+    @property
+    def server_name(self) -> str:
+        """Name of the called server."""
+        return get_server_name(self.task.tool)
 
 
 class RunState(CallStates):
@@ -104,11 +126,13 @@ class RunState(CallStates):
         if prepared.approval_reason and grant is None:
             self._ask_for_approval(key, prepared, arguments, at)
             return None
-        intent = task_changes.build_intent_change(
-            key,
-            prepared,
+        intent = TaskChange(
+            *key,
+            TaskStatus.RUNNING,
             at,
-            attempt=self.count_attempt(key),
+            attempts=self.count_attempt(key),
+            definition_hash=prepared.definition_hash,
+            arguments_digest=prepared.arguments_digest,
             approval=grant.approval if grant else None,
         )
         self.set_running(key)
@@ -182,7 +206,15 @@ class RunState(CallStates):
         if self.schedule.is_stopped:
             self.cancel_lost_call(key, failure.CALL_LOST, at)
         elif self.pending_approvals.request_approval(key, prepared):
-            change = task_changes.build_approval_change(key, prepared, arguments, at)
+            change = TaskChange(
+                *key,
+                TaskStatus.WAITING_APPROVAL,
+                at,
+                definition_hash=prepared.definition_hash,
+                arguments_digest=prepared.arguments_digest,
+                arguments=arguments,
+                approval_reason=prepared.approval_reason,
+            )
             self.pending_changes.add_task_change(change, events.TASK_WAITING_APPROVAL)
             self.attempts.setdefault(key, 0)
             self.set_status(key, TaskStatus.WAITING_APPROVAL)

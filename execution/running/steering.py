@@ -9,6 +9,7 @@ from execution import events
 from execution.codes import DONE
 from execution.planning.parse import InvalidWorkflow
 from execution.running import reported_status, revising
+from execution.running.reported_status import RunOutlook
 from execution.running.run_state import RunState
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
@@ -38,7 +39,7 @@ class RunController:
         """Whether its start has not been reported yet."""
         self._state = state
         self._cancel_calls = cancel_calls
-        self._reported = reported_status.ReportedStatus(status)
+        self._reported = RunOutlook(status)
         self._is_paused = status is RunStatus.PAUSED
         self._abort_commands: list[int | None] = []
 
@@ -50,7 +51,9 @@ class RunController:
     def restore_layer(self) -> None:
         """Restore the open layer from the state of the tasks."""
         if self._is_paused:
-            self._reported.is_at_layer_end = self._state.schedule.is_layer_complete
+            self._reported = self._reported._replace(
+                is_at_layer_end=self._state.schedule.is_layer_complete
+            )
         else:
             self._state.schedule.open_next_layer()
 
@@ -58,9 +61,7 @@ class RunController:
         """Report the start of a queued run."""
         self.is_queued = self._reported.status is RunStatus.QUEUED
         if self.is_queued and self.can_start:
-            self._reported.report(
-                self._state, reported_status.RunOutlook(RunStatus.RUNNING), "", at
-            )
+            self._report(RunOutlook(RunStatus.RUNNING), at)
 
     def settle_status(self, at: datetime, *, is_busy: bool) -> RunStatus:
         """Derive the run's status, and report it if it has changed.
@@ -80,7 +81,11 @@ class RunController:
         )
         for command in self._abort_commands if outlook.status.is_final else ():
             self._state.pending_changes.add_applied_command(command, DONE)
-        self._reported.report_if_changed(self._state, outlook, self.cancel_reason, at)
+        if outlook.status is not self._reported.status or (
+            outlook.is_at_layer_end and not self._reported.is_at_layer_end
+        ):
+            self._report(outlook, at)
+        self._reported = outlook
         self._is_paused = self._is_paused or outlook.is_at_layer_end
         return outlook.status
 
@@ -134,10 +139,21 @@ class RunController:
             self.cancel_reason = reason
             self._cancel_calls()
 
+    def _report(self, outlook: RunOutlook, at: datetime) -> None:
+        reported_status.report_outlook(
+            self._state,
+            outlook,
+            at,
+            before=self._reported.status,
+            cancel_reason=self.cancel_reason,
+        )
+        self._reported = outlook
+
     def _open_next_layer(self) -> None:
         """Open the next layer if the run stopped at the end of one."""
         if self._reported.is_at_layer_end:
-            self._reported.is_at_layer_end = self._is_paused = False
+            self._reported = self._reported._replace(is_at_layer_end=False)
+            self._is_paused = False
             self._state.schedule.open_next_layer()
 
     def _record_command(self, action: str, outcome: str, at: datetime) -> None:

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from execution.codes import EXPIRED
 from execution.models import Payload, WorkflowExecution
-from execution.store import closing, force_acquire
+from execution.store import closing
 from execution.store.runs import IDEMPOTENCY_KEY_HOURS
 from gateway_project.foundation import advisory
 
@@ -97,7 +97,7 @@ def _fail_stale_runs(age_s: float) -> int:
     while True:
         with transaction.atomic():
             found = [
-                force_acquire.seize_run(run, me=LOCK_NAME)
+                closing.seize_run(run, me=LOCK_NAME)
                 for run in _select_ids(_STALE_RUNS, [age_s, MAX_FAILED_PER_CHUNK])
             ]
             seized = [one for one in found if one is not None]

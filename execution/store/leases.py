@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString, cast
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from execution.models import TaskRun, WorkflowExecution
+from execution.changes import TaskKey
+from execution.codes import EXPIRED, SEALED
+from execution.models import Approval, TaskRun, WorkflowExecution
+from execution.planning import parse
+from execution.snapshot import CannotResume, RunSnapshot, TaskSnapshot
 from execution.status import RunStatus, TaskStatus
 from execution.store import decisions, payloads, prepared
 from execution.store.approval_sql import build_pending_expression
 from execution.store.escaping import unescape_text
 from execution.store.payloads import PayloadKind
 from execution.store.runs import options_from_json
-from execution.workflow import RunOptions
+from execution.workflow import Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller, CallerKind
-from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 
 # A decision does not wake a paused run, nor a deadline an unknown one: a claimer could do nothing
 # about it, would release it, and would find it claimable again.
@@ -89,65 +92,9 @@ RETURNING status
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeasedTask:
-    """State of a task, or of one of its items, when its run was claimed.
-
-    Results are not included; `payloads.load_results` reads them when needed.
-
-    Attributes:
-        status: Its status.
-        attempts: Calls made so far.
-        definition_hash: Of the called definition; empty: not called.
-        arguments_digest: Keyed digest of the call's arguments; empty: not called.
-        error_code: Stable error code; empty: no error.
-        approval: Newest approval request of its call; None: none.
-        approval_status: Its status by the database clock; empty: none.
-    """
-
-    status: TaskStatus
-    attempts: int = 0
-    definition_hash: str = ""
-    arguments_digest: str = ""
-    error_code: str = ""
-    approval: UUID | None = None
-    approval_status: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeasedRun:
-    """A run that this process has claimed.
-
-    Attributes:
-        run: Its id.
-        epoch: Epoch of this claim; the fencing token of every write.
-        last_seq: Sequence number of its newest event.
-        status: Status when claimed.
-        version: Version of its workflow.
-        workflow: JSON of the current workflow; None: expired.
-        options: Its options.
-        deadline_at: Deadline, converted to this machine's clock; None: none.
-        caller: Its caller, with the rights they had at its start.
-        tasks: Task states, by id and item.
-        was_lost: Whether the previous process had not released it.
-    """
-
-    run: UUID
-    epoch: int
-    last_seq: int
-    status: RunStatus
-    version: int
-    workflow: Mapping[str, Any] | None
-    options: RunOptions
-    deadline_at: datetime | None
-    caller: Caller
-    tasks: Mapping[tuple[str, int], LeasedTask]
-    was_lost: bool = False
-
-
 def acquire_lease(
     run: UUID, *, owner: str, lease_s: float, sealer: Sealer, dead: Collection[str] = ()
-) -> LeasedRun | None:
+) -> RunSnapshot | None:
     """Claim a run if possible; of several concurrent claims, one succeeds.
 
     A run is claimable (`CLAIMABLE_CONDITION`) if nobody holds it, its lease has lapsed or its
@@ -161,7 +108,11 @@ def acquire_lease(
         dead: Owners known to have ended.
 
     Returns:
-        The run; None: not claimable, or its row is locked.
+        The run, with the rights that its caller had at its start; None: not claimable, or its row
+        is locked.
+
+    Raises:
+        CannotResume: If it was claimed and its workflow has expired, or cannot be opened or read.
     """
     values: dict[str, Any] = {"run": run, "owner": owner, "lease_s": lease_s, "dead": list(dead)}
     with connection.cursor() as cursor:
@@ -173,7 +124,7 @@ def acquire_lease(
     # Read after the claim: reading a long run takes time, during which its row would be locked.
     row = WorkflowExecution.objects.get(id=run)
     row.epoch = epoch  # if it has been claimed again by now, writes are fenced
-    return _build_leased_run(row, was_lost=before != "", left_s=left_s, sealer=sealer)
+    return _build_snapshot(row, was_lost=before != "", left_s=left_s, sealer=sealer)
 
 
 def renew_leases(owner: str, held: Mapping[UUID, int], *, lease_s: float) -> set[UUID]:
@@ -245,44 +196,64 @@ def load_owners() -> set[str]:
     return set(held.values_list("owner", flat=True).distinct())
 
 
-def _build_leased_run(
+def _build_snapshot(
     row: WorkflowExecution, *, was_lost: bool, left_s: float | None, sealer: Sealer
-) -> LeasedRun:
-    return LeasedRun(
+) -> RunSnapshot:
+    return RunSnapshot(
         run=row.pk,
-        epoch=row.epoch,
-        last_seq=row.last_seq,
-        status=RunStatus(row.status),
-        version=row.version,
-        workflow=payloads.load_payload(
-            row.pk, PayloadKind.WORKFLOW, item=row.version, sealer=sealer
-        ),
-        options=options_from_json(row.options),
-        deadline_at=None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s),
         caller=Caller(
             user=row.user,
             team=row.team_id,
             scopes=frozenset(row.scopes),
             kind=cast("CallerKind", row.kind),
         ),
+        epoch=row.epoch,
+        last_seq=row.last_seq,
+        workflow=_load_workflow(row, sealer),
+        options=options_from_json(row.options),
+        deadline_at=None if left_s is None else datetime.now(UTC) + timedelta(seconds=left_s),
         tasks=_load_tasks(row.pk),
+        status=RunStatus(row.status),
         was_lost=was_lost,
     )
 
 
-def _load_tasks(run: UUID) -> dict[tuple[str, int], LeasedTask]:
-    decisions_by_key = {(one.task, one.item): one for one in decisions.load_newest_decisions(run)}
+def _load_workflow(row: WorkflowExecution, sealer: Sealer) -> Workflow:
+    """Return the current workflow of a run.
+
+    Raises:
+        CannotResume: If it has expired, or cannot be opened or read.
+    """
+    try:
+        stored = payloads.load_payload(
+            row.pk, PayloadKind.WORKFLOW, item=row.version, sealer=sealer
+        )
+        if stored is None:
+            raise CannotResume(
+                EXPIRED, "the run's workflow is no longer stored; start it again if needed"
+            )
+        return parse.parse(stored)
+    except UnsealingFailed as error:
+        raise CannotResume(SEALED, str(error)) from None
+    except parse.InvalidWorkflow as error:
+        raise CannotResume(error.code, f"the stored workflow cannot be read: {error}") from None
+
+
+def _load_tasks(run: UUID) -> dict[TaskKey, TaskSnapshot]:
+    approvals = {
+        (decision.task, decision.item): decision.approval
+        for decision in decisions.load_newest_decisions(run)
+        if decision.status == Approval.Status.APPROVED
+    }
     tasks = {}
     for row in TaskRun.objects.filter(run=run):
         key = unescape_text(row.task), row.item
-        decision = decisions_by_key.get(key)
-        tasks[key] = LeasedTask(
+        tasks[key] = TaskSnapshot(
             status=TaskStatus(row.status),
             attempts=row.attempts,
+            error_code=row.error_code,
+            approval=approvals.get(key),
             definition_hash=row.definition_hash,
             arguments_digest=row.arguments_digest,
-            error_code=row.error_code,
-            approval=decision.approval if decision else None,
-            approval_status=decision.status if decision else "",
         )
     return tasks

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from execution.changes import WHOLE_TASK
+from execution.changes import WHOLE_TASK, TaskKey
 from execution.models import Payload
 from execution.store import prepared
 from execution.store.escaping import escape_text, unescape_text
 from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.sealing import Sealer
 
-TaskKey = tuple[str, int]
-"""Task id and item."""
 PayloadKind = Payload.Kind
 
 MIN_COMPRESSED_BYTES: Final = 1_024
@@ -164,22 +162,6 @@ def load_results(
             (unescape_text(task), item): open_payload(content, sealer=sealer)
             for task, item, content in cursor.fetchall()
         }
-
-
-def load_run_payloads(
-    run: UUID, kinds: Collection[PayloadKind], *, sealer: Sealer
-) -> dict[tuple[PayloadKind, TaskKey], Any]:
-    """Return the unsealed payloads of some kinds, by kind and key.
-
-    Raises:
-        UnsealingFailed: If no key opens one.
-    """
-    return {
-        (PayloadKind(row.kind), (unescape_text(row.task), row.item)): open_payload(
-            row.content, sealer=sealer
-        )
-        for row in Payload.objects.filter(run=run, kind__in=kinds)
-    }
 
 
 def load_payload(

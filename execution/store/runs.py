@@ -152,16 +152,12 @@ class CreatedRun:
     Attributes:
         run: Its id.
         is_new: Whether this request created it; else an earlier one with the same key did.
-        epoch: Epoch of the owner's claim; 0: unclaimed.
-        last_seq: Sequence number of its newest event.
         created_at: When it was created, by the database clock; None: unknown here.
         deadline_at: Its deadline, likewise; None: none, or unknown here.
     """
 
     run: UUID
     is_new: bool
-    epoch: int
-    last_seq: int = FIRST_SEQ
     created_at: datetime | None = None
     deadline_at: datetime | None = None
 
@@ -192,7 +188,7 @@ def create_run(
     for _ in range(MAX_ATTEMPTS):
         with transaction.atomic():
             if _insert_unless_known(row, new, sealed, also):
-                return CreatedRun(run=row["run"], is_new=True, epoch=row["epoch"])
+                return CreatedRun(run=row["run"], is_new=True)
             known = _load_known(row)
         if known is not None:
             return known
@@ -280,9 +276,7 @@ def _insert_held(
             payloads.insert_payloads(sealed)
             also(row["run"])
         ((_, at, deadline_at),) = made.fetchall()
-    return CreatedRun(
-        run=row["run"], is_new=True, epoch=row["epoch"], created_at=at, deadline_at=deadline_at
-    )
+    return CreatedRun(run=row["run"], is_new=True, created_at=at, deadline_at=deadline_at)
 
 
 def _insert_unless_known(
@@ -320,4 +314,4 @@ def _load_known(row: Mapping[str, Any]) -> CreatedRun | None:
         return None
     if known.request_digest != row["request_digest"]:
         raise IdempotencyConflict(known.pk)
-    return CreatedRun(run=known.pk, is_new=False, epoch=0, last_seq=known.last_seq)
+    return CreatedRun(run=known.pk, is_new=False)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from execution.changes import WHOLE_TASK, RunEvent
+from execution.changes import WHOLE_TASK, RunEvent, TaskKey
 from execution.models import ExecutionEvent, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads, prepared
@@ -21,7 +21,7 @@ from execution.view import MAX_TOOLS, ApprovalView, RunSummary, RunView, TaskVie
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
-OpenedPayloads = Mapping[tuple[PayloadKind, payloads.TaskKey], Any]
+OpenedPayloads = Mapping[tuple[PayloadKind, TaskKey], Any]
 """Unsealed payloads of a run."""
 Row = Sequence[Any]
 

@@ -11,12 +11,12 @@ from uuid import UUID
 import psycopg
 from django.db import DataError, transaction
 
-from execution.changes import WHOLE_TASK, RunChanges
+from execution.changes import WHOLE_TASK, RunChanges, TaskKey
 from execution.store import change_rows, fencing, payloads, prepared, statements
 from execution.store.change_rows import Row
 from execution.store.escaping import escape_json
 from execution.store.fencing import Refusal
-from execution.store.payloads import PayloadKind, SealedPayload, TaskKey
+from execution.store.payloads import PayloadKind, SealedPayload
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer
 

@@ -14,19 +14,17 @@ from execution.call import PreparedCall
 from execution.changes import WHOLE_TASK, CallNotApproved, RunFenced
 from execution.planning.parse import parse
 from execution.running import approval_requests, results
-from execution.running.executor import (
-    Execution,
-    ExecutorDependencies,
-    Invocation,
-    RunSnapshot,
-    TaskSnapshot,
-)
+from execution.running.dependencies import ExecutorDependencies, Invocation
+from execution.running.executor import Execution
 from execution.running.for_each import LIST_STOPPED
 from execution.running.limits import CallSlots
+from execution.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import RunOptions, Workflow
+from gateway_project.foundation.caller import Caller
 from tests.patience import PATIENCE_S
 
+CALLER = Caller(user="u", team=None, scopes=frozenset(), kind="stdio")
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 BEFORE = {
     TaskStatus.PENDING: {TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL, TaskStatus.UNKNOWN},
@@ -197,12 +195,13 @@ class RecordedRun:
         return [(key, asked) for key, asked in self.approvals.items() if asked.status == "pending"]
 
     def taken(self, *, repeatable: bool = False) -> RunSnapshot:
-        """Return how the run stands for the next process, as `process.recover` makes it."""
+        """Return how the run stands for the next process, as a process adopts it."""
         self.epoch += 1
         tasks = {place: self._found(place, repeatable) for place in self.tasks}
         self.taken_as = {place: known.status for place, known in tasks.items()}
         return RunSnapshot(
             run=self.run,
+            caller=CALLER,
             epoch=self.epoch,
             last_seq=len(self.events),
             workflow=self.workflow,

@@ -15,7 +15,7 @@ from execution import runs as runs_module
 from execution.planning import parse
 from execution.planning.plan import Plan
 from execution.process import background
-from execution.process.claimed_runs import ClaimedRuns
+from execution.process.run_holder import RunHolder
 from execution.run_dependencies import RunDependencies
 from execution.running import dispatch
 from execution.runs import Runs
@@ -56,12 +56,12 @@ def end_at_leisure(monkeypatch: pytest.MonkeyPatch, *waits_s: float) -> None:
     First for calls to end by themselves, then for those that were cancelled, then for what is
     still to be written down. What a test holds up is not worth a long wait.
     """
-    left, ended = iter(waits_s), ClaimedRuns.wait_until_ended
+    left, ended = iter(waits_s), RunHolder._wait_until_ended
 
-    async def waited(self: ClaimedRuns, *, wait_s: float) -> None:
+    async def waited(self: RunHolder, *, wait_s: float) -> None:
         await ended(self, wait_s=next(left, PATIENCE_S))
 
-    monkeypatch.setattr(ClaimedRuns, "wait_until_ended", waited)
+    monkeypatch.setattr(RunHolder, "_wait_until_ended", waited)
 
 
 class Gate(FakeUpstream):

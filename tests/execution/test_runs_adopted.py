@@ -8,7 +8,7 @@ import pytest
 
 from execution import runs as runs_module
 from execution.models import Payload, TaskRun, WorkflowExecution
-from execution.process import background, live_run, run_claimer
+from execution.process import background, held_run, run_claimer
 from execution.process.owner import ProcessOwner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
@@ -243,14 +243,14 @@ async def test_a_run_of_a_deleted_user_fails(home, sealer):
 async def test_a_run_that_crashes_the_gateway_fails_and_does_not_affect_others(
     home, sealer, monkeypatch
 ):
-    carry_out = live_run.execute_run
+    carry_out = held_run.execute_run
 
-    async def broken(held, run, given):
-        if run == bad:
+    async def broken(held, execution, given):
+        if execution.snapshot.run == bad:
             raise RuntimeError("a defect")
-        return await carry_out(held, run, given)
+        return await carry_out(held, execution, given)
 
-    monkeypatch.setattr(live_run, "execute_run", broken)
+    monkeypatch.setattr(held_run, "execute_run", broken)
     gone, upstream = killed(home), Gate()
     bad = await run_in_database_thread(left, sealer, owner=gone, a="running")
     good = await run_in_database_thread(left, sealer, owner=gone, a="succeeded")
@@ -282,11 +282,11 @@ async def test_a_run_whose_acquisition_was_not_acknowledged_is_acquired_again(
 async def test_a_run_that_keeps_failing_is_not_claimed_in_a_hot_loop(home, sealer, monkeypatch):
     taken = []
 
-    async def idle(_held, run, _given):
-        taken.append(run)
+    async def idle(_held, execution, _given):
+        taken.append(execution.snapshot.run)
         return RunStatus.RUNNING
 
-    monkeypatch.setattr(live_run, "execute_run", idle)
+    monkeypatch.setattr(held_run, "execute_run", idle)
     run = await run_in_database_thread(left, sealer, owner=killed(home), a="succeeded")
     async with process(means(home, sealer, Gate()), listens=True) as carried:
         await until(lambda: len(taken) >= run_claimer.MAX_CLAIMS_PER_LEASE)

@@ -165,6 +165,6 @@ async def test_a_run_with_an_unacknowledged_end_is_not_treated_as_lost(home, sea
             assert await asyncio.to_thread(end.is_written.wait, PATIENCE_S)
             await runs._process.holder.renew_leases()
             end.go_on.set()
-            await until(lambda: run not in runs._process.holder._claimed_runs)
+            await until(lambda: run not in runs._process.holder._runs)
     assert learned == [run]
     assert [one for one in logs if one["log_level"] == "warning"] == []

@@ -57,7 +57,7 @@ async def test_a_user_without_rights_has_no_further_calls_made(home, sealer, cla
         run = await start(runs, BOB, CHAIN)
         await upstream.until("a")
         gone.append(BOB)
-        carried = runs._process.holder._claimed_runs[run]
+        carried = runs._process.holder._runs[run]
         await until(lambda: carried.has_lost_rights)
         upstream.open.set()
         view = await ended(runs, run, BOB)
@@ -78,7 +78,7 @@ async def test_runs_continue_with_the_remaining_rights_of_their_user(home, seale
         other = await start(runs, BOB, HANGS)
         await upstream.until("hang")
         cut.append(ADMIN)
-        carried = runs._process.holder._claimed_runs[run]
+        carried = runs._process.holder._runs[run]
         await until(lambda: carried.has_lost_rights)
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"
@@ -157,7 +157,7 @@ async def test_a_lost_run_has_its_call_cancelled_and_can_be_claimed_again(home, 
         holder = runs._process.holder
         taken = WorkflowExecution.objects.filter(id=run)
         await run_in_database_thread(lambda: taken.update(owner="other", epoch=7))
-        await until(lambda: run not in holder._claimed_runs)
+        await until(lambda: run not in holder._runs)
         await run_in_database_thread(lambda: taken.update(owner=""))
         holder.claim_wanted.set()
         await upstream.until("a", 2)

@@ -12,7 +12,7 @@ from execution.changes import RunEvent
 from execution.control import Action
 from execution.planning.plan import Plan
 from execution.process.progress_relay import ProgressReport
-from execution.runs import Runs, StartedRun
+from execution.runs import CreatedRun, Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store.runs import UnknownRun
 from execution.view import RunView
@@ -51,7 +51,7 @@ class FakeRuns(Runs):
     def is_executor(self) -> bool:
         return True
 
-    async def start(self, caller: Caller, plan: Plan, **options: Any) -> StartedRun:
+    async def start(self, caller: Caller, plan: Plan, **options: Any) -> CreatedRun:
         del caller
         if self.error is not None:
             raise self.error
@@ -61,7 +61,7 @@ class FakeRuns(Runs):
             for place, task in enumerate(plan.workflow.tasks)
         ]
         self.known = run_views.view(*tasks, status=RunStatus.RUNNING)
-        return StartedRun(run=run_views.RUN, is_new=True)
+        return CreatedRun(run=run_views.RUN, is_new=True)
 
     async def wait(self, caller: Caller, run: UUID, *, wait_s: float) -> RunView:
         self.waited.append(wait_s)

@@ -1,16 +1,13 @@
 import uuid
-from datetime import UTC, datetime
 
 import pytest
 
 from execution.planning import parse
 from execution.process import recover
+from execution.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import RunStatus, TaskStatus
-from execution.store.leases import LeasedRun, LeasedTask
-from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 
-AT = datetime(2026, 5, 4, tzinfo=UTC)
 T = TaskStatus
 LOST = T.RUNNING
 WORKFLOW = parse.parse(
@@ -30,15 +27,12 @@ WORKFLOW = parse.parse(
 
 
 def held(**tasks):
-    return LeasedRun(
+    return RunSnapshot(
         run=uuid.uuid4(),
         epoch=3,
         last_seq=7,
         status=RunStatus.RUNNING,
-        version=1,
-        workflow=None,
-        options=RunOptions(),
-        deadline_at=None,
+        workflow=WORKFLOW,
         caller=Caller(user="u", team=None, scopes=frozenset(), kind="stdio"),
         tasks={
             (name.split("_")[0], int(name.split("_")[1]) if "_" in name else -1): task
@@ -52,12 +46,12 @@ def only_reads(tool, definition_hash):
 
 
 def statuses(given):
-    standing = recover.restore_snapshot(given, WORKFLOW, repeatable=only_reads)
+    standing = recover.requeue_repeatable_calls(given, only_reads)
     return {place: task.status for place, task in standing.tasks.items()}
 
 
 def running(**said):
-    return LeasedTask(status=T.RUNNING, attempts=1, **said)
+    return TaskSnapshot(status=T.RUNNING, attempts=1, **said)
 
 
 def test_a_lost_call_is_repeated_only_if_repeatable():
@@ -71,23 +65,15 @@ def test_a_lost_call_of_a_changed_definition_is_not_repeated():
 
 def test_lost_items_of_a_list_are_recovered_individually():
     found = statuses(
-        held(c=running(), c_0=LeasedTask(status=T.SUCCEEDED), c_1=running(definition_hash="h"))
+        held(c=running(), c_0=TaskSnapshot(status=T.SUCCEEDED), c_1=running(definition_hash="h"))
     )
     assert found == {("c", -1): T.RUNNING, ("c", 0): T.SUCCEEDED, ("c", 1): T.RUNNING}
 
 
 @pytest.mark.parametrize("status", [status for status in T if status is not T.RUNNING])
 def test_tasks_not_in_flight_keep_their_status(status):
-    assert statuses(held(b=LeasedTask(status=status))) == {("b", -1): status}
+    assert statuses(held(b=TaskSnapshot(status=status))) == {("b", -1): status}
 
 
 def test_tasks_no_longer_in_the_workflow_are_omitted():
-    assert statuses(held(gone=LeasedTask(status=T.SUCCEEDED))) == {}
-
-
-def test_only_an_open_approval_counts():
-    approval = uuid.uuid4()
-    asked = LeasedTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="approved")
-    late = LeasedTask(status=T.WAITING_APPROVAL, approval=approval, approval_status="expired")
-    found = recover.restore_snapshot(held(a=asked, b=late), WORKFLOW, repeatable=only_reads).tasks
-    assert (found["a", -1].approval, found["b", -1].approval) == (approval, None)
+    assert statuses(held(gone=TaskSnapshot(status=T.SUCCEEDED))) == {}

@@ -4,10 +4,13 @@ from collections import Counter
 import pytest
 
 from execution.process import run_claimer
-from execution.process.claimed_runs import ClaimedRun, ClaimedRuns
+from execution.process.held_run import HeldRun
 from execution.process.run_claimer import RunClaimer
+from execution.process.run_journal import RunJournal
+from execution.process.watchers import RunWatchers
 from execution.store import claimable_runs
 from execution.store.claimable_runs import ClaimableRun
+from tests.execution.kept_journal import KeptJournal
 from tests.execution.run_setup import Gate, means
 
 ANN, BOB, EVE = ("ann", None), ("bob", None), ("eve", None)
@@ -57,7 +60,11 @@ def claims_of(home, sealer, *, runs_at_once=4):
 
 
 def carried(*whose):
-    return ClaimedRuns({uuid.uuid4(): ClaimedRun(slot_group=one) for one in whose})
+    return {uuid.uuid4(): held(one) for one in whose}
+
+
+def held(group=None):
+    return HeldRun(journal=RunJournal(KeptJournal(), RunWatchers()), slot_group=group)
 
 
 async def due(claims_, runs):
@@ -79,7 +86,7 @@ async def test_a_full_process_only_claims_runs_with_commands(home, sealer, line)
 async def test_a_claimed_run_is_not_due(home, sealer, line):
     line.put(ANN)
     runs = carried()
-    runs[line.waiting[0].run] = ClaimedRun()
+    runs[line.waiting[0].run] = held()
     assert await due(claims_of(home, sealer), runs) == []
 
 

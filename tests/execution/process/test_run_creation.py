@@ -75,7 +75,7 @@ async def test_a_run_that_could_not_be_created_calls_nothing(home, sealer, monke
     async with process(means(home, sealer, upstream)) as runs:
         with pytest.raises(RunsUnavailable):
             await runs.start(ADMIN, ONE, options=RunOptions())
-        await until(lambda: not runs._process.holder._claimed_runs)
+        await until(lambda: not runs._process.holder._runs)
     assert (upstream.seen, await run_in_database_thread(statuses)) == ([], [])
 
 
@@ -111,9 +111,7 @@ async def test_a_process_that_ends_before_starting_a_run_releases_it(home, seale
         holder = runs._process.holder
         starting = asyncio.create_task(runs.start(ADMIN, ONE, options=RunOptions()))
         await asyncio.sleep(0)
-        assert [one.live_run for one in holder._claimed_runs.values()] == [
-            None
-        ]  # it has had no turn yet
+        assert [one.execution for one in holder._runs.values()] == [None], "no turn yet"
         holder._is_closing = True
         started = await starting
         await until_stored(

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 import pytest
 from django.db import transaction
 
+from execution.snapshot import TaskSnapshot
 from execution.status import RunStatus, TaskStatus
-from execution.store import closing, force_acquire
-from execution.store.force_acquire import SeizedRun
+from execution.store import closing
+from execution.store.closing import SeizedRun
 from tests.execution import stored
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
@@ -19,12 +20,11 @@ def test_ending_a_run_claims_no_outcome_for_calls_in_flight():
         epoch=4,
         last_seq=9,
         tasks={
-            ("a", -1): T.SUCCEEDED,
-            ("b", -1): T.RUNNING,
-            ("c", -1): T.WAITING_APPROVAL,
-            ("d", -1): T.PENDING,
+            ("a", -1): TaskSnapshot(status=T.SUCCEEDED, attempts=1),
+            ("b", -1): TaskSnapshot(status=T.RUNNING, attempts=1),
+            ("c", -1): TaskSnapshot(status=T.WAITING_APPROVAL),
+            ("d", -1): TaskSnapshot(status=T.PENDING),
         },
-        begun_calls=frozenset({("a", -1), ("b", -1)}),
     )
     end = closing.build_closing_changes(seized, code="sealed", error="no key", at=AT)
     assert [(one.task, one.status) for one in end.tasks] == [
@@ -43,13 +43,12 @@ def test_a_lost_call_due_for_repetition_becomes_unknown_not_skipped():
         epoch=4,
         last_seq=9,
         tasks={
-            ("again", -1): T.PENDING,
-            ("asked", -1): T.WAITING_APPROVAL,
-            ("list", -1): T.PENDING,
-            ("list", 0): T.PENDING,
-            ("list", 1): T.PENDING,
+            ("again", -1): TaskSnapshot(status=T.PENDING, attempts=1),
+            ("asked", -1): TaskSnapshot(status=T.WAITING_APPROVAL, attempts=1),
+            ("list", -1): TaskSnapshot(status=T.PENDING),
+            ("list", 0): TaskSnapshot(status=T.PENDING, attempts=1),
+            ("list", 1): TaskSnapshot(status=T.PENDING),
         },
-        begun_calls=frozenset({("again", -1), ("asked", -1), ("list", 0)}),
     )
     end = closing.build_closing_changes(seized, code="sealed", error="no key", at=AT)
     assert [(one.task, one.item, one.status) for one in end.tasks] == [
@@ -68,5 +67,5 @@ def test_a_lost_call_due_for_repetition_is_unknown_after_its_run_ends(sealer):
     again = stored.change("a", "pending", attempts=1)
     stored.write(sealer, stored.changes(run, again))
     with transaction.atomic():
-        closing.end_runs([force_acquire.seize_run(run, me="us")], code="sealed", sealer=sealer)
+        closing.end_runs([closing.seize_run(run, me="us")], code="sealed", sealer=sealer)
     assert [stored.task_row(run, task)["status"] for task in "ab"] == ["unknown", "skipped"]

@@ -8,8 +8,9 @@ from django.db import connections
 
 from execution.changes import RunChanges, RunEvent, RunFenced
 from execution.models import Approval, WorkflowExecution
+from execution.snapshot import CannotResume
 from execution.status import RunStatus, TaskStatus
-from execution.store import claimable_runs, commands, decisions, leases
+from execution.store import claimable_runs, commands, decisions, leases, runs
 from execution.workflow import RunOptions
 from tests.execution.stored import (
     ADMIN,
@@ -20,6 +21,7 @@ from tests.execution.stored import (
     changes,
     ended,
     held,
+    new,
     row,
     shift_clock,
     task_row,
@@ -46,8 +48,8 @@ def test_a_queued_run_is_claimed_with_its_full_state(sealer):
     made = held(sealer, ["a", "b"], owner="", intent="tidy up", options=options)
     taken = take(sealer, made.run)
     assert (taken.run, taken.epoch, taken.last_seq, taken.was_lost) == (made.run, 1, 1, False)
-    assert (taken.status, taken.version, taken.options) == (RunStatus.QUEUED, 1, options)
-    assert [task["id"] for task in taken.workflow["tasks"]] == ["a", "b"]
+    assert (taken.status, taken.options) == (RunStatus.QUEUED, options)
+    assert list(taken.workflow.by_id) == ["a", "b"]
     assert taken.caller == ADMIN
     assert abs(taken.deadline_at - row(made.run).deadline_at) < timedelta(minutes=5)
     assert {place: task.status for place, task in taken.tasks.items()} == {
@@ -58,7 +60,9 @@ def test_a_queued_run_is_claimed_with_its_full_state(sealer):
 
 
 def test_a_lost_run_is_claimed_in_its_last_state(sealer):
-    run = held(sealer, ["a\x00", "b"], options=RunOptions(per_layer_validation=True)).run
+    options = RunOptions(per_layer_validation=True)
+    escaped = new(["a\x00", "b"], options=options)
+    run = runs.create_run(replace(escaped, workflow=new(["b"]).workflow), sealer=sealer).run
     done = change("a\x00", "succeeded", attempts=2, result={"n": 1}, **CALL)
     report = RunEvent(seq=2, kind="layer_complete", at=AT, data={"layer": 1, "of": 2})
     write(sealer, RunChanges(run=run, epoch=1, tasks=(done,), events=(report,)))
@@ -72,9 +76,7 @@ def test_a_lost_run_is_claimed_in_its_last_state(sealer):
     assert (taken.was_lost, taken.epoch, taken.last_seq) == (True, 2, 3)
     first, second = taken.tasks["a\x00", -1], taken.tasks["b", -1]
     assert (first.status, first.attempts, first.arguments_digest) == ("succeeded", 2, "e" * 64)
-    assert (second.status, second.approval, second.approval_status) == (
-        "running", approval.pk, "approved",
-    )  # fmt: skip
+    assert (second.status, second.approval) == ("running", approval.pk)
 
 
 def test_a_run_cannot_be_claimed_before_its_lease_expires(sealer):
@@ -131,11 +133,11 @@ def test_exactly_one_of_many_concurrent_claims_succeeds(sealer):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_claimed_run_is_read_without_a_lock_under_its_claim(sealer, monkeypatch):
-    run, read = held(sealer, owner="").run, leases._build_leased_run
+    run, read = held(sealer, owner="").run, leases._build_snapshot
 
     def slowly(*args, **said):
         """Read a run so slowly that the lease lapses, and somebody else takes it."""
-        monkeypatch.setattr(leases, "_build_leased_run", read)
+        monkeypatch.setattr(leases, "_build_snapshot", read)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(closing, shift_clock, run, seconds=61).result(PATIENCE_S)
             taking = pool.submit(closing, take, sealer, run, owner="others")
@@ -148,7 +150,7 @@ def test_a_claimed_run_is_read_without_a_lock_under_its_claim(sealer, monkeypatc
         finally:
             connections.close_all()
 
-    monkeypatch.setattr(leases, "_build_leased_run", slowly)
+    monkeypatch.setattr(leases, "_build_snapshot", slowly)
     taken = take(sealer, run)
     (refused,) = write(sealer, changes(run, change(), seqs=[2], epoch=taken.epoch))
     assert (taken.epoch, type(refused), row(run).owner) == (1, RunFenced, "others")
@@ -228,7 +230,8 @@ def test_a_waiting_run_is_claimed_after_a_decision(sealer, decision, wakes):
     Approval.objects.filter(id=approval.pk).update(status=decision)
     assert claimable() == ([run] if wakes else [])
     if wakes:
-        assert take(sealer, run).tasks["a", -1].approval_status == decision
+        granted = approval.pk if decision == "approved" else None
+        assert take(sealer, run).tasks["a", -1].approval == granted
 
 
 def test_an_expired_approval_wakes_its_run(sealer):
@@ -238,7 +241,7 @@ def test_an_expired_approval_wakes_its_run(sealer):
     leases.release_lease(run, 1)
     Approval.objects.update(expires_at=AT - timedelta(days=999))
     assert claimable() == [run]
-    assert take(sealer, run).tasks["a", -1].approval_status == "expired"
+    assert take(sealer, run).tasks["a", -1].approval is None
 
 
 def test_a_decision_does_not_wake_a_paused_run(sealer):
@@ -276,10 +279,13 @@ def test_the_oldest_are_named_first(sealer):
     assert claimable(limit=2) == [runs[1], runs[2]]
 
 
-def test_expired_payloads_are_missing_from_a_claimed_run(sealer):
+def test_a_run_whose_workflow_has_expired_is_claimed_and_cannot_be_resumed(sealer):
     run = held(sealer, owner="").run
     WorkflowExecution.objects.get().payloads.all().delete()
-    assert take(sealer, run).workflow is None
+    with pytest.raises(CannotResume) as refused:
+        take(sealer, run)
+    assert refused.value.code == "expired"
+    assert row(run).owner == "them", "claimed, so that it can be marked failed"
 
 
 def test_remaining_time_is_converted_to_the_local_clock(sealer, monkeypatch):

@@ -24,7 +24,7 @@ def test_a_new_run_is_stored_with_tasks_first_event_and_payloads(sealer):
     options = RunOptions(on_error=OnError.CONTINUE, per_layer_validation=True, deadline_s=60)
     made = held(sealer, ["a", "b"], intent="tidy up", options=options)
     shown = views.load_view(made.run, caller=ADMIN, sealer=sealer)
-    assert (made.is_new, made.epoch, made.last_seq) == (True, 1, 1)
+    assert (made.is_new, row(made.run).epoch, shown.last_seq) == (True, 1, 1)
     assert [(task.task, task.tool, task.position) for task in shown.tasks] == [
         ("a", "s:a", 0),
         ("b", "s:b", 1),
@@ -37,7 +37,8 @@ def test_a_new_run_is_stored_with_tasks_first_event_and_payloads(sealer):
 
 def test_an_unowned_run_has_no_lease(sealer):
     made = held(sealer, owner="")
-    assert (made.epoch, row(made.run).owner, row(made.run).lease_until) == (0, "", None)
+    stored = row(made.run)
+    assert (stored.epoch, stored.owner, stored.lease_until) == (0, "", None)
 
 
 def test_run_inputs_are_never_stored_in_clear(sealer):

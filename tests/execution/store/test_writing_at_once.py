@@ -5,7 +5,7 @@ from django.db import DataError, transaction
 
 from execution.changes import RunFenced
 from execution.models import Payload
-from execution.store import closing, fencing, force_acquire, prepared, views, writing
+from execution.store import closing, fencing, prepared, views, writing
 from tests.execution.stored import EXPIRY_S, change, changes, held, row, task_row, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,6 +65,6 @@ def test_many_rows_may_take_long(sealer, monkeypatch, is_judged):
     monkeypatch.setattr(prepared, "_SET_TIME_LIMIT", "SELECT %s::text")
     write(sealer, changes(run, change("a"), change("b"), seqs=[2]))
     with transaction.atomic():
-        closing.end_runs([force_acquire.seize_run(run, me="us")], code="internal_error")
+        closing.end_runs([closing.seize_run(run, me="us")], code="internal_error")
     ends = 2 + 3  # tasks, and the events of those and of the run
     assert sizes == [3 * writing.ROW_BYTES, ends * writing.ROW_BYTES]

@@ -1,81 +1,106 @@
-"""One run that this process executes: its parts, and the forwarding of instructions."""
+"""One run of this process, from the attempt to claim it until its release."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-import structlog
-
 from execution import call
 from execution.call import CallOutcome, CallRequest
 from execution.changes import Journal, RunChanges, RunFenced
+from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
-from execution.process import load_results, recover, steady_clock
+from execution.process import load_results
 from execution.process.run_journal import RunJournal
-from execution.process.run_slots import get_slot_group
+from execution.process.run_slots import SlotGroup, get_slot_group
 from execution.run_dependencies import RunDependencies, retry_until_available
+from execution.running.dependencies import ExecutorDependencies, Invocation, ignore_progress
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
-from execution.running.snapshot import ExecutorDependencies, Invocation, ignore_progress
+from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.store import commands, decisions
 from execution.store.commands import PendingCommand
 from execution.store.decisions import ApprovalDecision
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 
+_REFUSAL_CODES: Final = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
+"""Error codes of calls by the status of their approval."""
 BATCH_WINDOW_S: Final = 0.004
 """About the duration of a write."""
 
-log = structlog.get_logger(__name__)
-
 
 @dataclass(eq=False, kw_only=True)
-class LiveRun:
-    """A run that this process holds.
+class HeldRun:
+    """A run that this process is claiming, executes, or has just released.
 
     Attributes:
-        caller: Caller the run acts for.
-        epoch: Epoch of the claim.
-        execution: Executes it.
-        journal: Records its changes; knows whether it has ended.
+        journal: Records its changes; knows whether it exists and has not ended.
+        slot_group: Whose share it counts against; None: not known yet.
+        task: Claims and executes it; returns whether it could be claimed.
+        execution: Executes it; None before the claim and after the release.
         instruction_event: Set when there may be new instructions.
         seen_instructions: Commands and approvals already forwarded.
         is_lost: Whether another process has claimed it.
+        is_released: Whether its release is confirmed.
+        has_lost_rights: Whether its caller's rights have changed, so that it must be claimed anew.
     """
 
-    caller: Caller
-    epoch: int
-    execution: Execution
     journal: RunJournal
+    slot_group: SlotGroup | None = None
+    task: asyncio.Task[bool] | None = None
+    execution: Execution | None = None
     instruction_event: asyncio.Event = field(default_factory=asyncio.Event)
     seen_instructions: set[int | UUID] = field(default_factory=set)
     is_lost: bool = False
+    is_released: bool = False
+    has_lost_rights: bool = False
+
+    @property
+    def claim(self) -> RunSnapshot | None:
+        """The run as claimed; None: this process does not hold it, as far as it knows."""
+        if self.execution is None or not self.journal.is_held:
+            return None
+        return self.execution.snapshot
+
+    def halt(self) -> None:
+        """Start no more calls."""
+        if self.execution is not None:
+            self.execution.halt()
 
     def mark_lost(self) -> None:
         """Stop, and cancel its calls: another process has claimed it."""
-        self.execution.halt()
+        self.halt()
         self.is_lost = True
         self.instruction_event.set()
 
 
+def count_slots(runs: Iterable[HeldRun]) -> Counter[SlotGroup | None]:
+    """Return the slots that runs take, by group; None: group not known yet."""
+    return Counter(held.slot_group for held in runs)
+
+
 def build_executor_dependencies(
     dependencies: RunDependencies,
-    caller: Caller,
-    run: UUID,
+    snapshot: RunSnapshot,
     *,
     journal: Journal,
-    limits: CallSlots,
+    call_slots: CallSlots,
+    clock: Callable[[], datetime],
     on_progress: Callable[[str, int, float, float | None, str | None], None] = ignore_progress,
 ) -> ExecutorDependencies:
-    """Build the executor's dependencies for a caller's run."""
+    """Build the dependencies with which a run is executed."""
+    caller = snapshot.caller
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.PreparedCall:
         return call.prepare(
@@ -89,9 +114,11 @@ def build_executor_dependencies(
         prepare=prepare,
         invoke=lambda invocation: _make_call(dependencies, caller, invocation),
         journal=journal,
-        call_slots=limits,
-        clock=steady_clock.make_steady_clock(),
-        reload_results=partial(load_results.load_result_roots, run, sealer=dependencies.sealer),
+        call_slots=call_slots,
+        clock=clock,
+        reload_results=partial(
+            load_results.load_result_roots, snapshot.run, sealer=dependencies.sealer
+        ),
         on_progress=on_progress,
         batch_window_s=BATCH_WINDOW_S,
         slot_group=get_slot_group(caller),
@@ -121,7 +148,7 @@ async def _make_call(
     )
 
 
-async def execute_run(live: LiveRun, run: UUID, dependencies: RunDependencies) -> RunStatus:
+async def execute_run(held: HeldRun, execution: Execution, sealer: Sealer) -> RunStatus:
     """Execute a run until it is at rest, forwarding instructions meanwhile.
 
     Raises:
@@ -129,59 +156,58 @@ async def execute_run(live: LiveRun, run: UUID, dependencies: RunDependencies) -
     """
     async with TaskGroup() as group:
         listening = group.create_task(
-            _watch_instructions(live, run, dependencies), name=f"told {run}"
+            _watch_instructions(held, execution, sealer), name=f"told {execution.snapshot.run}"
         )
-        status = await live.execution.run()
+        status = await execution.run()
         listening.cancel()
     return status
 
 
-async def _watch_instructions(live: LiveRun, run: UUID, dependencies: RunDependencies) -> None:
+async def _watch_instructions(held: HeldRun, execution: Execution, sealer: Sealer) -> None:
     while True:
-        await live.instruction_event.wait()
-        live.instruction_event.clear()
-        if live.is_lost:
-            raise RunFenced(run)
-        await forward_instructions(live, run, dependencies)
+        await held.instruction_event.wait()
+        held.instruction_event.clear()
+        if held.is_lost:
+            raise RunFenced(execution.snapshot.run)
+        await forward_instructions(held, execution, sealer)
 
 
-async def forward_instructions(live: LiveRun, run: UUID, dependencies: RunDependencies) -> None:
+async def forward_instructions(held: HeldRun, execution: Execution, sealer: Sealer) -> None:
     """Forward new decisions and commands to a run, each once and in order."""
+    run = execution.snapshot.run
     for decision in await retry_until_available(decisions.load_decisions, run):
-        if decision.approval not in live.seen_instructions:
-            live.seen_instructions.add(decision.approval)
-            forward_decision(live.execution, decision)
-    for command in await retry_until_available(
-        commands.load_open_commands, run, sealer=dependencies.sealer
-    ):
-        if command.id not in live.seen_instructions:
-            live.seen_instructions.add(command.id)
-            await _try_forward_command(live, run, command)
+        if decision.approval not in held.seen_instructions:
+            held.seen_instructions.add(decision.approval)
+            _forward_decision(execution, decision)
+    for command in await retry_until_available(commands.load_open_commands, run, sealer=sealer):
+        if command.id not in held.seen_instructions:
+            held.seen_instructions.add(command.id)
+            try:
+                _forward_command(execution, command)
+            except parse.InvalidWorkflow as error:
+                await _refuse_command(held.journal, execution.snapshot, command, error.code)
 
 
-async def _try_forward_command(live: LiveRun, run: UUID, command: PendingCommand) -> None:
-    try:
-        forward_command(live.execution, command)
-    except parse.InvalidWorkflow as error:
-        refused = RunChanges(
-            run=run, epoch=live.epoch, applied_commands=((command.id, error.code),)
-        )
-        with suppress(RunFenced):  # it ended meanwhile, or its own next write will be fenced
-            await live.journal.record(refused)
+async def _refuse_command(
+    journal: Journal, snapshot: RunSnapshot, command: PendingCommand, code: str
+) -> None:
+    changes = RunChanges(snapshot.run, snapshot.epoch, applied_commands=((command.id, code),))
+    with suppress(RunFenced):  # it ended meanwhile, or its own next write will be fenced
+        await journal.record(changes)
 
 
-def forward_decision(execution: Execution, decision: ApprovalDecision) -> None:
+def _forward_decision(execution: Execution, decision: ApprovalDecision) -> None:
     """Forward an approval decision."""
     execution.apply_decision(
         decision.task,
         decision.item,
         decision.approval,
         approved=decision.status == "approved",
-        code=recover.REFUSAL_CODES.get(decision.status, ""),
+        code=_REFUSAL_CODES.get(decision.status, ""),
     )
 
 
-def forward_command(execution: Execution, command: PendingCommand) -> None:
+def _forward_command(execution: Execution, command: PendingCommand) -> None:
     """Forward a command.
 
     Raises:

@@ -1,74 +1,19 @@
-"""The inputs of an executor: the snapshot of a run, and its dependencies."""
+"""The collaborators of an executor, and what they exchange."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from uuid import UUID
+from typing import Any, NamedTuple, Protocol
 
-from execution.changes import Journal
+from execution.call import ApprovalGrant, PreparedCall
+from execution.changes import Journal, TaskKey
 from execution.running.limits import CallSlots
 from execution.running.results import ResultRoot
-from execution.status import RunStatus, TaskStatus
-from execution.workflow import RunOptions, Workflow
-
-if TYPE_CHECKING:
-    from execution.call import ApprovalGrant, PreparedCall
 
 RawResult = Mapping[str, Any]
 """A server's raw result."""
-TaskKey = tuple[str, int]
-"""Task id and item index; `WHOLE_TASK`: the task itself."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskSnapshot:
-    """State of a task, or of one item, when the run was claimed.
-
-    Attributes:
-        status: A running call is a lost one and counts as unknown; pass a repeatable one as
-            pending.
-        attempts: Calls made so far.
-        error_code: Stable error code; empty: no error.
-        approval: Primary key of this call's unused approval, if any.
-        definition_hash: Of the definition in the approval request.
-        arguments_digest: Of the arguments in the approval request.
-    """
-
-    status: TaskStatus
-    attempts: int = 0
-    error_code: str = ""
-    approval: UUID | None = None
-    definition_hash: str = ""
-    arguments_digest: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSnapshot:
-    """State of a run when this process claimed it.
-
-    Attributes:
-        run: Its id.
-        epoch: Epoch of this claim.
-        last_seq: Number of its newest event.
-        workflow: With canonical tool ids.
-        options: Policies for errors, layers and the deadline.
-        deadline_at: Deadline; None: none.
-        tasks: Known states; a missing task is pending.
-        status: Queued: it starts. Running: the previous process was lost. At rest: it stays so
-            until steered, which may happen before `run`.
-    """
-
-    run: UUID
-    epoch: int
-    last_seq: int
-    workflow: Workflow
-    options: RunOptions = field(default_factory=RunOptions)
-    deadline_at: datetime | None = None
-    tasks: Mapping[TaskKey, TaskSnapshot] = field(default_factory=dict)
-    status: RunStatus = RunStatus.QUEUED
 
 
 class ToolAnswer(Protocol):

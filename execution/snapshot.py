@@ -1,0 +1,77 @@
+"""The state of a run when a process claims it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from execution.changes import TaskKey
+from execution.status import RunStatus, TaskStatus
+from execution.workflow import RunOptions, Workflow
+from gateway_project.foundation.caller import Caller
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskSnapshot:
+    """State of a task, or of one of its items, without its result.
+
+    Attributes:
+        status: In an executor, a running call is a lost one and counts as unknown; one that may
+            be repeated is pending.
+        attempts: Calls made so far.
+        error_code: Stable error code; empty: no error.
+        approval: Primary key of its granted, unused approval; None: none.
+        definition_hash: Of the definition that was called or is to be approved; empty: neither.
+        arguments_digest: Keyed digest of the arguments, likewise.
+    """
+
+    status: TaskStatus
+    attempts: int = 0
+    error_code: str = ""
+    approval: UUID | None = None
+    definition_hash: str = ""
+    arguments_digest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSnapshot:
+    """State of a run when this process claimed it.
+
+    Attributes:
+        run: Its id.
+        caller: Caller it acts for.
+        epoch: Epoch of this claim; the fencing token of every write.
+        last_seq: Sequence number of its newest event.
+        workflow: With canonical tool ids.
+        options: Policies for errors, layers and the deadline.
+        deadline_at: Deadline by the clock of this machine; None: none.
+        tasks: Known states; a missing task is pending.
+        status: Queued: it starts. Running: the previous process was lost. At rest: it stays so
+            until steered, which may happen before it is executed.
+        was_lost: Whether the previous process had not released it.
+    """
+
+    run: UUID
+    caller: Caller
+    epoch: int
+    last_seq: int
+    workflow: Workflow
+    options: RunOptions = field(default_factory=RunOptions)
+    deadline_at: datetime | None = None
+    tasks: Mapping[TaskKey, TaskSnapshot] = field(default_factory=dict)
+    status: RunStatus = RunStatus.QUEUED
+    was_lost: bool = False
+
+
+class CannotResume(Exception):
+    """A run cannot be resumed, now or later.
+
+    Attributes:
+        code: Stable error code.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
