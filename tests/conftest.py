@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from asgiref.sync import SyncToAsync
 from cryptography.fernet import Fernet
 from django.apps import apps
@@ -29,6 +30,10 @@ hypothesis_settings.register_profile(
     "foregate", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("foregate")
+
+# By default every logged exception is laid out with the variables of all its frames, which takes
+# seconds; the product writes plain tracebacks too.
+structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 
