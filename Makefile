@@ -13,6 +13,8 @@ PYTEST := $(VPY) -m pytest
 WORKERS ?= 2
 COVERAGE ?= 90
 ARGS ?=
+# Compiling every module anew in every process would take a tenth of the time of the tests.
+test test-models test-full: export PYTHONDONTWRITEBYTECODE =
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 } END { \
