@@ -140,7 +140,15 @@ async def test_catalogue_changes_trigger_a_graph_refresh(tools, monkeypatch):
         await until(lambda: state.load_state().derived_from != before.derived_from)
 
 
+async def until_nobody_refreshes():
+    """Wait for threads of gateways that have ended: what they were at goes on to its end."""
+    for name in (refresh.LOCK_NAME, fit_models.LOCK_NAME):
+        async with advisory.hold_lock(name, timeout_s=PATIENCE_S):
+            pass
+
+
 async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
+    await until_nobody_refreshes()
     assert await follow_graph.refresh_in_subprocess()
     assert await run_in_database_thread(lambda: GraphState.objects.get().computed_at is not None)
     async with advisory.hold_lock(refresh.LOCK_NAME, timeout_s=PATIENCE_S):
@@ -349,6 +357,7 @@ def record_run(key):
 
 @pytest.mark.usefixtures("_no_index_left")
 async def test_the_refresh_process_fits_models_to_runs():
+    await until_nobody_refreshes()
     await run_in_database_thread(record_run, "r1")
     assert await run_in_database_thread(follow_graph._is_refresh_due)
     assert await follow_graph.refresh_in_subprocess()
