@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tools.upstream.errors import UnknownServer
 from tools.upstream.listing import ToolListing
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.status import ServerStatus
 
@@ -102,13 +103,12 @@ class FakeUpstream:
         tools = self.tools[server]
         return tools if isinstance(tools, ToolListing) else ToolListing(tools=tuple(tools))
 
-    async def call_tool(
-        self, server: str, tool: str, arguments: Mapping[str, Any], **_: Any
-    ) -> UpstreamResult:
+    async def call_tool(self, server: str, request: UpstreamRequest) -> UpstreamResult:
         """Record the call and return its result."""
-        self.calls.append((server, tool, dict(arguments)))
+        self.calls.append((server, request.tool, dict(request.arguments)))
         self._answer(server)
-        return self.results.get((server, tool)) or text_result(f"{server}:{tool}")
+        place = (server, request.tool)
+        return self.results.get(place) or text_result(f"{server}:{request.tool}")
 
     def list_statuses(self) -> dict[str, ServerStatus]:
         """Return the state of each server."""

@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from gateway_project.foundation import canonical
@@ -22,8 +22,13 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from tools.definition import Definition
 from tools.discover import to_definition
 from tools.upstream.errors import DefinitionChanged
-from tools.upstream.listing import ToolListing
-from tools.upstream.result import UpstreamResult
+
+if TYPE_CHECKING:
+    from tools.upstream.connection import Connection
+    from tools.upstream.listing import ToolListing
+    from tools.upstream.pool import UpstreamPool
+    from tools.upstream.request import UpstreamRequest
+    from tools.upstream.result import UpstreamResult
 
 REMOTE_TTL_S = 300.0
 """Lifetime of the list of a remote server that declares none."""
@@ -34,25 +39,6 @@ _UNUSABLE = "unusable"  # equal to no hash
 _Key = tuple[str, str, Hashable]
 """Tool, hash of its listed definition, and its `acceptance_key`."""
 _Verdicts = dict[_Key, bool]
-
-
-class ConnectionLife(Protocol):
-    """One connection to a server; a new process or session is a new life."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether calls on it are no longer possible."""
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether a different process may answer from one call to the next."""
-
-    @property
-    def tools_changed(self) -> int:
-        """Number of reported changes of its tools."""
-
-    async def list_tools(self) -> ToolListing:
-        """List its tools."""
 
 
 class DefinitionComparer(Protocol):
@@ -71,14 +57,6 @@ class DefinitionComparer(Protocol):
         """Return where a definition differs from the pinned one; called on a worker thread."""
 
 
-class PinnedPool(Protocol):
-    """The part of the upstream pool used here."""
-
-    @property
-    def call_tool(self) -> Callable[..., Awaitable[UpstreamResult]]:
-        """Call a tool; same signature as `UpstreamPool.call_tool`."""
-
-
 @dataclass(kw_only=True)
 class _ListedTools:
     """The tools that a connection listed.
@@ -88,7 +66,7 @@ class _ListedTools:
         differing: Definitions that differed from the pinned ones when listed, by tool.
         verdicts: Whether differing definitions of tools with ignored places are accepted; only
             of the latest listing.
-        change_count: `ConnectionLife.tools_changed` before the listing.
+        change_count: `Connection.tools_changed` before the listing.
         valid_until: Monotonic time of expiry; None: never.
         listing_lock: Held while the tools are listed.
     """
@@ -120,7 +98,7 @@ class PinnedUpstream:
 
     def __init__(
         self,
-        pool: PinnedPool,
+        pool: UpstreamPool,
         *,
         pinned: Callable[[str, str], str],
         on_changed: Callable[[str], None],
@@ -134,11 +112,9 @@ class PinnedUpstream:
         self._pinned = pinned
         self._on_changed = on_changed
         self._monotonic = monotonic
-        self._seen: WeakKeyDictionary[ConnectionLife, _ListedTools] = WeakKeyDictionary()
+        self._seen: WeakKeyDictionary[Connection, _ListedTools] = WeakKeyDictionary()
 
-    async def call_tool(
-        self, server: str, tool: str, arguments: Mapping[str, Any], **options: Any
-    ) -> UpstreamResult:
+    async def call_tool(self, server: str, request: UpstreamRequest) -> UpstreamResult:
         """Call a tool; see `UpstreamPool.call_tool`.
 
         Raises:
@@ -146,23 +122,23 @@ class PinnedUpstream:
             UpstreamError: If there is no result.
         """
 
-        async def admit(life: ConnectionLife) -> None:
-            await self._require_pinned(life, server, tool)
+        async def admit(connection: Connection) -> None:
+            await self._require_pinned(connection, server, request.tool)
 
-        return await self._pool.call_tool(server, tool, arguments, admit=admit, **options)
+        return await self._pool.call_tool(server, request, admit=admit)
 
-    async def _require_pinned(self, life: ConnectionLife, server: str, tool: str) -> None:
-        current = self._seen.get(life)
+    async def _require_pinned(self, connection: Connection, server: str, tool: str) -> None:
+        current = self._seen.get(connection)
         if current is None:
-            current = self._seen[life] = _ListedTools()
-        if self._is_current(current, life) and self._is_as_pinned(current, server, tool):
+            current = self._seen[connection] = _ListedTools()
+        if self._is_current(current, connection) and self._is_as_pinned(current, server, tool):
             return
         async with current.listing_lock:
-            if not self._is_current(current, life):
-                await self._refresh_listing(current, life, server)
+            if not self._is_current(current, connection):
+                await self._refresh_listing(current, connection, server)
             elif not self._is_as_pinned(current, server, tool):
                 # The list may be older than an approval: look again before refusing.
-                await self._refresh_listing(current, life, server)
+                await self._refresh_listing(current, connection, server)
         if not self._is_as_pinned(current, server, tool):
             self._on_changed(server)
             differing = current.differing.get(tool)
@@ -175,16 +151,16 @@ class PinnedUpstream:
                 )
             raise DefinitionChanged(server=server, tool=tool, places=places)
 
-    def _is_current(self, current: _ListedTools, life: ConnectionLife) -> bool:
-        return current.change_count == life.tools_changed and (
+    def _is_current(self, current: _ListedTools, connection: Connection) -> bool:
+        return current.change_count == connection.tools_changed and (
             current.valid_until is None or self._monotonic() < current.valid_until
         )
 
     async def _refresh_listing(
-        self, current: _ListedTools, life: ConnectionLife, server: str
+        self, current: _ListedTools, connection: Connection, server: str
     ) -> None:
-        change_count = life.tools_changed
-        listing = await life.list_tools()
+        change_count = connection.tools_changed
+        listing = await connection.list_tools()
         current.hashes = await run_in_worker_thread(_hash_tools, listing)
         current.differing = {
             tool.name: to_definition(tool)
@@ -194,7 +170,7 @@ class PinnedUpstream:
         current.verdicts = await self._judge_differing(current, server)
         current.change_count = change_count
         current.valid_until = (
-            self._monotonic() + _listing_ttl_s(listing) if life.is_remote else None
+            self._monotonic() + _listing_ttl_s(listing) if connection.is_remote else None
         )
 
     def _is_as_pinned(self, current: _ListedTools, server: str, tool: str) -> bool:

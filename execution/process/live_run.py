@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from execution import call
-from execution.call import CallOutcome, CallRequest
+from execution.call import CallOutcome
 from execution.changes import Journal, RunChanges, RunFenced
 from execution.control import Action
 from execution.planning import parse
@@ -30,6 +30,7 @@ from execution.store.commands import PendingCommand
 from execution.store.decisions import ApprovalDecision
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.request import UpstreamRequest
 
 BATCH_WINDOW_S: Final = 0.004
 """About the duration of a write."""
@@ -79,7 +80,7 @@ def build_executor_dependencies(
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.PreparedCall:
         return call.prepare(
-            CallRequest(tool=tool, arguments=arguments),
+            UpstreamRequest.to_call(tool, arguments),
             caller=caller,
             catalogue=dependencies.catalogue(),
             digest=dependencies.sealer.digest,
@@ -100,14 +101,14 @@ def build_executor_dependencies(
 
 async def _make_call(
     dependencies: RunDependencies, caller: Caller, invocation: Invocation
-) -> CallOutcome[Any]:
+) -> CallOutcome:
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
         invocation.on_progress(progress, total, message)
 
     return await call.call(
-        CallRequest(
-            tool=invocation.tool,
-            arguments=invocation.arguments,
+        UpstreamRequest.to_call(
+            invocation.tool,
+            invocation.arguments,
             timeout_s=invocation.timeout_s,
             progress=report_progress,
         ),

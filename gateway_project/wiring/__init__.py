@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gateway_project import metrics
 from gateway_project.access import callers
@@ -157,7 +156,7 @@ async def run_gateway(
             group.create_task(effects.result_store.sweep_periodically(), name="results")
 
 
-def _make_gateway(effects: Effects[Any], loaded: CatalogueSnapshot) -> Gateway:
+def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:
     variables = frozenset(
         name for spec in loaded.specs for name in find_referenced_variables(spec)
     )
@@ -172,7 +171,7 @@ def _build_effects(
     index: SearchIndexCache,
     config: Config,
     lists: ItemLists,
-) -> Effects[Any]:
+) -> Effects:
     async def search_tools(request: search.SearchRequest) -> search.SearchAnswer:
         return await run_in_database_thread(
             search.search, request, embedder=embedder, index=index.current
