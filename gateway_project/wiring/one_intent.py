@@ -75,6 +75,6 @@ async def _rank_for_team(
 
 
 def _load_index(model: str, max_bytes: int) -> SearchIndex | None:
-    from tools.store import search_index  # noqa: PLC0415 - heavy: numpy
+    from tools.store import search_index
 
     return search_index.refresh_index(None, model=model, max_bytes=max_bytes)

@@ -62,6 +62,6 @@ def make_runs(
 
 
 def _load_enqueue() -> Callable[[UUID], None]:
-    from execution.store import jobs  # noqa: PLC0415 - heavy, and needed for the queue alone
+    from execution.store import jobs
 
     return jobs.enqueue_run

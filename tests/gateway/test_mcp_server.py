@@ -190,8 +190,9 @@ async def test_a_trace_context_is_handed_on_and_what_concerns_the_hop_is_not(con
             "call_tool", {"tool": "git:git_status"}, meta={"com.example/tenant": "a"}
         )
     (called,) = world.upstream.calls
-    assert called.request.meta["com.example/tenant"] == "a"
-    assert not [key for key in called.request.meta if "modelcontextprotocol" in key or "rogress" in key]
+    meta = called.request.meta
+    assert meta["com.example/tenant"] == "a"
+    assert not [key for key in meta if "modelcontextprotocol" in key or "rogress" in key]
 
 
 async def test_a_call_that_the_client_cancels_is_cancelled_upstream(connect, world, era):
