@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from gateway_project.foundation.task_group import TaskGroup
@@ -95,12 +94,7 @@ class UpstreamPool:
         self.set_servers(self._specs)
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
         # The tasks have ended; given the exception, the group would only wrap it.
         await self._group.__aexit__(None, None, None)
