@@ -7,7 +7,8 @@ gateway's exposed names of resources and prompts instead of the servers' own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -21,6 +22,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.foundation.text import strip_invisible
 from tools import ids, resource_uris
 from tools.catalogue import CatalogueServer
+from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
@@ -173,9 +175,11 @@ async def find_resource(
         if all(server.name != address.server for server in servers):
             raise UnknownResource(uri)
         return address
-    found = await _find_listed(
-        effects, downstream, servers, uri
-    ) or await _find_matching_templates(effects, downstream, servers, uri)
+    listed = await effects.item_lists.gather_lists(servers, "resources", downstream)
+    found = _find_owners(listed, "uri", uri, matches=operator.eq)
+    if not found:
+        listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
+        found = _find_owners(listed, "uriTemplate", uri, matches=resource_uris.matches_template)
     if len(found) > 1:
         raise AmbiguousResource(uri, found)
     found = found or [
@@ -200,14 +204,10 @@ async def find_template(
     if address is not None:
         return await find_resource(effects, caller, downstream, uri)
     listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
-    owners = [
-        name
-        for name, listing in listed.by_server.items()
-        if any(item["uriTemplate"] == uri for item in _iterate_named_items(listing, "uriTemplate"))
-    ]
-    if len(owners) != 1:
+    found = _find_owners(listed, "uriTemplate", uri, matches=operator.eq)
+    if len(found) != 1:
         raise UnknownResource(uri)
-    return ResourceAddress(server=owners[0], uri=uri)
+    return found[0]
 
 
 async def find_prompt(
@@ -363,26 +363,12 @@ def _iterate_prompts(
             yield name, PromptAddress(server=server.name, name=own), item
 
 
-async def _find_listed(
-    effects: Effects, downstream: Downstream, servers: list[CatalogueServer], uri: str
+def _find_owners(
+    listed: ListedItems, field: str, uri: str, *, matches: Callable[[str, str], bool]
 ) -> list[ResourceAddress]:
-    listed = await effects.item_lists.gather_lists(servers, "resources", downstream)
+    """Return the resource at each server with an item whose field matches its URI."""
     return [
         ResourceAddress(server=name, uri=uri)
         for name, listing in listed.by_server.items()
-        if any(item["uri"] == uri for item in _iterate_named_items(listing, "uri"))
-    ]
-
-
-async def _find_matching_templates(
-    effects: Effects, downstream: Downstream, servers: list[CatalogueServer], uri: str
-) -> list[ResourceAddress]:
-    listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
-    return [
-        ResourceAddress(server=name, uri=uri)
-        for name, listing in listed.by_server.items()
-        if any(
-            resource_uris.matches_template(item["uriTemplate"], uri)
-            for item in _iterate_named_items(listing, "uriTemplate")
-        )
+        if any(matches(item[field], uri) for item in _iterate_named_items(listing, field))
     ]

@@ -126,3 +126,26 @@ class FakeUpstream:
             raise self.errors[server]
         if server not in self.tools:
             raise UnknownServer(server)
+
+
+@dataclass(kw_only=True)
+class FakePins:
+    """A catalogue of which only pinned hashes are known; nothing else is accepted.
+
+    Attributes:
+        hashes: By the tool's name.
+    """
+
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def find_pinned_hash(self, _server: str, name: str) -> str:
+        return self.hashes.get(name, "")
+
+    def acceptance_key(self, _server: str, _name: str) -> str | None:
+        return None
+
+    def is_accepted(self, _server: str, _listed: Any) -> bool:
+        return False
+
+    def find_changed_places(self, _server: str, _listed: Any) -> tuple[str, ...]:
+        return ()

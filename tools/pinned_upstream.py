@@ -14,11 +14,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.computing import run_in_worker_thread
+from tools.catalogue import Catalogue
 from tools.definition import Definition
 from tools.discover import to_definition
 from tools.upstream.errors import DefinitionChanged
@@ -39,22 +40,6 @@ _UNUSABLE = "unusable"  # equal to no hash
 _Key = tuple[str, str, Hashable]
 """Tool, hash of its listed definition, and its `acceptance_key`."""
 _Verdicts = dict[_Key, bool]
-
-
-class DefinitionComparer(Protocol):
-    """Compares listed definitions with the pinned ones."""
-
-    def acceptance_key(self, server: str, name: str) -> Hashable:
-        """Return a cache key for `is_accepted` of one tool; None if it accepts nothing."""
-
-    def is_accepted(self, server: str, listed: Definition) -> bool:
-        """Whether a definition differs from the pinned one in ignored places only.
-
-        Called on a worker thread.
-        """
-
-    def find_changed_places(self, server: str, listed: Definition) -> tuple[str, ...]:
-        """Return where a definition differs from the pinned one; called on a worker thread."""
 
 
 @dataclass(kw_only=True)
@@ -88,8 +73,7 @@ class PinnedUpstream:
 
     Args:
         pool: Open connections.
-        pinned: Returns the hash of a tool's pinned definition, empty if there is none.
-        comparer: Returns the comparer for the currently pinned definitions.
+        catalogue: Returns the current catalogue, which compares definitions with the pinned ones.
         on_changed: Called with a server whose definitions differ, to have it discovered again.
         record: Stores a changed definition. Awaited before the call is refused, since the
             gateway may end with the answer. Never raises.
@@ -100,16 +84,14 @@ class PinnedUpstream:
         self,
         pool: UpstreamPool,
         *,
-        pinned: Callable[[str, str], str],
+        catalogue: Callable[[], Catalogue],
         on_changed: Callable[[str], None],
-        comparer: Callable[[], DefinitionComparer] | None = None,
         record: Callable[[str, Definition], Awaitable[None]] = _record_nothing,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
-        self._comparer = comparer
+        self._catalogue = catalogue
         self._record = record
-        self._pinned = pinned
         self._on_changed = on_changed
         self._monotonic = monotonic
         self._seen: WeakKeyDictionary[Connection, _ListedTools] = WeakKeyDictionary()
@@ -145,9 +127,9 @@ class PinnedUpstream:
             if differing is not None:
                 await self._record(server, differing)
             places: tuple[str, ...] = ()
-            if differing and self._comparer:
+            if differing:
                 places = await run_in_worker_thread(
-                    self._comparer().find_changed_places, server, differing
+                    self._catalogue().find_changed_places, server, differing
                 )
             raise DefinitionChanged(server=server, tool=tool, places=places)
 
@@ -165,7 +147,8 @@ class PinnedUpstream:
         current.differing = {
             tool.name: to_definition(tool)
             for tool in listing.tools
-            if current.hashes[tool.name] not in (_UNUSABLE, self._pinned(server, tool.name))
+            if current.hashes[tool.name]
+            not in (_UNUSABLE, self._catalogue().find_pinned_hash(server, tool.name))
         }
         current.verdicts = await self._judge_differing(current, server)
         current.change_count = change_count
@@ -176,36 +159,34 @@ class PinnedUpstream:
     def _is_as_pinned(self, current: _ListedTools, server: str, tool: str) -> bool:
         """Whether a tool's definition is the pinned one; unlisted tools are left to the server."""
         listed = current.hashes.get(tool)
-        if listed is None or listed == self._pinned(server, tool):
+        if listed is None or listed == self._catalogue().find_pinned_hash(server, tool):
             return True
-        if self._comparer is None or tool not in current.differing:
+        if tool not in current.differing:
             return False
-        key = self._comparer().acceptance_key(server, tool)
+        key = self._catalogue().acceptance_key(server, tool)
         return current.verdicts.get((tool, listed, key), False)
 
     async def _judge_differing(self, current: _ListedTools, server: str) -> _Verdicts:
         """Judge the differing definitions, reusing earlier verdicts with the same key."""
-        if self._comparer is None:
-            return {}
-        comparer = self._comparer()
-        definitions = {
+        catalogue = self._catalogue()
+        definitions: dict[_Key, Definition] = {
             (name, current.hashes[name], acceptance_key): definition
             for name, definition in current.differing.items()
-            if (acceptance_key := comparer.acceptance_key(server, name)) is not None
+            if (acceptance_key := catalogue.acceptance_key(server, name)) is not None
         }
         verdicts = {
             key: current.verdicts[key] for key in definitions.keys() & current.verdicts.keys()
         }
         new = {key: item for key, item in definitions.items() if key not in verdicts}
         if new:
-            verdicts |= await run_in_worker_thread(_judge_definitions, comparer, server, new)
+            verdicts |= await run_in_worker_thread(_judge_definitions, catalogue, server, new)
         return verdicts
 
 
 def _judge_definitions(
-    comparer: DefinitionComparer, server: str, definitions: Mapping[_Key, Definition]
+    catalogue: Catalogue, server: str, definitions: Mapping[_Key, Definition]
 ) -> _Verdicts:
-    return {key: comparer.is_accepted(server, item) for key, item in definitions.items()}
+    return {key: catalogue.is_accepted(server, item) for key, item in definitions.items()}
 
 
 def _listing_ttl_s(listing: ToolListing) -> float:

@@ -27,8 +27,7 @@ from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.suggester import IntentRanker
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
-from tools import ids, item_store, search, token_count
-from tools.catalogue import Catalogue
+from tools import item_store, search, token_count
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.recipes import UnknownModel
@@ -182,11 +181,8 @@ def _build_effects(
         search=search_tools,
         upstream=PinnedUpstream(
             pool,
-            pinned=lambda server, tool: _find_pinned_hash(
-                current.snapshot.catalogue, server, tool
-            ),
+            catalogue=lambda: current.snapshot.catalogue,
             on_changed=current.servers_to_relist.put_nowait,
-            comparer=lambda: current.snapshot.catalogue,
             record=partial(record_changed_tool, approve_new=config.approve_new == "auto"),
         ),
         describe_trouble=lambda server: _describe_trouble(pool, server),
@@ -204,11 +200,6 @@ def _build_effects(
 
 async def _open_console(config: Config) -> MakeApprovalLink:
     return partial(links.approval_link, await on_demand.open_console(config))
-
-
-def _find_pinned_hash(catalogue: Catalogue, server: str, tool: str) -> str:
-    entry = catalogue.tools.get(ids.join_id(server, tool))
-    return entry.definition_hash if entry else ""
 
 
 def _describe_trouble(pool: UpstreamPool, server: str) -> str:

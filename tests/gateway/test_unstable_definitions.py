@@ -61,8 +61,7 @@ async def call(seed):
     async with started(seed) as pool:
         upstream = PinnedUpstream(
             pool,
-            pinned=lambda server, tool: loaded.tools[f"{server}:{tool}"].definition_hash,
-            comparer=lambda: loaded,
+            catalogue=lambda: loaded,
             on_changed=lambda _: None,
         )
         return await call_tool(upstream, "jira", "search_issues", {"jql": "a"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.fakes import text_result, upstream_tool
+from tests.fakes import FakePins, text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
 from tests.upstream_calls import call_tool
 from tools import pinned_upstream
@@ -88,7 +88,7 @@ def clock():
 def guarded(pool, approved, changed, clock):
     return PinnedUpstream(
         pool,
-        pinned=lambda _, tool: approved.get(tool, ""),
+        catalogue=lambda: FakePins(hashes=approved),
         on_changed=changed.append,
         monotonic=lambda: clock[0],
     )
@@ -121,7 +121,7 @@ async def test_what_is_refused_was_recorded_before(pool, approved):
     pool.tool = CHANGED
     guarded = PinnedUpstream(
         pool,
-        pinned=lambda _, tool: approved.get(tool, ""),
+        catalogue=lambda: FakePins(hashes=approved),
         on_changed=lambda _: None,
         record=record,
     )
@@ -228,7 +228,7 @@ async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
         pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
         await pool.restart("legacy")
         guarded = PinnedUpstream(
-            pool, pinned=lambda _, tool: pins[tool], on_changed=lambda _: None
+            pool, catalogue=lambda: FakePins(hashes=pins), on_changed=lambda _: None
         )
         for _ in range(2):
             asked = [json.loads(await said(guarded)) for _ in range(2)]
@@ -252,7 +252,7 @@ async def test_what_became_of_a_life_is_forgotten_with_it(guarded, pool):
 
 
 @dataclass(kw_only=True)
-class Lenient:
+class Lenient(FakePins):
     """Accepts every definition but one, as long as there are terms."""
 
     terms: str | None = "a"
@@ -271,17 +271,16 @@ class Lenient:
 
 
 @pytest.fixture
-def lenient():
-    return Lenient()
+def lenient(approved):
+    return Lenient(hashes=approved)
 
 
 @pytest.fixture
 def judged(pool, changed, approved, lenient):
     return PinnedUpstream(
         pool,
-        pinned=lambda _, tool: approved[tool],
+        catalogue=lambda: lenient,
         on_changed=changed.append,
-        comparer=lambda: lenient,
     )
 
 

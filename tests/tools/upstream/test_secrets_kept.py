@@ -7,6 +7,7 @@ import pytest
 import structlog
 
 from gateway_project.foundation.redaction import Redactor
+from tests.fakes import FakePins
 from tests.tools.upstream.conftest import ENCODED, SOON, Person, legacy
 from tests.upstream_calls import call_tool
 from tools.discover import to_definition
@@ -110,7 +111,9 @@ async def test_a_tool_whose_definition_holds_a_secret_is_called_as_it_was_pinned
         pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
     changed = []
     async with UpstreamPool([spec]) as pool:
-        pinned = PinnedUpstream(pool, pinned=lambda _, tool: pins[tool], on_changed=changed.append)
+        pinned = PinnedUpstream(
+            pool, catalogue=lambda: FakePins(hashes=pins), on_changed=changed.append
+        )
         result = await call_tool(pinned, "legacy", "echo", {"text": SECRET})
     assert result.content[0].text == SECRET
     assert not changed
