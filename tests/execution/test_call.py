@@ -44,7 +44,7 @@ async def test_a_call_reaches_its_server_as_it_was_made_and_brings_back_its_resu
     )
     (seen,) = upstream.calls
     assert (seen.server, seen.tool, seen.arguments) == ("git", "log", {"path": "/x"})
-    assert (seen.request.timeout_s, seen.request.meta) == (5, {"traceparent": "00-1"})
+    assert (seen.timeout_s, seen.meta) == (5, {"traceparent": "00-1"})
     assert (outcome.tool, outcome.definition_hash) == ("git:log", "abc")
     assert outcome.result == text_result("log")
     assert outcome.duration_s >= 0

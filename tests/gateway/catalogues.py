@@ -64,22 +64,14 @@ def catalogue(*tools: CatalogueTool, servers: tuple[CatalogueServer, ...] = ()) 
 
 @dataclass(kw_only=True)
 class Called:
-    """One call as the pool saw it."""
+    """One request as the pool saw it."""
 
     server: str
     request: UpstreamRequest
 
-    @property
-    def tool(self) -> str:
-        return self.request.tool
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        return self.request.arguments
-
-    @property
-    def downstream(self) -> Downstream:
-        return self.request.downstream
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of the request."""
+        return getattr(self.request, name)
 
     @property
     def input_responses(self) -> Mapping[str, Any] | None:
@@ -134,31 +126,7 @@ async def never(_called: Called, _progress: Any) -> mcp_types.CallToolResult:
     raise AssertionError
 
 
-@dataclass(kw_only=True)
-class Requested:
-    """A request beside calls of tools, as the pool saw it."""
-
-    server: str
-    request: UpstreamRequest
-
-    @property
-    def method(self) -> str:
-        return self.request.method
-
-    @property
-    def params(self) -> Mapping[str, Any]:
-        return self.request.params
-
-    @property
-    def downstream(self) -> Downstream:
-        return self.request.downstream
-
-    @property
-    def progress(self) -> Any:
-        return self.request.progress
-
-
-async def nothing(_requested: Requested) -> dict[str, Any]:
+async def nothing(_called: Called) -> dict[str, Any]:
     """Answer with an empty result."""
     return {}
 
@@ -179,15 +147,15 @@ class FakeRequests:
 
     lists: dict[tuple[str, str], Any] = field(default_factory=dict)
     able: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    answer: Callable[[Requested], Awaitable[dict[str, Any]]] = nothing
-    made: list[Requested] = field(default_factory=list)
+    answer: Callable[[Called], Awaitable[dict[str, Any]]] = nothing
+    made: list[Called] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
     version: str = "2025-11-25"
     idle: set[str] = field(default_factory=set)
 
     async def request(self, server: str, request: UpstreamRequest) -> dict[str, Any]:
         """Answer as told."""
-        requested = Requested(server=server, request=request)
+        requested = Called(server=server, request=request)
         self.made.append(requested)
         return await self.answer(requested)
 

@@ -190,7 +190,7 @@ async def test_a_trace_context_is_handed_on_and_what_concerns_the_hop_is_not(con
             "call_tool", {"tool": "git:git_status"}, meta={"com.example/tenant": "a"}
         )
     (called,) = world.upstream.calls
-    meta = called.request.meta
+    meta = called.meta
     assert meta["com.example/tenant"] == "a"
     assert not [key for key in meta if "modelcontextprotocol" in key or "rogress" in key]
 
