@@ -10,7 +10,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from execution import approval, retry
@@ -28,8 +29,12 @@ from execution.call_errors import (
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
+from tools.upstream.request import UpstreamRequest
+
+if TYPE_CHECKING:
+    from tools.pinned_upstream import PinnedUpstream
+    from tools.upstream.result import UpstreamResult
 
 __all__ = [
     "Admission",
@@ -38,14 +43,11 @@ __all__ = [
     "CallError",
     "CallNotPermitted",
     "CallOutcome",
-    "CallRequest",
     "DeadlineExceeded",
     "DefinitionUnusable",
     "InvalidArguments",
     "PreparedCall",
-    "ToolResult",
     "ToolUnavailable",
-    "UpstreamCaller",
     "admit",
     "call",
     "prepare",
@@ -57,78 +59,12 @@ Digest = Callable[[Any], str]
 """Keyed digest of a JSON value, such as `Sealer.digest`."""
 OnRetry = Callable[[int, BaseException], None]
 """Called with the number of failed attempts and the last error."""
-
-
-class ProgressListener(Protocol):
-    """Receives the progress that a server reports during a call."""
-
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        """Receive one report; `progress` grows, `total` is its final value if known."""
-
-
-class ToolResult(Protocol):
-    """An upstream server's answer, passed through unchanged."""
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the tool itself reports a failure."""
-
-    @property
-    def raw(self) -> Mapping[str, Any]:
-        """The result as received."""
-
-
-R_co = TypeVar("R_co", bound=ToolResult, covariant=True)
-R = TypeVar("R", bound=ToolResult)
-
-
-class UpstreamCaller(Protocol[R_co]):
-    """The part of the upstream pool that a call needs."""
-
-    async def call_tool(  # noqa: PLR0913 - one for each thing that a call may carry
-        self,
-        server: str,
-        tool: str,
-        arguments: Mapping[str, Any],
-        *,
-        timeout_s: float | None = None,
-        progress: ProgressListener | None = None,
-        meta: Mapping[str, Any] | None = None,
-        downstream: Downstream = NO_CLIENT,
-        input_responses: Mapping[str, Any] | None = None,
-        request_state: str | None = None,
-    ) -> R_co:
-        """Call a tool; cancelling this cancels the call upstream."""
+SendCall = Callable[[], Awaitable["UpstreamResult"]]
+"""Sends the call once; cancelling it cancels the call upstream."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallRequest:
-    """A tool call to make.
-
-    Attributes:
-        tool: Canonical id, exposed name, or a bare name that only one server has.
-        arguments: To be validated against the tool's schema.
-        timeout_s: Seconds the call may take, including the start of its server; None: the pool
-            applies the limits configured for the server.
-        progress: Receives the server's progress reports; None: none are requested.
-        meta: Request metadata for the server, such as a trace context.
-        downstream: The client the call is made for, to which the server may send requests.
-        input_responses: Answers to the server's requests from the previous call.
-        request_state: Opaque state from the previous call, returned to the server.
-    """
-
-    tool: str
-    arguments: Mapping[str, Any]
-    timeout_s: float | None = None
-    progress: ProgressListener | None = None
-    meta: Mapping[str, Any] | None = None
-    downstream: Downstream = NO_CLIENT
-    input_responses: Mapping[str, Any] | None = None
-    request_state: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallOutcome(Generic[R_co]):
+class CallOutcome:
     """A call that its server answered.
 
     Attributes:
@@ -140,7 +76,7 @@ class CallOutcome(Generic[R_co]):
 
     tool: str
     definition_hash: str
-    result: R_co
+    result: UpstreamResult
     duration_s: float
 
 
@@ -196,7 +132,7 @@ class Admission:
 
 
 def prepare(
-    request: CallRequest,
+    request: UpstreamRequest,
     *,
     caller: Caller,
     catalogue: Catalogue,
@@ -231,7 +167,7 @@ def prepare(
     )
 
 
-async def admit(request: CallRequest, *, caller: Caller, catalogue: Catalogue) -> Admission:
+async def admit(request: UpstreamRequest, *, caller: Caller, catalogue: Catalogue) -> Admission:
     """Check permission and validate arguments in full; raises as `call` does."""
     tool = _require_callable_tool(request, caller, catalogue)
     is_small = validate_within_loop_budget(tool, request.arguments)
@@ -242,16 +178,16 @@ async def admit(request: CallRequest, *, caller: Caller, catalogue: Catalogue) -
 
 
 async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
-    request: CallRequest,
+    request: UpstreamRequest,
     *,
     caller: Caller,
     catalogue: Catalogue,
-    upstream: UpstreamCaller[R],
+    upstream: PinnedUpstream,
     grant: ApprovalGrant | None = None,
     digest: Digest | None = None,
     on_retry: OnRetry = lambda _failed, _error: None,
     latest: Callable[[], Catalogue] | None = None,
-) -> CallOutcome[R]:
+) -> CallOutcome:
     """Call an upstream tool on behalf of a caller.
 
     A repeatable call that fails in transport is retried: at most `len(retry.DELAYS_S)` times, and
@@ -286,14 +222,16 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
     def can_retry() -> bool:
         return latest is None or _is_retry_allowed(request, tool, caller, latest(), bool(grant))
 
-    attempts = _RetryingSender(
-        upstream, tool, on_retry=on_retry, window_s=window_s, can_retry=can_retry
-    )
-    return await _dispatch(request, tool, attempts.send_with_retries)
+    send: SendCall = partial(upstream.call_tool, tool.server, request.rename_tool(tool.name))
+    if tool.repeatable:
+        send = partial(
+            _send_with_retries, send, window_s=window_s, can_retry=can_retry, on_retry=on_retry
+        )
+    return await _dispatch(request, tool, send)
 
 
 def _require_callable_tool(
-    request: CallRequest, caller: Caller, catalogue: Catalogue
+    request: UpstreamRequest, caller: Caller, catalogue: Catalogue
 ) -> CatalogueTool:
     """Return the tool, if the caller may call it now."""
     if not caller.has_scope(SCOPE):
@@ -304,7 +242,7 @@ def _require_callable_tool(
 
 
 def _is_retry_allowed(
-    request: CallRequest,
+    request: UpstreamRequest,
     tool: CatalogueTool,
     caller: Caller,
     catalogue: Catalogue,
@@ -356,13 +294,15 @@ def _compute_call_digest(
 
 
 async def _dispatch(
-    request: CallRequest, tool: CatalogueTool, send: Callable[[CallRequest], Awaitable[R]]
-) -> CallOutcome[R]:
+    request: UpstreamRequest,
+    tool: CatalogueTool,
+    send: SendCall,
+) -> CallOutcome:
     started = time.monotonic()
     outcome = "cancelled"
     try:
         async with asyncio.timeout(request.timeout_s) as deadline:
-            result = await send(request)
+            result = await send()
         outcome = "tool_error" if result.is_error else "ok"
         return CallOutcome(
             tool=tool.tool,
@@ -383,61 +323,28 @@ async def _dispatch(
         telemetry.call_seconds.labels(tool.server).observe(time.monotonic() - started)
 
 
-class _RetryingSender(Generic[R]):
-    """Sends a call, with retries if it is repeatable."""
+async def _send_with_retries(
+    send: SendCall, *, window_s: float, can_retry: Callable[[], bool], on_retry: OnRetry
+) -> UpstreamResult:
+    """Return the answer to the first attempt that gets one; only for repeatable calls."""
+    started = time.monotonic()
+    failure_count = 0
+    while True:
+        try:
+            return await send()
+        except UpstreamError as error:
+            failure_count += 1
+            left_s = window_s - (time.monotonic() - started)
+            pause_s = _choose_pause_s(failure_count, error, left_s=left_s)
+            if pause_s is None:
+                raise
+            await asyncio.sleep(pause_s)
+            if not can_retry():
+                raise
+            on_retry(failure_count, error)
 
-    def __init__(
-        self,
-        upstream: UpstreamCaller[R],
-        tool: CatalogueTool,
-        *,
-        on_retry: OnRetry,
-        window_s: float,
-        can_retry: Callable[[], bool],
-    ) -> None:
-        self._upstream = upstream
-        self._tool = tool
-        self._on_retry = on_retry
-        self._window_s = window_s
-        self._can_retry = can_retry
 
-    async def send_with_retries(self, request: CallRequest) -> R:
-        """Return the answer to the first attempt that gets one."""
-        if not self._tool.repeatable:
-            return await self._send(request)
-        started = time.monotonic()
-        failure_count = 0
-        while True:
-            try:
-                return await self._send(request)
-            except UpstreamError as error:
-                failure_count += 1
-                pause_s = self._choose_pause_s(
-                    failure_count, error, spent_s=time.monotonic() - started
-                )
-                if pause_s is None:
-                    raise
-                await asyncio.sleep(pause_s)
-                if not self._can_retry():
-                    raise
-                self._on_retry(failure_count, error)
-
-    def _choose_pause_s(
-        self, failure_count: int, error: UpstreamError, *, spent_s: float
-    ) -> float | None:
-        pause_s = retry.choose_delay_s(failure_count, chance=random.random())  # noqa: S311 - jitter
-        late = pause_s is None or spent_s + pause_s >= self._window_s
-        return None if late or not retry.is_transient(error) else pause_s
-
-    async def _send(self, request: CallRequest) -> R:
-        return await self._upstream.call_tool(
-            self._tool.server,
-            self._tool.name,
-            dict(request.arguments),
-            timeout_s=request.timeout_s,
-            progress=request.progress,
-            meta=request.meta,
-            downstream=request.downstream,
-            input_responses=request.input_responses,
-            request_state=request.request_state,
-        )
+def _choose_pause_s(failure_count: int, error: UpstreamError, *, left_s: float) -> float | None:
+    pause_s = retry.choose_delay_s(failure_count, chance=random.random())  # noqa: S311 - jitter
+    is_late = pause_s is None or pause_s >= left_s
+    return None if is_late or not retry.is_transient(error) else pause_s

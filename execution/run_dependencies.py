@@ -6,19 +6,21 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import django.db
 import structlog
 
-from execution.call import UpstreamCaller
 from execution.store.retry_patience import RetryPatience
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
 from tools.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from tools.pinned_upstream import PinnedUpstream
 
 RefreshRights = Callable[[Caller], Caller]
 """Returns a caller with their current rights; blocking; raises `LookupError` if they no longer"""
@@ -75,7 +77,7 @@ class RunDependencies:
 
     home: Path
     catalogue: Callable[[], Catalogue]
-    upstream: UpstreamCaller[Any]
+    upstream: PinnedUpstream
     sealer: Sealer
     refresh_rights: RefreshRights
     on_run_ended: Callable[[UUID], Awaitable[None]] | None = None

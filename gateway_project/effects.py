@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from execution.call import ToolResult, UpstreamCaller
 from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
@@ -16,16 +15,17 @@ from graph.rank_intent import RankedIntent, RankingUnavailable
 from graph.record import GraphMetric
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool
-from tools.item_lists import ItemLists, UpstreamRequests
+from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
+    from tools.pinned_upstream import PinnedUpstream
+    from tools.upstream.pool import UpstreamPool
 
 NO_RELATIONS: Final = Topology()
 NO_RUNS: Final = UnavailableRuns()
 
-R = TypeVar("R", bound=ToolResult)
 Exposure = Literal["meta", "hybrid", "full"]
 """Which tools clients are shown: the meta-tools; pinned tools too; or all."""
 RankTools = Callable[["IntentReading", int | None, Sequence[int]], Awaitable[RankedIntent]]
@@ -53,39 +53,32 @@ async def refuse_to_rank(
     raise RankingUnavailable("nothing is set up to rank them")
 
 
-class IntentEffects(Protocol):
-    """The part of `Effects` that suggesting a workflow needs."""
-
-    @property
-    def catalogue(self) -> Callable[[], Catalogue]:
-        """The current servers and tools."""
-
-    @property
-    def describe_trouble(self) -> Callable[[str], str]:
-        """Why a server is unreliable right now."""
-
-    @property
-    def topology(self) -> Callable[[int | None], Topology]:
-        """The relations as a team sees them."""
-
-    @property
-    def metrics(self) -> Callable[[], Mapping[int, GraphMetric]]:
-        """Graph metrics of each tool."""
-
-    @property
-    def rank(self) -> RankTools:
-        """Ranks sets of tools for an intent."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Effects(Generic[R]):
-    """The dependencies of the flow.
+class IntentEffects:
+    """The part of `Effects` that suggesting a workflow needs; a command has no more.
 
     Attributes:
         catalogue: The current servers and tools.
+        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        topology: Relations between tools, as a team sees them; not safe for threads.
+        metrics: PageRank, community and the like of each tool, by primary key.
+        rank: Ranks sets of tools for an intent.
+    """
+
+    catalogue: Callable[[], Catalogue]
+    describe_trouble: Callable[[str], str]
+    topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
+    metrics: Callable[[], Mapping[int, GraphMetric]] = dict
+    rank: RankTools = refuse_to_rank
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects(IntentEffects):
+    """The dependencies of the flow.
+
+    Attributes:
         search: Searches the database.
         upstream: The pool of upstream servers.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
         count_tokens: Counts the tokens of a text.
         token_budget: Upper limit of a search answer's tokens; a request may lower it.
         exposure: Which tools clients are shown.
@@ -94,33 +87,25 @@ class Effects(Generic[R]):
         result_store: Stores results too large to send inline.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
-        topology: Relations between tools, as a team sees them; not safe for threads.
-        metrics: PageRank, community and the like of each tool, by primary key.
         usage: How often a team called each tool, by primary key.
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
-        rank: Ranks sets of tools for an intent.
         observe_result: Learns the shape of a tool's result for a team. Never raises.
         runs: The runs of the installation.
         open_console: Ensures that a console is running, and returns the maker of links to its
             approval pages.
     """
 
-    catalogue: Callable[[], Catalogue]
     search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
-    upstream: UpstreamCaller[R]
-    describe_trouble: Callable[[str], str]
+    upstream: PinnedUpstream
     count_tokens: Callable[[str], int]
     token_budget: int
     exposure: Exposure
-    requests: UpstreamRequests
+    requests: UpstreamPool
     item_lists: ItemLists
     result_store: ResultStore
     result_link_bytes: int
     sealer: Sealer
-    topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
-    metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
-    rank: RankTools = refuse_to_rank
     count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
     observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
         lambda _tool, _team, _result: None

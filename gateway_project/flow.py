@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
 from execution import call, mode
-from execution.call import CallOutcome, ToolResult
+from execution.call import CallOutcome
 from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
 from execution.planning.plan import Plan
@@ -38,12 +38,14 @@ from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs import direct_call
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.direct_call import UserChannel
-from gateway_project.runs.plan import ControlResult, RunEffects, WorkflowNotRunnable
+from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
+from tools.upstream.request import UpstreamRequest
+from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
@@ -52,8 +54,6 @@ INPUT_REQUIRED: Final = "input_required"
 
 MAX_ID_LENGTH: Final = 100
 """Characters of an invalid run id that an error repeats."""
-
-R = TypeVar("R", bound=ToolResult)
 
 log = structlog.get_logger(__name__)
 
@@ -114,7 +114,7 @@ class SearchNotPermitted(Exception):
         )
 
 
-async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) -> SearchResult:
+async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> SearchResult:
     """Find the tools that fit a query, best first, cut at the token budget.
 
     Tools in the caller's context are left out; others of their servers rank slightly higher.
@@ -167,7 +167,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
     )
 
 
-async def describe_tool(effects: Effects[R], caller: Caller, tool_id: str) -> ToolDescription:
+async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolDescription:
     """Return the full definition of a visible tool, usable or not.
 
     Raises:
@@ -242,12 +242,12 @@ async def handle_intent(
 
 
 async def call_tool(
-    effects: Effects[R],
+    effects: Effects,
     caller: Caller,
-    request: call.CallRequest,
+    request: UpstreamRequest,
     *,
     user_channel: UserChannel = direct_call.NO_USER,
-) -> CallOutcome[ToolResult]:
+) -> CallOutcome:
     """Call an upstream tool; raises what `execution.call.call` raises.
 
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
@@ -268,7 +268,7 @@ async def call_tool(
 
 
 async def run_workflow(
-    effects: RunEffects, caller: Caller, request: RunRequest, *, watch: WatchRun = watch_nothing
+    effects: Effects, caller: Caller, request: RunRequest, *, watch: WatchRun = watch_nothing
 ) -> Plan | RunView:
     """Run a workflow and return its state once it is at rest or the wait is over.
 
@@ -307,7 +307,7 @@ async def run_workflow(
 
 
 async def get_run(
-    effects: RunEffects,
+    effects: Effects,
     caller: Caller,
     run: str,
     *,
@@ -329,7 +329,7 @@ async def get_run(
 
 
 async def control_run(
-    effects: RunEffects,
+    effects: Effects,
     caller: Caller,
     request: ControlRequest,
     *,
@@ -365,7 +365,7 @@ async def control_run(
 
 
 async def _wait_for_view(
-    effects: RunEffects, caller: Caller, run: UUID, *, wait_s: float, watch: WatchRun
+    effects: Effects, caller: Caller, run: UUID, *, wait_s: float, watch: WatchRun
 ) -> RunView:
     """Return a run's state, read once: when it is at rest or the wait is over."""
     if not wait_s:
@@ -387,7 +387,7 @@ def _require_call_scope(caller: Caller) -> None:
 
 
 def _record_call(
-    effects: Effects[R], tool: CatalogueTool, caller: Caller, result: ToolResult
+    effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
 ) -> None:
     """Count a finished call and learn from its result; a request for input is not a result."""
     if result.raw.get("resultType") == INPUT_REQUIRED:

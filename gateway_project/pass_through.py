@@ -7,14 +7,14 @@ gateway's exposed names of resources and prompts instead of the servers' own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import structlog
 
 from execution import call
-from execution.call import ProgressListener
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.reasons import summarize_error
@@ -22,11 +22,13 @@ from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.foundation.text import strip_invisible
 from tools import ids, resource_uris
 from tools.catalogue import CatalogueServer
+from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.kinds import ItemKind
 from tools.upstream.listing import ItemListing
+from tools.upstream.request import UpstreamRequest
 
 READ_SCOPE: Final = "read"
 LOG_LEVEL_TIMEOUT_S: Final = 5.0
@@ -35,24 +37,7 @@ STATELESS_SINCE_VERSION: Final = "2026-07-28"
 """Protocol version from which on connections have no state to set."""
 _TEXT_KEYS: Final = ("description", "title")
 
-AnyEffects = Effects[Any]
-
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Requester:
-    """A caller and the client that acts for them.
-
-    Attributes:
-        caller: Determines visibility and permissions.
-        downstream: The client, for requests from servers.
-        progress: Receives the server's progress reports; None: not requested.
-    """
-
-    caller: Caller
-    downstream: Downstream
-    progress: ProgressListener | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,28 +126,29 @@ class PromptAddress:
     name: str
 
 
-async def list_resources(effects: AnyEffects, requester: Requester) -> ItemPage:
+async def list_resources(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
     """List the resources of all servers visible to the caller."""
     return await _list_items(
-        effects, requester, "resources", field="uri", exposed=resource_uris.exposed_uri
+        effects, caller, downstream, "resources", field="uri", exposed=resource_uris.exposed_uri
     )
 
 
-async def list_templates(effects: AnyEffects, requester: Requester) -> ItemPage:
+async def list_templates(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
     """List the resource templates of all servers visible to the caller."""
     return await _list_items(
         effects,
-        requester,
+        caller,
+        downstream,
         "templates",
         field="uriTemplate",
         exposed=resource_uris.exposed_template,
     )
 
 
-async def list_prompts(effects: AnyEffects, requester: Requester) -> ItemPage:
+async def list_prompts(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
     """List the prompts of all servers visible to the caller, under distinct names."""
-    servers = _visible_servers(effects, requester)
-    listed = await effects.item_lists.gather_lists(servers, "prompts", requester.downstream)
+    servers = _visible_servers(effects, caller)
+    listed = await effects.item_lists.gather_lists(servers, "prompts", downstream)
     items = [
         _expose_item(item, "name", name)
         for name, _, item in _iterate_prompts(servers, listed.by_server)
@@ -170,7 +156,9 @@ async def list_prompts(effects: AnyEffects, requester: Requester) -> ItemPage:
     return ItemPage(items=tuple(items), missing=listed.missing)
 
 
-async def find_resource(effects: AnyEffects, requester: Requester, uri: str) -> ResourceAddress:
+async def find_resource(
+    effects: Effects, caller: Caller, downstream: Downstream, uri: str
+) -> ResourceAddress:
     """Resolve a resource's exposed URI, or its own URI if that is unambiguous.
 
     An own URI is resolved to the one server that lists it, or whose templates match it; otherwise
@@ -181,15 +169,17 @@ async def find_resource(effects: AnyEffects, requester: Requester, uri: str) -> 
         UnknownResource: If no server has it.
         AmbiguousResource: If several have it.
     """
-    servers = _visible_servers(effects, requester)
+    servers = _visible_servers(effects, caller)
     address = resource_uris.parse_uri(uri)
     if address is not None:
         if all(server.name != address.server for server in servers):
             raise UnknownResource(uri)
         return address
-    found = await _find_listed(effects, requester, servers, uri) or await _find_matching_templates(
-        effects, requester, servers, uri
-    )
+    listed = await effects.item_lists.gather_lists(servers, "resources", downstream)
+    found = _find_owners(listed, "uri", uri, matches=operator.eq)
+    if not found:
+        listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
+        found = _find_owners(listed, "uriTemplate", uri, matches=resource_uris.matches_template)
     if len(found) > 1:
         raise AmbiguousResource(uri, found)
     found = found or [
@@ -200,37 +190,37 @@ async def find_resource(effects: AnyEffects, requester: Requester, uri: str) -> 
     return found[0]
 
 
-async def find_template(effects: AnyEffects, requester: Requester, uri: str) -> ResourceAddress:
+async def find_template(
+    effects: Effects, caller: Caller, downstream: Downstream, uri: str
+) -> ResourceAddress:
     """Resolve a template's exposed URI, or its own URI if only one server has it.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
         UnknownResource: If no server or several have it.
     """
-    servers = _visible_servers(effects, requester)
+    servers = _visible_servers(effects, caller)
     address = resource_uris.parse_uri(uri)
     if address is not None:
-        return await find_resource(effects, requester, uri)
-    listed = await effects.item_lists.gather_lists(servers, "templates", requester.downstream)
-    owners = [
-        name
-        for name, listing in listed.by_server.items()
-        if any(item["uriTemplate"] == uri for item in _iterate_named_items(listing, "uriTemplate"))
-    ]
-    if len(owners) != 1:
+        return await find_resource(effects, caller, downstream, uri)
+    listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
+    found = _find_owners(listed, "uriTemplate", uri, matches=operator.eq)
+    if len(found) != 1:
         raise UnknownResource(uri)
-    return ResourceAddress(server=owners[0], uri=uri)
+    return found[0]
 
 
-async def find_prompt(effects: AnyEffects, requester: Requester, name: str) -> PromptAddress:
+async def find_prompt(
+    effects: Effects, caller: Caller, downstream: Downstream, name: str
+) -> PromptAddress:
     """Resolve a prompt's exposed name or its id `server:prompt`.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
         UnknownPrompt: If no server has it.
     """
-    servers = _visible_servers(effects, requester)
-    listed = await effects.item_lists.gather_lists(servers, "prompts", requester.downstream)
+    servers = _visible_servers(effects, caller)
+    listed = await effects.item_lists.gather_lists(servers, "prompts", downstream)
     for exposed, prompt, _ in _iterate_prompts(servers, listed.by_server):
         if name in (exposed, ids.join_id(prompt.server, prompt.name)):
             return prompt
@@ -240,7 +230,7 @@ async def find_prompt(effects: AnyEffects, requester: Requester, name: str) -> P
     raise UnknownPrompt(name)
 
 
-async def read_stored_result(effects: AnyEffects, requester: Requester, result_id: str) -> str:
+async def read_stored_result(effects: Effects, caller: Caller, result_id: str) -> str:
     """Return a result that was too large to send inline, as JSON.
 
     Requires the scope for calls, since a call returned it.
@@ -249,13 +239,13 @@ async def read_stored_result(effects: AnyEffects, requester: Requester, result_i
         ReadNotPermitted: If the caller may not make calls.
         UnknownResult: If it has expired or belongs to another caller.
     """
-    if not requester.caller.has_scope(call.SCOPE):
-        raise ReadNotPermitted(requester.caller, what="results of calls", scope=call.SCOPE)
-    return await effects.result_store.read_result(result_id, requester.caller)
+    if not caller.has_scope(call.SCOPE):
+        raise ReadNotPermitted(caller, what="results of calls", scope=call.SCOPE)
+    return await effects.result_store.read_result(result_id, caller)
 
 
 async def send_request(
-    effects: AnyEffects, requester: Requester, server: str, method: str, params: Mapping[str, Any]
+    effects: Effects, caller: Caller, server: str, request: UpstreamRequest
 ) -> dict[str, Any]:
     """Send a request to a server visible to the caller, and return its result unchanged.
 
@@ -264,14 +254,14 @@ async def send_request(
         UnknownResource: If the caller does not see the server.
         UpstreamError: If the server returns no result.
     """
-    if all(visible.name != server for visible in _visible_servers(effects, requester)):
+    if all(visible.name != server for visible in _visible_servers(effects, caller)):
         raise UnknownResource(server)
-    return await effects.requests.request(
-        server, method, params, progress=requester.progress, downstream=requester.downstream
-    )
+    return await effects.requests.request(server, request)
 
 
-async def set_log_level(effects: AnyEffects, requester: Requester, level: str) -> None:
+async def set_log_level(
+    effects: Effects, caller: Caller, downstream: Downstream, level: str
+) -> None:
     """Set a client's log level on the running servers of the handshake era.
 
     On a connection shared by several callers the last level wins; messages are filtered for the
@@ -280,15 +270,15 @@ async def set_log_level(effects: AnyEffects, requester: Requester, level: str) -
     Requires no scope, since clients send it at the start of each connection. For a caller who may
     neither call nor read, servers have nothing to log, so nothing is sent.
     """
-    if not any(map(requester.caller.has_scope, (READ_SCOPE, call.SCOPE))):
+    if not any(map(caller.has_scope, (READ_SCOPE, call.SCOPE))):
         return
     async with TaskGroup() as group:
-        for server in effects.catalogue().list_servers(requester.caller):
+        for server in effects.catalogue().list_servers(caller):
             if _can_set_log_level(effects, server.name):
-                group.create_task(_send_log_level(effects, requester, server.name, level))
+                group.create_task(_send_log_level(effects, downstream, server.name, level))
 
 
-def _can_set_log_level(effects: AnyEffects, server: str) -> bool:
+def _can_set_log_level(effects: Effects, server: str) -> bool:
     try:
         capabilities = effects.requests.get_capabilities(server) or {}
         status = effects.requests.get_status(server)
@@ -302,28 +292,35 @@ def _can_set_log_level(effects: AnyEffects, server: str) -> bool:
 
 
 async def _send_log_level(
-    effects: AnyEffects, requester: Requester, server: str, level: str
+    effects: Effects, downstream: Downstream, server: str, level: str
 ) -> None:
+    request = UpstreamRequest(
+        method="logging/setLevel", params={"level": level}, downstream=downstream
+    )
     try:
         async with asyncio.timeout(LOG_LEVEL_TIMEOUT_S):
-            await effects.requests.request(
-                server, "logging/setLevel", {"level": level}, downstream=requester.downstream
-            )
+            await effects.requests.request(server, request)
     except (UpstreamError, TimeoutError) as error:
         log.info("log_level.set_failed", server=server, reason=summarize_error(error))
 
 
-def _visible_servers(effects: AnyEffects, requester: Requester) -> list[CatalogueServer]:
-    if not requester.caller.has_scope(READ_SCOPE):
-        raise ReadNotPermitted(requester.caller)
-    return effects.catalogue().list_servers(requester.caller)
+def _visible_servers(effects: Effects, caller: Caller) -> list[CatalogueServer]:
+    if not caller.has_scope(READ_SCOPE):
+        raise ReadNotPermitted(caller)
+    return effects.catalogue().list_servers(caller)
 
 
 async def _list_items(
-    effects: AnyEffects, requester: Requester, kind: ItemKind, *, field: str, exposed: Any
+    effects: Effects,
+    caller: Caller,
+    downstream: Downstream,
+    kind: ItemKind,
+    *,
+    field: str,
+    exposed: Any,
 ) -> ItemPage:
-    servers = _visible_servers(effects, requester)
-    listed = await effects.item_lists.gather_lists(servers, kind, requester.downstream)
+    servers = _visible_servers(effects, caller)
+    listed = await effects.item_lists.gather_lists(servers, kind, downstream)
     items = []
     for server in servers:
         for item in _iterate_named_items(listed.by_server.get(server.name), field):
@@ -366,26 +363,12 @@ def _iterate_prompts(
             yield name, PromptAddress(server=server.name, name=own), item
 
 
-async def _find_listed(
-    effects: AnyEffects, requester: Requester, servers: list[CatalogueServer], uri: str
+def _find_owners(
+    listed: ListedItems, field: str, uri: str, *, matches: Callable[[str, str], bool]
 ) -> list[ResourceAddress]:
-    listed = await effects.item_lists.gather_lists(servers, "resources", requester.downstream)
+    """Return the resource at each server with an item whose field matches its URI."""
     return [
         ResourceAddress(server=name, uri=uri)
         for name, listing in listed.by_server.items()
-        if any(item["uri"] == uri for item in _iterate_named_items(listing, "uri"))
-    ]
-
-
-async def _find_matching_templates(
-    effects: AnyEffects, requester: Requester, servers: list[CatalogueServer], uri: str
-) -> list[ResourceAddress]:
-    listed = await effects.item_lists.gather_lists(servers, "templates", requester.downstream)
-    return [
-        ResourceAddress(server=name, uri=uri)
-        for name, listing in listed.by_server.items()
-        if any(
-            resource_uris.matches_template(item["uriTemplate"], uri)
-            for item in _iterate_named_items(listing, "uriTemplate")
-        )
+        if any(matches(item[field], uri) for item in _iterate_named_items(listing, field))
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from gateway_project.effects import Effects
@@ -42,7 +42,7 @@ class Gateway:
         variables: Names of environment variables that server entries refer to.
     """
 
-    effects: Effects[Any]
+    effects: Effects
     caller: Caller
     variables: frozenset[str] = frozenset()
 

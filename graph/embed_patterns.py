@@ -56,7 +56,7 @@ def embed_missing_patterns(
     Raises:
         EmbeddingUnavailable: If the model cannot be loaded.
     """
-    from graph import encode  # noqa: PLC0415 - heavy
+    from graph import encode
 
     pending = patterns.load_unembedded(embedder.model)[:limit]
     embedded = unreadable = 0
@@ -73,7 +73,7 @@ def embed_missing_patterns(
 
 
 def _read_intents(chunk: Sequence[UnembeddedPattern], sealer: Sealer) -> dict[int, IntentReading]:
-    from graph.suggestion.intent import reading  # noqa: PLC0415 - not before there is something to embed
+    from graph.suggestion.intent import reading
 
     found: dict[int, IntentReading] = {}
     for pk, sealed in chunk:

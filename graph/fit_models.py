@@ -272,9 +272,9 @@ def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedS
         ValueError: If they cannot be fitted, or their parameters are not finite; numpy's
             `LinAlgError` is one.
     """
-    from graph.suggestion.binding import model as binding  # noqa: PLC0415 - heavy
-    from graph.suggestion.ranking import fit as ranking  # noqa: PLC0415 - heavy
-    from graph.suggestion.ranking.tool_view import ToolView  # noqa: PLC0415 - heavy
+    from graph.suggestion.binding import model as binding
+    from graph.suggestion.ranking import fit as ranking
+    from graph.suggestion.ranking.tool_view import ToolView
 
     history = patterns.load_history(
         team, index.model, sealer=sealer, dimensions=index.vectors.shape[1]
@@ -297,7 +297,7 @@ def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedS
 
 
 def _require_finite(*models: Any) -> None:
-    import numpy as np  # noqa: PLC0415 - heavy
+    import numpy as np
 
     for model in models:
         for field in fields(model):
@@ -334,7 +334,7 @@ def _fit_scope(team: int | None, context: _FitContext, *, digest: str) -> Stored
 
 
 def _load_index(settings: FitSettings) -> SearchIndex | None:
-    from tools.store import search_index  # noqa: PLC0415 - heavy
+    from tools.store import search_index
 
     index = search_index.refresh_index(
         None, model=settings.embedding_model, max_bytes=settings.max_bytes

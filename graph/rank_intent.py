@@ -117,7 +117,7 @@ def encode_intent(reading: IntentReading, *, embedder: Embedder) -> EncodedInten
         RankingUnavailable: If no embedding model can be used.
         django.db.Error: If the database cannot be reached.
     """
-    from graph import encode as encoding  # noqa: PLC0415 - heavy
+    from graph import encode as encoding
 
     try:
         (encoded,) = encoding.encode_intents([reading], embedder=embedder)
@@ -148,8 +148,8 @@ def rank_encoded(
     Raises:
         RankingUnavailable: If no tool that the team sees can be compared.
     """
-    from graph.suggestion.ranking.rank import rank_tool_sets  # noqa: PLC0415 - heavy
-    from graph.suggestion.ranking.tool_view import ToolView  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.rank import rank_tool_sets
+    from graph.suggestion.ranking.tool_view import ToolView
 
     view = ToolView.for_team(index, team=team)
 
@@ -173,7 +173,7 @@ def rank_encoded(
 
 def _known_word_share(encoded: EncodedIntent, view: ToolView) -> float:
     """Return the share of an intent's words that occur in the texts of some tool."""
-    import numpy as np  # noqa: PLC0415 - heavy
+    import numpy as np
 
     words = sorted(set(encoded.words))
     return float(np.isin(words, view.index.postings.keys).mean()) if words else 0.0

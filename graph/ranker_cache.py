@@ -155,9 +155,9 @@ def _load_team_models(
 def _read_models(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, BindingModel, str]:
     """Read the stored models of a team; fall back to the shipped ones if unreadable."""
     from graph.store import fitted_models  # noqa: PLC0415 - with them
-    from graph.suggestion.binding.model import BindingModel, load_shipped_model  # noqa: PLC0415 - heavy
-    from graph.suggestion.ranking import fit  # noqa: PLC0415 - heavy
-    from graph.suggestion.ranking.ranker import Ranker  # noqa: PLC0415 - heavy
+    from graph.suggestion.binding.model import BindingModel, load_shipped_model
+    from graph.suggestion.ranking import fit
+    from graph.suggestion.ranking.ranker import Ranker
 
     stored = fitted_models.load_model(team, model)
     if stored is None:

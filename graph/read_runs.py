@@ -81,7 +81,7 @@ def read_run(
             it can see.
         QueryError: If its intent has no searchable text.
     """
-    from graph.suggestion.intent import reading as reader  # noqa: PLC0415 - not before a run is recorded
+    from graph.suggestion.intent import reading as reader
 
     if not 0 < len(run.key) <= patterns.MAX_KEY_CHARS or make_storable(run.key) != run.key:
         raise InvalidRun(f"its id must have 1 to {patterns.MAX_KEY_CHARS} plain characters")
@@ -140,7 +140,7 @@ def collect_binding_uses(
 
     Of each task the first `MAX_ARGUMENTS` that its tool's schema declares are read.
     """
-    from graph.suggestion.binding import knowledge  # noqa: PLC0415 - not before a run is recorded
+    from graph.suggestion.binding import knowledge
 
     if not run.teaches_bindings:
         return ()
@@ -151,7 +151,7 @@ def collect_binding_uses(
 
 
 def _limit_arguments(task: RunTask, tools: Mapping[int, BindTool]) -> RunTask:
-    from graph.suggestion.binding.schemas import load_schema  # noqa: PLC0415 - not before a run is recorded
+    from graph.suggestion.binding.schemas import load_schema
 
     declared = load_schema(tools[task.tool]).parameters
     names = (
@@ -164,7 +164,7 @@ def _limit_arguments(task: RunTask, tools: Mapping[int, BindTool]) -> RunTask:
 def _iterate_uses(
     binding: ObservedBinding, team: int | None, sealer: Sealer
 ) -> Iterator[BindingUse]:
-    from graph.suggestion.binding.knowledge import ObservedArgument  # noqa: PLC0415 - likewise
+    from graph.suggestion.binding.knowledge import ObservedArgument
 
     parameter = make_storable(binding.parameter)
     if binding.kind is ObservedArgument.REFERENCE:
@@ -206,8 +206,8 @@ def sample_stated_values(
     index: SearchIndex,
 ) -> bytes:
     """Return the training rows of a run for matching stated values to parameters; may be empty."""
-    from graph.suggestion.binding import model  # noqa: PLC0415 - heavy
-    from graph.suggestion.binding.steps import BindingStep  # noqa: PLC0415 - heavy
+    from graph.suggestion.binding import model
+    from graph.suggestion.binding.steps import BindingStep
 
     if not run.teaches_bindings:
         return b""
@@ -233,7 +233,7 @@ def compute_clause_shares(
     Returns:
         By tool, shape (c,), float32, in (0, 1].
     """
-    import numpy as np  # noqa: PLC0415 - heavy
+    import numpy as np
 
     if not len(index.tools) or index.vectors.shape[1] != encoded.clauses.shape[1]:
         return {}
@@ -251,7 +251,7 @@ def compute_clause_shares(
 def _find_positions(
     index: SearchIndex, wanted: Collection[int]
 ) -> tuple[Sequence[int], Sequence[int]]:
-    import numpy as np  # noqa: PLC0415 - heavy
+    import numpy as np
 
     tools = np.array(sorted(set(wanted)), dtype=np.int64)
     positions = np.minimum(np.searchsorted(index.tools, tools), len(index.tools) - 1)

@@ -192,7 +192,7 @@ def _encode_intents(
     """Encode the intents whose vectors are needed; return them by text."""
     if dependencies.embedder is None:
         return {}
-    from graph import encode  # noqa: PLC0415 - heavy
+    from graph import encode
 
     known = recording.load_embedded_patterns(
         dependencies.team, dependencies.embedder.model, {run.row.pattern_key for run in new}

@@ -105,7 +105,7 @@ class ShapeRecorder:
 
 def _store_shapes(results: Sequence[_QueuedResult], at: datetime) -> int:
     """Store the shapes of results; return how many stored shapes changed."""
-    from graph import output_shape  # noqa: PLC0415 - not before the first result
+    from graph import output_shape
 
     described = ((result, output_shape.describe_shape(result.result)) for result in results)
     observed = [

@@ -174,7 +174,7 @@ class Topology:
 
     def to_networkx(self) -> MultiDiGraph[int]:
         """Return a networkx graph with one edge per relation, keyed by its kind."""
-        import networkx as nx  # noqa: PLC0415 - heavy
+        import networkx as nx
 
         graph = nx.MultiDiGraph()
         graph.add_edges_from(
@@ -218,7 +218,7 @@ class Topology:
             loaded = list(relations)
         if not loaded:
             return
-        import numpy as np  # noqa: PLC0415 - not for an empty graph
+        import numpy as np
 
         sources = np.fromiter(map(itemgetter(0), loaded), np.int64, len(loaded))
         targets = np.fromiter(map(itemgetter(1), loaded), np.int64, len(loaded))
@@ -268,7 +268,7 @@ class _AdjacencyRows(dict[int, Mapping[int, HeldRelations]]):
             ends: Shape (n,), int64; the tool whose row each relation belongs to.
             order: Shape (n,); indices that sort `ends`.
         """
-        import numpy as np  # noqa: PLC0415 - not for an empty graph
+        import numpy as np
 
         starts = np.flatnonzero(np.diff(ends[order], prepend=ends.min() - 1))
         bounds = pairwise([*starts.tolist(), len(relations)])

@@ -144,7 +144,7 @@ def _iterate_shapes(
     """Yield the shapes of tools' results, of tools whose definitions are unchanged."""
     if not run_data.results:
         return
-    from graph import output_shape  # noqa: PLC0415 - not needed before a tool has answered
+    from graph import output_shape
 
     found: dict[str, list[output_shape.Shape]] = defaultdict(list)
     for result in run_data.results:
@@ -167,7 +167,7 @@ def _write_observations(
     run_data: EndedRun, observed: _RunObservations, *, at: datetime
 ) -> tuple[int, int, Mapping[UsageKey, int]] | None:
     """Write all observations and mark the run learned; None if it was learned from before."""
-    from graph import output_shape  # noqa: PLC0415 - not needed before a tool has answered
+    from graph import output_shape
 
     with transactions.short_transaction():
         if not unlearned_runs.mark_learned(run_data.run, at=at):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tools.upstream.errors import UnknownServer
 from tools.upstream.listing import ToolListing
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.status import ServerStatus
 
@@ -102,13 +103,12 @@ class FakeUpstream:
         tools = self.tools[server]
         return tools if isinstance(tools, ToolListing) else ToolListing(tools=tuple(tools))
 
-    async def call_tool(
-        self, server: str, tool: str, arguments: Mapping[str, Any], **_: Any
-    ) -> UpstreamResult:
+    async def call_tool(self, server: str, request: UpstreamRequest) -> UpstreamResult:
         """Record the call and return its result."""
-        self.calls.append((server, tool, dict(arguments)))
+        self.calls.append((server, request.tool, dict(request.arguments)))
         self._answer(server)
-        return self.results.get((server, tool)) or text_result(f"{server}:{tool}")
+        place = (server, request.tool)
+        return self.results.get(place) or text_result(f"{server}:{request.tool}")
 
     def list_statuses(self) -> dict[str, ServerStatus]:
         """Return the state of each server."""
@@ -126,3 +126,26 @@ class FakeUpstream:
             raise self.errors[server]
         if server not in self.tools:
             raise UnknownServer(server)
+
+
+@dataclass(kw_only=True)
+class FakePins:
+    """A catalogue of which only pinned hashes are known; nothing else is accepted.
+
+    Attributes:
+        hashes: By the tool's name.
+    """
+
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def find_pinned_hash(self, _server: str, name: str) -> str:
+        return self.hashes.get(name, "")
+
+    def acceptance_key(self, _server: str, _name: str) -> str | None:
+        return None
+
+    def is_accepted(self, _server: str, _listed: Any) -> bool:
+        return False
+
+    def find_changed_places(self, _server: str, _listed: Any) -> tuple[str, ...]:
+        return ()

@@ -225,7 +225,7 @@ class Catalogue:
     def is_accepted(self, server: str, listed: Definition) -> bool:
         """Whether a listed definition differs from the pinned one in ignored places only.
 
-        Takes about 20 ms for a definition of 45 kB.
+        For a worker thread: takes about 20 ms for a definition of 45 kB.
         """
         tool = self.tools.get(ids.join_id(server, listed.name))
         if tool is None or not tool.definition_hash or not tool.ignored_places:
@@ -233,6 +233,11 @@ class Catalogue:
         return definition_changes.is_accepted(
             tool.definition, listed, tool.ignored_places, foreign=self._foreign_names(server)
         )
+
+    def find_pinned_hash(self, server: str, name: str) -> str:
+        """Return the hash of a tool's pinned definition; empty if there is none."""
+        tool = self.tools.get(ids.join_id(server, name))
+        return tool.definition_hash if tool else ""
 
     def acceptance_key(self, server: str, name: str) -> tuple[str, tuple[str, ...]] | None:
         """Return a cache key for `is_accepted` of one tool; None if it accepts nothing.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.core.exceptions import ObjectDoesNotExist
@@ -23,7 +23,9 @@ from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import ListingChanges
 from tools.upstream.errors import UpstreamError
-from tools.upstream.listing import ToolListing
+
+if TYPE_CHECKING:
+    from tools.upstream.pool import UpstreamPool
 
 MAX_NAME_LENGTH = 500
 """Far above any real name, and short enough for a PostgreSQL index in any script."""
@@ -32,17 +34,6 @@ NOT_STORABLE = "not_storable"
 """Error code of a listing that the database rejects."""
 
 log = structlog.get_logger(__name__)
-
-
-class ToolLister(item_store.ItemLister, Protocol):
-    """The part of the upstream pool that discovery uses."""
-
-    async def list_tools(self, server: str) -> ToolListing:
-        """List a server's tools.
-
-        Raises:
-            UpstreamError: If there is no listing.
-        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +64,7 @@ def _now() -> datetime:
 
 
 async def discover_servers(
-    pool: ToolLister,
+    pool: UpstreamPool,
     names: Iterable[str],
     *,
     approve_new: bool,
@@ -106,7 +97,7 @@ async def discover_servers(
 
 
 async def probe_servers(
-    pool: ToolLister,
+    pool: UpstreamPool,
     names: Iterable[str],
     *,
     timeout_s: float,
@@ -144,7 +135,7 @@ async def probe_servers(
 
 
 async def _discover_one(
-    pool: ToolLister, name: str, *, approve_new: bool, now: Callable[[], datetime]
+    pool: UpstreamPool, name: str, *, approve_new: bool, now: Callable[[], datetime]
 ) -> DiscoveryResult:
     started = time.perf_counter()
     try:

@@ -13,8 +13,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import structlog
 
@@ -24,7 +23,9 @@ from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.kinds import ItemKind
 from tools.upstream.listing import ItemListing
-from tools.upstream.status import ServerStatus
+
+if TYPE_CHECKING:
+    from tools.upstream.pool import UpstreamPool
 
 LIST_TIMEOUT_S: Final = 5.0
 """Longer than most servers take to start."""
@@ -41,40 +42,6 @@ log = structlog.get_logger(__name__)
 
 ListKey = tuple[str, ItemKind, str]
 """Server, kind, and session of the caller; empty if all callers share the list."""
-
-
-class UpstreamRequests(Protocol):
-    """The part of the upstream pool used for everything except tools."""
-
-    async def request(
-        self,
-        server: str,
-        method: str,
-        params: Mapping[str, Any],
-        *,
-        progress: Any = None,
-        downstream: Downstream = NO_CLIENT,
-    ) -> dict[str, Any]:
-        """Send a request to a server and return its raw result."""
-
-    async def list_items(
-        self, server: str, kind: ItemKind, *, downstream: Downstream = NO_CLIENT
-    ) -> ItemListing:
-        """Fetch a server's complete list of one kind."""
-
-    def get_capabilities(self, server: str) -> Mapping[str, Any] | None:
-        """Return a server's capabilities; None if it was never connected.
-
-        Raises:
-            UpstreamError: If there is no such server.
-        """
-
-    def get_status(self, server: str) -> ServerStatus:
-        """Return a server's status.
-
-        Raises:
-            UpstreamError: If there is no such server.
-        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +107,7 @@ class ItemLists:
 
     def __init__(
         self,
-        requests: UpstreamRequests,
+        requests: UpstreamPool,
         *,
         on_late: Callable[[ItemKind], None],
         memory: ItemListStore = NO_STORE,
@@ -157,12 +124,7 @@ class ItemLists:
         await self._group.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for cached in self._cached_lists.values():
             self._cancel_fetch(cached)
         await self._group.__aexit__(None, None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import django.db
 import structlog
@@ -16,6 +16,9 @@ from tools.upstream.errors import UpstreamError
 from tools.upstream.kinds import ITEMS, ItemKind
 from tools.upstream.listing import ItemListing
 
+if TYPE_CHECKING:
+    from tools.upstream.pool import UpstreamPool
+
 DISCOVERY_TIMEOUT_S: Final = 10.0
 """Longest that the discovery of a server's tools waits for its other lists."""
 LOAD_TIMEOUT_S: Final = 2.0
@@ -24,18 +27,7 @@ LOAD_TIMEOUT_S: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
-class ItemLister(Protocol):
-    """The part of the upstream pool used here."""
-
-    async def list_items(self, server: str, kind: ItemKind) -> ItemListing:
-        """Fetch a server's complete list of one kind.
-
-        Raises:
-            UpstreamError: If there is no listing.
-        """
-
-
-async def discover_items(pool: ItemLister, server: str, capabilities: Collection[str]) -> None:
+async def discover_items(pool: UpstreamPool, server: str, capabilities: Collection[str]) -> None:
     """Fetch and store the lists of a running server; on failure the stored ones stay.
 
     Args:
@@ -56,7 +48,7 @@ async def discover_items(pool: ItemLister, server: str, capabilities: Collection
     await _store_items(server, lists)
 
 
-async def _list_items(pool: ItemLister, server: str, kind: ItemKind) -> dict[str, ItemListing]:
+async def _list_items(pool: UpstreamPool, server: str, kind: ItemKind) -> dict[str, ItemListing]:
     """Return a list by its kind; empty if the server refuses it."""
     try:
         return {kind: await pool.list_items(server, kind)}

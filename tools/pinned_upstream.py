@@ -14,16 +14,22 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.computing import run_in_worker_thread
+from tools.catalogue import Catalogue
 from tools.definition import Definition
 from tools.discover import to_definition
 from tools.upstream.errors import DefinitionChanged
-from tools.upstream.listing import ToolListing
-from tools.upstream.result import UpstreamResult
+
+if TYPE_CHECKING:
+    from tools.upstream.connection import Connection
+    from tools.upstream.listing import ToolListing
+    from tools.upstream.pool import UpstreamPool
+    from tools.upstream.request import UpstreamRequest
+    from tools.upstream.result import UpstreamResult
 
 REMOTE_TTL_S = 300.0
 """Lifetime of the list of a remote server that declares none."""
@@ -36,49 +42,6 @@ _Key = tuple[str, str, Hashable]
 _Verdicts = dict[_Key, bool]
 
 
-class ConnectionLife(Protocol):
-    """One connection to a server; a new process or session is a new life."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether calls on it are no longer possible."""
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether a different process may answer from one call to the next."""
-
-    @property
-    def tools_changed(self) -> int:
-        """Number of reported changes of its tools."""
-
-    async def list_tools(self) -> ToolListing:
-        """List its tools."""
-
-
-class DefinitionComparer(Protocol):
-    """Compares listed definitions with the pinned ones."""
-
-    def acceptance_key(self, server: str, name: str) -> Hashable:
-        """Return a cache key for `is_accepted` of one tool; None if it accepts nothing."""
-
-    def is_accepted(self, server: str, listed: Definition) -> bool:
-        """Whether a definition differs from the pinned one in ignored places only.
-
-        Called on a worker thread.
-        """
-
-    def find_changed_places(self, server: str, listed: Definition) -> tuple[str, ...]:
-        """Return where a definition differs from the pinned one; called on a worker thread."""
-
-
-class PinnedPool(Protocol):
-    """The part of the upstream pool used here."""
-
-    @property
-    def call_tool(self) -> Callable[..., Awaitable[UpstreamResult]]:
-        """Call a tool; same signature as `UpstreamPool.call_tool`."""
-
-
 @dataclass(kw_only=True)
 class _ListedTools:
     """The tools that a connection listed.
@@ -88,7 +51,7 @@ class _ListedTools:
         differing: Definitions that differed from the pinned ones when listed, by tool.
         verdicts: Whether differing definitions of tools with ignored places are accepted; only
             of the latest listing.
-        change_count: `ConnectionLife.tools_changed` before the listing.
+        change_count: `Connection.tools_changed` before the listing.
         valid_until: Monotonic time of expiry; None: never.
         listing_lock: Held while the tools are listed.
     """
@@ -110,8 +73,7 @@ class PinnedUpstream:
 
     Args:
         pool: Open connections.
-        pinned: Returns the hash of a tool's pinned definition, empty if there is none.
-        comparer: Returns the comparer for the currently pinned definitions.
+        catalogue: Returns the current catalogue, which compares definitions with the pinned ones.
         on_changed: Called with a server whose definitions differ, to have it discovered again.
         record: Stores a changed definition. Awaited before the call is refused, since the
             gateway may end with the answer. Never raises.
@@ -120,25 +82,21 @@ class PinnedUpstream:
 
     def __init__(
         self,
-        pool: PinnedPool,
+        pool: UpstreamPool,
         *,
-        pinned: Callable[[str, str], str],
+        catalogue: Callable[[], Catalogue],
         on_changed: Callable[[str], None],
-        comparer: Callable[[], DefinitionComparer] | None = None,
         record: Callable[[str, Definition], Awaitable[None]] = _record_nothing,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
-        self._comparer = comparer
+        self._catalogue = catalogue
         self._record = record
-        self._pinned = pinned
         self._on_changed = on_changed
         self._monotonic = monotonic
-        self._seen: WeakKeyDictionary[ConnectionLife, _ListedTools] = WeakKeyDictionary()
+        self._seen: WeakKeyDictionary[Connection, _ListedTools] = WeakKeyDictionary()
 
-    async def call_tool(
-        self, server: str, tool: str, arguments: Mapping[str, Any], **options: Any
-    ) -> UpstreamResult:
+    async def call_tool(self, server: str, request: UpstreamRequest) -> UpstreamResult:
         """Call a tool; see `UpstreamPool.call_tool`.
 
         Raises:
@@ -146,90 +104,89 @@ class PinnedUpstream:
             UpstreamError: If there is no result.
         """
 
-        async def admit(life: ConnectionLife) -> None:
-            await self._require_pinned(life, server, tool)
+        async def admit(connection: Connection) -> None:
+            await self._require_pinned(connection, server, request.tool)
 
-        return await self._pool.call_tool(server, tool, arguments, admit=admit, **options)
+        return await self._pool.call_tool(server, request, admit=admit)
 
-    async def _require_pinned(self, life: ConnectionLife, server: str, tool: str) -> None:
-        current = self._seen.get(life)
+    async def _require_pinned(self, connection: Connection, server: str, tool: str) -> None:
+        current = self._seen.get(connection)
         if current is None:
-            current = self._seen[life] = _ListedTools()
-        if self._is_current(current, life) and self._is_as_pinned(current, server, tool):
+            current = self._seen[connection] = _ListedTools()
+        if self._is_current(current, connection) and self._is_as_pinned(current, server, tool):
             return
         async with current.listing_lock:
-            if not self._is_current(current, life):
-                await self._refresh_listing(current, life, server)
+            if not self._is_current(current, connection):
+                await self._refresh_listing(current, connection, server)
             elif not self._is_as_pinned(current, server, tool):
                 # The list may be older than an approval: look again before refusing.
-                await self._refresh_listing(current, life, server)
+                await self._refresh_listing(current, connection, server)
         if not self._is_as_pinned(current, server, tool):
             self._on_changed(server)
             differing = current.differing.get(tool)
             if differing is not None:
                 await self._record(server, differing)
             places: tuple[str, ...] = ()
-            if differing and self._comparer:
+            if differing:
                 places = await run_in_worker_thread(
-                    self._comparer().find_changed_places, server, differing
+                    self._catalogue().find_changed_places, server, differing
                 )
             raise DefinitionChanged(server=server, tool=tool, places=places)
 
-    def _is_current(self, current: _ListedTools, life: ConnectionLife) -> bool:
-        return current.change_count == life.tools_changed and (
+    def _is_current(self, current: _ListedTools, connection: Connection) -> bool:
+        return current.change_count == connection.tools_changed and (
             current.valid_until is None or self._monotonic() < current.valid_until
         )
 
     async def _refresh_listing(
-        self, current: _ListedTools, life: ConnectionLife, server: str
+        self, current: _ListedTools, connection: Connection, server: str
     ) -> None:
-        change_count = life.tools_changed
-        listing = await life.list_tools()
+        change_count = connection.tools_changed
+        listing = await connection.list_tools()
         current.hashes = await run_in_worker_thread(_hash_tools, listing)
         current.differing = {
             tool.name: to_definition(tool)
             for tool in listing.tools
-            if current.hashes[tool.name] not in (_UNUSABLE, self._pinned(server, tool.name))
+            if current.hashes[tool.name]
+            not in (_UNUSABLE, self._catalogue().find_pinned_hash(server, tool.name))
         }
         current.verdicts = await self._judge_differing(current, server)
         current.change_count = change_count
         current.valid_until = (
-            self._monotonic() + _listing_ttl_s(listing) if life.is_remote else None
+            self._monotonic() + _listing_ttl_s(listing) if connection.is_remote else None
         )
 
     def _is_as_pinned(self, current: _ListedTools, server: str, tool: str) -> bool:
         """Whether a tool's definition is the pinned one; unlisted tools are left to the server."""
         listed = current.hashes.get(tool)
-        if listed is None or listed == self._pinned(server, tool):
+        if listed is None or listed == self._catalogue().find_pinned_hash(server, tool):
             return True
-        if self._comparer is None or tool not in current.differing:
+        if tool not in current.differing:
             return False
-        key = self._comparer().acceptance_key(server, tool)
+        key = self._catalogue().acceptance_key(server, tool)
         return current.verdicts.get((tool, listed, key), False)
 
     async def _judge_differing(self, current: _ListedTools, server: str) -> _Verdicts:
         """Judge the differing definitions, reusing earlier verdicts with the same key."""
-        if self._comparer is None:
-            return {}
-        comparer = self._comparer()
-        definitions = {
+        catalogue = self._catalogue()
+        definitions: dict[_Key, Definition] = {
             (name, current.hashes[name], acceptance_key): definition
             for name, definition in current.differing.items()
-            if (acceptance_key := comparer.acceptance_key(server, name)) is not None
+            if (acceptance_key := catalogue.acceptance_key(server, name)) is not None
         }
         verdicts = {
             key: current.verdicts[key] for key in definitions.keys() & current.verdicts.keys()
         }
         new = {key: item for key, item in definitions.items() if key not in verdicts}
         if new:
-            verdicts |= await run_in_worker_thread(_judge_definitions, comparer, server, new)
+            verdicts |= await run_in_worker_thread(_judge_definitions, catalogue, server, new)
         return verdicts
 
 
 def _judge_definitions(
-    comparer: DefinitionComparer, server: str, definitions: Mapping[_Key, Definition]
+    catalogue: Catalogue, server: str, definitions: Mapping[_Key, Definition]
 ) -> _Verdicts:
-    return {key: comparer.is_accepted(server, item) for key, item in definitions.items()}
+    return {key: catalogue.is_accepted(server, item) for key, item in definitions.items()}
 
 
 def _listing_ttl_s(listing: ToolListing) -> float:

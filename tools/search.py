@@ -143,7 +143,7 @@ def _find_candidates(
 ) -> tuple[list[SearchCandidate], Mapping[str, str]]:
     """Return candidates, and the query word of each lexeme."""
     if index is not None and index.model == model:
-        from tools.store import indexed  # noqa: PLC0415 - heavy: numpy, which made the index
+        from tools.store import indexed
 
         query = indexed.read_index_query(words, vectors)
         found = indexed.find_candidates(

@@ -82,6 +82,6 @@ def _refresh_index(
     previous: SearchIndex | None, *, model: str, max_bytes: int
 ) -> SearchIndex | None:
     """See `tools.store.search_index.refresh_index`."""
-    from tools.store import search_index  # noqa: PLC0415 - heavy: numpy, loaded by the first use
+    from tools.store import search_index
 
     return search_index.refresh_index(previous, model=model, max_bytes=max_bytes)

@@ -154,14 +154,14 @@ class _Bench:
 
     async def measure_calls_ms(self, servers: Sequence[str]) -> float:
         """Call the tool of each server one after the other; return the milliseconds taken."""
-        from execution import call
         from gateway_project import flow
+        from tools.upstream.request import UpstreamRequest
 
         caller = self.gateway.caller
         assert caller is not None
         started = time.perf_counter()
         for server in servers:
-            request = call.CallRequest(tool=f"{server}:wait", arguments={})
+            request = UpstreamRequest.to_call(f"{server}:wait", {})
             await flow.call_tool(self.gateway.effects, caller, request)
         return (time.perf_counter() - started) * 1e3
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from execution import call
-from execution.call import CallOutcome, CallRequest
+from execution.call import CallOutcome
 from execution.changes import Journal, RunChanges, RunFenced
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
@@ -33,6 +33,7 @@ from execution.store.decisions import ApprovalDecision
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.request import UpstreamRequest
 
 _REFUSAL_CODES: Final = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
 """Error codes of calls by the status of their approval."""
@@ -104,7 +105,7 @@ def build_executor_dependencies(
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.PreparedCall:
         return call.prepare(
-            CallRequest(tool=tool, arguments=arguments),
+            UpstreamRequest.to_call(tool, arguments),
             caller=caller,
             catalogue=dependencies.catalogue(),
             digest=dependencies.sealer.digest,
@@ -127,14 +128,14 @@ def build_executor_dependencies(
 
 async def _make_call(
     dependencies: RunDependencies, caller: Caller, invocation: Invocation
-) -> CallOutcome[Any]:
+) -> CallOutcome:
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
         invocation.on_progress(progress, total, message)
 
     return await call.call(
-        CallRequest(
-            tool=invocation.tool,
-            arguments=invocation.arguments,
+        UpstreamRequest.to_call(
+            invocation.tool,
+            invocation.arguments,
             timeout_s=invocation.timeout_s,
             progress=report_progress,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import django.db
 import structlog
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 async def search_with_fallback(
-    effects: Effects[Any],
+    effects: Effects,
     catalogue: Catalogue,
     caller: Caller,
     request: FindRequest,

@@ -29,7 +29,7 @@ def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> 
     Returns:
         A ranking of one set with confidence 0; of none if no tool shares a word.
     """
-    from graph.suggestion.ranking.rank import RankedSet, Ranking  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking.rank import RankedSet, Ranking
 
     found = catalogue_search.rank_by_words(reading.text, tools, limit=POOL_SIZE)
     pool = [tool for tool, _, _ in found]

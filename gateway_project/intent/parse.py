@@ -32,9 +32,9 @@ def read_request(request: IntentRequest) -> IntentReading:
         QueryError: If it contains no words.
         graph.suggestion.binding.parameters.ParameterError: If a parameter is nested too deeply.
     """
-    from graph.suggestion.binding.parameters import ParameterError  # noqa: PLC0415 - heavy
-    from graph.suggestion.intent.reading import read_intent  # noqa: PLC0415 - heavy
-    from graph.suggestion.workflow import build  # noqa: F401, PLC0415 - so that the event loop need not
+    from graph.suggestion.binding.parameters import ParameterError
+    from graph.suggestion.intent.reading import read_intent
+    from graph.suggestion.workflow import build  # noqa: F401 - so that the event loop need not
 
     if _is_nested_too_deeply(request.parameters):
         raise ParameterError(f"parameters are nested deeper than {MAX_PARAMETER_DEPTH} levels")

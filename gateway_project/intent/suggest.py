@@ -38,7 +38,7 @@ async def suggest_workflow(
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type.
     """
-    from graph.suggestion.workflow import build, types  # noqa: PLC0415 - heavy, loaded by now
+    from graph.suggestion.workflow import build, types
 
     team = visibility.caller.team
     intermediate_tools = await run_in_worker_thread(

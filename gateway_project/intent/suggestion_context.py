@@ -34,7 +34,7 @@ def find_further_tools(
         visibility: What the caller may see.
         topology: Relations as the caller sees them; not read after this returns.
     """
-    from graph.suggestion.workflow.considered import find_considered  # noqa: PLC0415 - heavy
+    from graph.suggestion.workflow.considered import find_considered
 
     return find_considered(ranked.ranking, topology, usable=visibility.is_usable)
 
@@ -48,15 +48,15 @@ def rank_widened(ranked: RankedIntent, tools: Sequence[int]) -> RankedIntent:
 
 def copy_path_ends(ranked: RankedIntent, topology: Topology) -> PathEnds:
     """Copy the neighbourhoods of the ranked tools for use in another thread."""
-    from graph.suggestion.workflow import excerpt  # noqa: PLC0415 - heavy
-    from graph.suggestion.workflow.build import list_ranked_tools  # noqa: PLC0415 - heavy
+    from graph.suggestion.workflow import excerpt
+    from graph.suggestion.workflow.build import list_ranked_tools
 
     return excerpt.copy_path_ends(topology, list_ranked_tools(ranked.ranking))
 
 
 def find_intermediate_tools(path_ends: PathEnds) -> tuple[int, ...]:
     """Return the tools on paths between ranked tools; O(tools²)."""
-    from graph.suggestion.workflow import excerpt  # noqa: PLC0415 - heavy
+    from graph.suggestion.workflow import excerpt
 
     return excerpt.find_intermediate_tools(path_ends)
 
@@ -82,9 +82,9 @@ def build_context(  # noqa: PLR0913 - each is a source of its own
         fallback_reason: Why the tools were only matched by words; empty if they were ranked.
         intermediate_tools: What `find_intermediate_tools` returned; None: computed here.
     """
-    from graph.suggestion.workflow.build import list_ranked_tools  # noqa: PLC0415 - heavy
-    from graph.suggestion.workflow.excerpt import copy_surroundings  # noqa: PLC0415 - heavy
-    from graph.suggestion.workflow.types import SuggestionContext  # noqa: PLC0415 - heavy
+    from graph.suggestion.workflow.build import list_ranked_tools
+    from graph.suggestion.workflow.excerpt import copy_surroundings
+    from graph.suggestion.workflow.types import SuggestionContext
 
     ranked_tools = list_ranked_tools(ranked.ranking)
     nearby = copy_surroundings(topology, ranked_tools, ways=intermediate_tools)
@@ -111,7 +111,7 @@ def _describe_tool(
     topology: Topology,
     describe_trouble: Callable[[str], str],
 ) -> SuggestTool:
-    from graph.suggestion.workflow.types import SuggestTool  # noqa: PLC0415 - heavy
+    from graph.suggestion.workflow.types import SuggestTool
 
     obstacle, trouble = visibility.find_obstacle(tool), describe_trouble(tool.server)
     alternative_ids: tuple[str, ...] = ()

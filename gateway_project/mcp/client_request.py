@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.server import ServerRequestContext
@@ -13,8 +13,9 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import interaction
 from gateway_project.mcp.interaction import ServerReply, UpstreamOperation, UpstreamTurn
 from gateway_project.mcp.request_state import StateSubject
-from gateway_project.pass_through import Requester
 from gateway_project.readiness import Readiness
+from tools.upstream.downstream import Downstream
+from tools.upstream.request import UpstreamRequest
 
 _RESERVED_PREFIXES = ("io.modelcontextprotocol/", "progressToken", "progress_token")
 """Prefixes of metadata that concerns only the hop from client to gateway."""
@@ -33,7 +34,7 @@ class ClientRequest:
     """
 
     ctx: ServerRequestContext[Any]
-    effects: Effects[Any]
+    effects: Effects
     caller: Caller
     readiness: Readiness
 
@@ -54,24 +55,22 @@ class ClientRequest:
         }
         return forwardable or None
 
-    def build_requester(self) -> Requester:
-        """Return the requester in the form that the flow expects."""
-        return Requester(
-            caller=self.caller,
-            downstream=interaction.build_downstream(self.ctx, self.caller),
-            progress=interaction.find_progress(self.ctx),
-        )
+    def build_downstream(self) -> Downstream:
+        """Return the client as servers see it, without a way to ask it."""
+        return interaction.build_downstream(self.ctx, self.caller)
 
-    def build_params(self, turn: UpstreamTurn, **changed: Any) -> dict[str, Any]:
-        """Return the parameters of the request to a server in one turn."""
-        params = {**self.forwardable_params, **changed}
-        if meta := self.meta:
-            params["_meta"] = meta
-        if turn.responses is not None:
-            params["inputResponses"] = turn.responses
-        if turn.state is not None:
-            params["requestState"] = turn.state
-        return params
+    def build_upstream_request(
+        self, turn: UpstreamTurn, params: Mapping[str, Any]
+    ) -> UpstreamRequest:
+        """Return the request to a server in one turn, with these parameters."""
+        answered = {"inputResponses": turn.responses, "requestState": turn.state}
+        return UpstreamRequest(
+            method=self.ctx.method,
+            params={**params, **{key: part for key, part in answered.items() if part is not None}},
+            meta=self.meta,
+            progress=turn.progress,
+            downstream=turn.downstream,
+        )
 
     async def conclude_request(
         self, target: Callable[[], str], operation: UpstreamOperation
@@ -91,8 +90,3 @@ class ClientRequest:
         return await interaction.conclude_request(
             self.ctx, subject, self.effects.sealer, operation
         )
-
-
-def requester_in_turn(requester: Requester, turn: UpstreamTurn) -> Requester:
-    """Return a requester with the client and progress listener of one turn."""
-    return replace(requester, downstream=turn.downstream, progress=turn.progress)

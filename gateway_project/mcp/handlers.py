@@ -13,7 +13,6 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
-from execution import call
 from execution.view import ApprovalView
 from gateway_project import flow
 from gateway_project.find import tool_card
@@ -44,10 +43,10 @@ from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs.direct_call import UserChannel
 from tools.catalogue import UnknownTool
+from tools.upstream.request import CALL_METHOD
 
 META_KEY: Final = "foregate/call"
 NAME_CUTOFF: Final = 0.5
-CALL_TOOL: Final = "tools/call"
 _LIST_METHODS: Final = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 )
@@ -74,14 +73,14 @@ async def handle_request(readiness: Readiness, ctx: Context, params: Any) -> Any
             if isinstance(error, NotReady) and ctx.method in _LIST_METHODS:
                 raise
             modern = client_state.is_modern(ctx)
-            if ctx.method != CALL_TOOL or errors.is_protocol_error(error, modern=modern):
+            if ctx.method != CALL_METHOD or errors.is_protocol_error(error, modern=modern):
                 raise errors.to_protocol_error(error, modern=modern) from error
             return errors.build_error_result(error)
 
 
 async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
     args: Mapping[str, Any] = {}
-    is_meta_tool = ctx.method == CALL_TOOL and params.name in _META_TOOL_HANDLERS
+    is_meta_tool = ctx.method == CALL_METHOD and params.name in _META_TOOL_HANDLERS
     if is_meta_tool:
         args = arguments.check_arguments(params.name, params.arguments)
     gateway = await readiness.wait_for_gateway()
@@ -142,20 +141,14 @@ async def _serve_exposed_call(
 async def _execute_call(
     request: ClientRequest, tool: str, args: Mapping[str, Any], *, linkable: bool
 ) -> CallToolResult:
-    effects, caller, meta = request.effects, request.caller, request.meta
+    effects, caller = request.effects, request.caller
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
-        call_request = call.CallRequest(
-            tool=tool,
-            arguments=args,
-            progress=turn.progress,
-            meta=meta,
-            downstream=turn.downstream,
-            input_responses=turn.responses,
-            request_state=turn.state,
-        )
         outcome = await flow.call_tool(
-            effects, caller, call_request, user_channel=_make_user_channel(request, turn)
+            effects,
+            caller,
+            request.build_upstream_request(turn, {"name": tool, "arguments": args}),
+            user_channel=_make_user_channel(request, turn),
         )
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         return ServerReply(raw=outcome.result.raw, meta={META_KEY: call_meta})
@@ -196,7 +189,7 @@ _META_TOOL_HANDLERS: Final[
 }
 """Handlers of the meta-tools, by name."""
 _METHOD_HANDLERS: Final[Mapping[str, Callable[[ClientRequest, Any], Awaitable[Any]]]] = {
-    CALL_TOOL: _serve_exposed_call,
+    CALL_METHOD: _serve_exposed_call,
     "tools/list": listings.list_tools,
     "resources/list": listings.list_resources,
     "resources/templates/list": listings.list_templates,

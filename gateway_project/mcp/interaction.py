@@ -21,7 +21,6 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import INTERNAL_ERROR
 from pydantic import BaseModel, RootModel, ValidationError
 
-from execution.call import ProgressListener
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
@@ -31,6 +30,7 @@ from gateway_project.mcp.questions import InputUnavailable
 from gateway_project.mcp.request_state import InvalidRequestState, RequestRound, StateSubject
 from tools.upstream.downstream import AskClient, Downstream, TellClient
 from tools.upstream.errors import UpstreamRefused
+from tools.upstream.request import ProgressListener
 
 MAX_ROUNDS: Final = 10
 """Times a server may ask for input in one call, as in the SDKs."""

@@ -29,9 +29,7 @@ _VALUE_OVERHEAD_BYTES: Final = 2
 log = structlog.get_logger(__name__)
 
 
-async def link_large_result(
-    effects: Effects[Any], caller: Caller, reply: ServerReply
-) -> ServerReply:
+async def link_large_result(effects: Effects, caller: Caller, reply: ServerReply) -> ServerReply:
     """Return a reply unchanged, or with a link in place of a result that is too large."""
     limit = effects.result_link_bytes
     if not limit or not exceeds_bytes(reply.raw, limit):

@@ -14,9 +14,12 @@ from mcp_types import (
 )
 
 from gateway_project import pass_through
+from gateway_project.effects import Effects
+from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import client_state, exposure, meta_tools, paging, results
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.pass_through import AnyEffects, ItemPage, ReadNotPermitted, Requester
+from gateway_project.pass_through import ItemPage, ReadNotPermitted
+from tools.upstream.downstream import Downstream
 
 TTL_MS: Final = 300_000
 """Cache lifetime for clients that do not listen for changes."""
@@ -65,10 +68,10 @@ async def _serve_items(
     field: str,
     *,
     key: str,
-    fetch: Callable[[AnyEffects, Requester], Awaitable[ItemPage]],
+    fetch: Callable[[Effects, Caller, Downstream], Awaitable[ItemPage]],
 ) -> None:
     try:
-        listed = await fetch(request.effects, request.build_requester())
+        listed = await fetch(request.effects, request.caller, request.build_downstream())
     except ReadNotPermitted:  # a list holds only what its caller may see
         listed = ItemPage(items=(), missing=())
     ttl_ms = INCOMPLETE_TTL_MS if listed.missing else TTL_MS

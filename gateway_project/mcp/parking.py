@@ -20,8 +20,8 @@ from mcp_types import INTERNAL_ERROR
 from gateway_project.foundation.task_group import TaskGroup
 
 if TYPE_CHECKING:
-    from execution.call import ProgressListener
     from gateway_project.foundation.caller import Caller
+    from tools.upstream.request import ProgressListener
 
 ANSWER_TIMEOUT_S: Final = 600.0
 """Time limit for a person's answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp_types import (
@@ -18,12 +19,13 @@ from mcp_types import (
 )
 
 from gateway_project import pass_through
-from gateway_project.mcp import client_state, large_results, results
-from gateway_project.mcp.client_request import ClientRequest, requester_in_turn
+from gateway_project.mcp import client_state, interaction, large_results, results
+from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
-from gateway_project.pass_through import Requester, UnknownResource
+from gateway_project.pass_through import UnknownResource
 from tools import ids, resource_uris
 from tools.resource_uris import ResourceAddress
+from tools.upstream.downstream import Downstream
 
 
 async def read_resource(
@@ -31,62 +33,46 @@ async def read_resource(
 ) -> ReadResourceResult:
     """Serve `resources/read` for a server's resource or a stored result."""
     uri = str(params.uri)
-    requester = request.build_requester()
+    effects, caller = request.effects, request.caller
     result_id = resource_uris.result_id(uri)
     if result_id is not None:
-        text = await pass_through.read_stored_result(request.effects, requester, result_id)
+        text = await pass_through.read_stored_result(effects, caller, result_id)
         contents = TextResourceContents(uri=uri, mime_type=large_results.MIME_TYPE, text=text)
         return ReadResourceResult(contents=[contents])
-    address = await pass_through.find_resource(request.effects, requester, uri)
-
-    async def read(turn: UpstreamTurn) -> ServerReply:
-        params = request.build_params(turn, uri=address.uri)
-        return ServerReply(
-            raw=await _send_request(
-                request, requester_in_turn(requester, turn), address.server, params
-            )
-        )
-
-    results.carry_result(
-        (
-            await request.conclude_request(lambda: ids.join_id(address.server, address.uri), read)
-        ).raw
+    address = await pass_through.find_resource(effects, caller, request.build_downstream(), uri)
+    await _conclude_request(
+        request, address.server, address.uri, {**request.forwardable_params, "uri": address.uri}
     )
     return ReadResourceResult(contents=[])
 
 
 async def get_prompt(request: ClientRequest, params: GetPromptRequestParams) -> GetPromptResult:
     """Serve `prompts/get`."""
-    requester = request.build_requester()
-    prompt = await pass_through.find_prompt(request.effects, requester, params.name)
-
-    async def get(turn: UpstreamTurn) -> ServerReply:
-        params = request.build_params(turn, name=prompt.name)
-        return ServerReply(
-            raw=await _send_request(
-                request, requester_in_turn(requester, turn), prompt.server, params
-            )
-        )
-
-    results.carry_result(
-        (await request.conclude_request(lambda: ids.join_id(prompt.server, prompt.name), get)).raw
+    prompt = await pass_through.find_prompt(
+        request.effects, request.caller, request.build_downstream(), params.name
+    )
+    await _conclude_request(
+        request, prompt.server, prompt.name, {**request.forwardable_params, "name": prompt.name}
     )
     return GetPromptResult(messages=[])
 
 
 async def complete_argument(request: ClientRequest, _: CompleteRequestParams) -> CompleteResult:
     """Serve `completion/complete` for a prompt's argument or a template's variable."""
-    requester = request.build_requester()
-    ref = dict(request.forwardable_params["ref"])
+    effects, caller, downstream = request.effects, request.caller, request.build_downstream()
+    params = request.forwardable_params
+    ref = params["ref"] = dict(params["ref"])
     if ref.get("type") == "ref/prompt":
-        prompt = await pass_through.find_prompt(request.effects, requester, ref["name"])
+        prompt = await pass_through.find_prompt(effects, caller, downstream, ref["name"])
         server, ref["name"] = prompt.server, prompt.name
     else:
-        address = await _find_template(request, requester, ref["uri"])
+        address = await _find_template(request, downstream, ref["uri"])
         server, ref["uri"] = address.server, address.uri
-    turn = UpstreamTurn(downstream=requester.downstream, progress=requester.progress)
+    turn = UpstreamTurn(downstream=downstream, progress=interaction.find_progress(request.ctx))
     results.carry_result(
-        await _send_request(request, requester, server, request.build_params(turn, ref=ref))
+        await pass_through.send_request(
+            effects, caller, server, request.build_upstream_request(turn, params)
+        )
     )
     return CompleteResult(completion=Completion(values=[]))
 
@@ -94,23 +80,33 @@ async def complete_argument(request: ClientRequest, _: CompleteRequestParams) ->
 async def set_level(request: ClientRequest, params: SetLevelRequestParams) -> EmptyResult:
     """Serve `logging/setLevel`, for clients of the handshake era."""
     client_state.state_of(request.ctx).log_level = params.level
-    await pass_through.set_log_level(request.effects, request.build_requester(), params.level)
+    await pass_through.set_log_level(
+        request.effects, request.caller, request.build_downstream(), params.level
+    )
     return EmptyResult()
 
 
-async def _send_request(
-    request: ClientRequest, requester: Requester, server: str, params: dict[str, Any]
-) -> dict[str, Any]:
-    return await pass_through.send_request(
-        request.effects, requester, server, request.ctx.method, params
-    )
+async def _conclude_request(
+    request: ClientRequest, server: str, name: str, params: Mapping[str, Any]
+) -> None:
+    """Send a request for a server's item, and carry the server's result to the client."""
+
+    async def operation(turn: UpstreamTurn) -> ServerReply:
+        raw = await pass_through.send_request(
+            request.effects, request.caller, server, request.build_upstream_request(turn, params)
+        )
+        return ServerReply(raw=raw)
+
+    reply = await request.conclude_request(lambda: ids.join_id(server, name), operation)
+    results.carry_result(reply.raw)
 
 
 async def _find_template(
-    request: ClientRequest, requester: Requester, uri: str
+    request: ClientRequest, downstream: Downstream, uri: str
 ) -> ResourceAddress:
     """Return the address of a template, named as listed or as its server names it."""
+    effects, caller = request.effects, request.caller
     try:
-        return await pass_through.find_template(request.effects, requester, uri)
+        return await pass_through.find_template(effects, caller, downstream, uri)
     except UnknownResource:  # a completion may refer to a resource, too
-        return await pass_through.find_resource(request.effects, requester, uri)
+        return await pass_through.find_resource(effects, caller, downstream, uri)

@@ -18,11 +18,11 @@ from gateway_project.foundation.text import strip_invisible
 from gateway_project.runs.request import WatchRun, watch_nothing
 
 if TYPE_CHECKING:
-    from execution.call import ProgressListener
     from execution.process.progress_relay import ProgressReport
     from execution.runs import Runs
     from execution.view import RunView
     from gateway_project.foundation.caller import Caller
+    from tools.upstream.request import ProgressListener
 
 FLUSH_TIMEOUT_S: Final = 0.5
 """Time limit for delivering the last reports after the run has settled."""

@@ -18,9 +18,11 @@ from gateway_project import pass_through
 from gateway_project.mcp import changes, client_state
 from gateway_project.mcp.changes import ChangeHub
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.pass_through import PassThroughError, Requester
+from gateway_project.pass_through import PassThroughError
 from tools.resource_uris import ResourceAddress
+from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
+from tools.upstream.request import UpstreamRequest
 
 SUBSCRIBE_METHOD = "resources/subscribe"
 UNSUBSCRIBE_METHOD = "resources/unsubscribe"
@@ -30,12 +32,12 @@ log = structlog.get_logger(__name__)
 
 async def subscribe(request: ClientRequest, params: SubscribeRequestParams) -> EmptyResult:
     """Serve `resources/subscribe`, for clients of the handshake era."""
-    requester = request.build_requester()
+    downstream = request.build_downstream()
     state = client_state.state_of(request.ctx)
-    state.session_key, watched = requester.downstream.session, state.watched_resources
+    state.session_key, watched = downstream.session, state.watched_resources
     if not watched:
-        client_state.run_at_end(request.ctx, partial(_release_all, request, requester, watched))
-    await _watch_resource(request, requester, str(params.uri), watched)
+        client_state.run_at_end(request.ctx, partial(_release_all, request, downstream, watched))
+    await _watch_resource(request, downstream, str(params.uri), watched)
     return EmptyResult()
 
 
@@ -46,7 +48,7 @@ async def unsubscribe(request: ClientRequest, params: UnsubscribeRequestParams) 
     released = [address for address, known_as in watched.items() if known_as == uri]
     for address in released:
         del watched[address]
-    await _release_resources(request, request.build_requester(), released)
+    await _release_resources(request, request.build_downstream(), released)
     return EmptyResult()
 
 
@@ -57,56 +59,58 @@ async def listen(
 
     Resources that the caller cannot read are left out of the acknowledgement.
     """
-    requester = request.build_requester()
+    downstream = request.build_downstream()
     watched: dict[ResourceAddress, str] = {}
-    client_state.run_at_end(request.ctx, partial(_release_all, request, requester, watched))
+    client_state.run_at_end(request.ctx, partial(_release_all, request, downstream, watched))
     for uri in params.notifications.resource_subscriptions or []:
         try:
-            await _watch_resource(request, requester, str(uri), watched)
+            await _watch_resource(request, downstream, str(uri), watched)
         except (PassThroughError, UpstreamError) as error:
             log.info("subscriptions.refused", uri=str(uri), reason=str(error))
-    session = requester.downstream.session
+    session = downstream.session
     return await changes.serve_listen(
         _get_change_hub(request), request.ctx, params, watched, session=session
     )
 
 
 async def _watch_resource(
-    request: ClientRequest, requester: Requester, uri: str, watched: dict[ResourceAddress, str]
+    request: ClientRequest, downstream: Downstream, uri: str, watched: dict[ResourceAddress, str]
 ) -> None:
-    address = await pass_through.find_resource(request.effects, requester, uri)
-    params = {"uri": address.uri}
-    await pass_through.send_request(
-        request.effects, requester, address.server, SUBSCRIBE_METHOD, params
-    )
+    address = await pass_through.find_resource(request.effects, request.caller, downstream, uri)
+    await _send_request(request, downstream, address, SUBSCRIBE_METHOD)
     watched[address] = uri
 
 
 async def _release_all(
-    request: ClientRequest, requester: Requester, watched: dict[ResourceAddress, str]
+    request: ClientRequest, downstream: Downstream, watched: dict[ResourceAddress, str]
 ) -> None:
     released = list(watched)
     watched.clear()
-    await _release_resources(request, requester, released)
+    await _release_resources(request, downstream, released)
 
 
 async def _release_resources(
-    request: ClientRequest, requester: Requester, released: Iterable[ResourceAddress]
+    request: ClientRequest, downstream: Downstream, released: Iterable[ResourceAddress]
 ) -> None:
     for address in released:
         # The pool counts sessions; another stream of this session may still watch the resource.
-        if _get_change_hub(request).is_watching(requester.downstream.session, address):
+        if _get_change_hub(request).is_watching(downstream.session, address):
             continue
         try:
-            await pass_through.send_request(
-                request.effects,
-                requester,
-                address.server,
-                UNSUBSCRIBE_METHOD,
-                {"uri": address.uri},
-            )
+            await _send_request(request, downstream, address, UNSUBSCRIBE_METHOD)
         except (PassThroughError, UpstreamError) as error:
             log.info("subscriptions.unsubscribe_failed", uri=address.uri, reason=str(error))
+
+
+async def _send_request(
+    request: ClientRequest, downstream: Downstream, address: ResourceAddress, method: str
+) -> None:
+    await pass_through.send_request(
+        request.effects,
+        request.caller,
+        address.server,
+        UpstreamRequest(method=method, params={"uri": address.uri}, downstream=downstream),
+    )
 
 
 def _get_change_hub(request: ClientRequest) -> ChangeHub:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from execution import call
-from execution.call import CallOutcome, CallRequest, PreparedCall
+from execution.call import CallOutcome, PreparedCall
 from execution.call_errors import ApprovalRequired, CallError
 from execution.codes import TOOL_ERROR
 from execution.planning import parse, plan
@@ -17,16 +17,13 @@ from execution.run_dependencies import run_in_database
 from execution.store import direct_calls
 from execution.view import ApprovalView, RunView, TaskView
 from execution.workflow import RunOptions, Workflow
+from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_validation_thread
 from gateway_project.foundation.references import escape_literals
-from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs.request import MAX_WAIT_S, WatchRun, watch_nothing
-from tools.catalogue import Catalogue
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
-
-if TYPE_CHECKING:
-    from execution.runs import Runs
 
 TASK_ID: Final = "call"
 """Id of the run's only task."""
@@ -39,26 +36,6 @@ ConsultUser = Callable[[Sequence[ApprovalView]], Awaitable[bool]]
 async def ask_nobody(_pending: Sequence[ApprovalView]) -> bool:
     """Null implementation of `ConsultUser`: there is no user to ask."""
     return False
-
-
-class DirectCallEffects(Protocol):
-    """The part of `gateway_project.effects.Effects` that a direct call needs."""
-
-    @property
-    def catalogue(self) -> Callable[[], Catalogue]:
-        """The current servers and tools."""
-
-    @property
-    def runs(self) -> Runs:
-        """The runs of the installation."""
-
-    @property
-    def sealer(self) -> Sealer:
-        """Computes digests."""
-
-    @property
-    def open_console(self) -> Callable[[], Awaitable[Callable[[UUID], str]]]:
-        """Ensures that a console is running; returns the maker of links to its approval pages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +82,12 @@ class CallInProgress(CallError):
 
 
 async def conclude_call(
-    effects: DirectCallEffects,
+    effects: Effects,
     caller: Caller,
-    request: CallRequest,
+    request: UpstreamRequest,
     *,
     user_channel: UserChannel = NO_USER,
-) -> CallOutcome[UpstreamResult]:
+) -> CallOutcome:
     """Make a call once a person approves it, and return its outcome, once.
 
     The first call with some arguments requests approval; the same call again joins the run of the
@@ -142,9 +119,7 @@ async def conclude_call(
     return _build_outcome(view, task)
 
 
-async def _start_or_find_run(
-    effects: DirectCallEffects, caller: Caller, request: CallRequest
-) -> UUID:
+async def _start_or_find_run(effects: Effects, caller: Caller, request: UpstreamRequest) -> UUID:
     """Return the run of this call: a new one, or that of an identical earlier call."""
     catalogue, options = effects.catalogue(), RunOptions()
     admission = await call.admit(request, caller=caller, catalogue=catalogue)
@@ -174,7 +149,7 @@ async def _start_or_find_run(
     return started.run
 
 
-def _make_workflow(tool: str, request: CallRequest) -> Workflow:
+def _make_workflow(tool: str, request: UpstreamRequest) -> Workflow:
     """Return a workflow whose only task is this call."""
     task = {"id": TASK_ID, "tool": tool, "arguments": escape_literals(dict(request.arguments))}
     if request.timeout_s is not None:
@@ -183,15 +158,13 @@ def _make_workflow(tool: str, request: CallRequest) -> Workflow:
 
 
 async def _wait_until_settled(
-    effects: DirectCallEffects, caller: Caller, run: UUID, user_channel: UserChannel
+    effects: Effects, caller: Caller, run: UUID, user_channel: UserChannel
 ) -> RunView:
     async with user_channel.watch(run):
         return await effects.runs.wait(caller, run, wait_s=MAX_WAIT_S)
 
 
-async def _build_required_error(
-    approval: ApprovalView, effects: DirectCallEffects
-) -> ApprovalRequired:
+async def _build_required_error(approval: ApprovalView, effects: Effects) -> ApprovalRequired:
     link = await effects.open_console()
     return ApprovalRequired(
         approval.tool,
@@ -202,7 +175,7 @@ async def _build_required_error(
     )
 
 
-def _build_outcome(view: RunView, task: TaskView) -> CallOutcome[UpstreamResult]:
+def _build_outcome(view: RunView, task: TaskView) -> CallOutcome:
     """Return the tool's result, including an error reported by the tool.
 
     Raises:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from execution.changes import WHOLE_TASK
 from execution.control import ActionNotPossible
@@ -21,25 +21,9 @@ from gateway_project.foundation.schema import ArgumentProblem
 from gateway_project.runs.request import RunRequest
 from tools.catalogue import Catalogue, UnknownTool
 
-if TYPE_CHECKING:
-    from execution.runs import Runs
-
-
 MAX_NAMED_PROBLEMS: Final = 20
 """Problems listed in one message."""
 REPEAT_HINT: Final = "a replan must repeat the unstarted tasks it keeps"
-
-
-class RunEffects(Protocol):
-    """The part of `gateway_project.effects.Effects` that running workflows needs."""
-
-    @property
-    def catalogue(self) -> Callable[[], Catalogue]:
-        """The current servers and tools."""
-
-    @property
-    def runs(self) -> Runs:
-        """The runs of the installation."""
 
 
 class WorkflowNotRunnable(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gateway_project import metrics
 from gateway_project.access import callers
@@ -28,8 +27,7 @@ from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.suggester import IntentRanker
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
-from tools import ids, item_store, search, token_count
-from tools.catalogue import Catalogue
+from tools import item_store, search, token_count
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.recipes import UnknownModel
@@ -157,7 +155,7 @@ async def run_gateway(
             group.create_task(effects.result_store.sweep_periodically(), name="results")
 
 
-def _make_gateway(effects: Effects[Any], loaded: CatalogueSnapshot) -> Gateway:
+def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:
     variables = frozenset(
         name for spec in loaded.specs for name in find_referenced_variables(spec)
     )
@@ -172,7 +170,7 @@ def _build_effects(
     index: SearchIndexCache,
     config: Config,
     lists: ItemLists,
-) -> Effects[Any]:
+) -> Effects:
     async def search_tools(request: search.SearchRequest) -> search.SearchAnswer:
         return await run_in_database_thread(
             search.search, request, embedder=embedder, index=index.current
@@ -183,11 +181,8 @@ def _build_effects(
         search=search_tools,
         upstream=PinnedUpstream(
             pool,
-            pinned=lambda server, tool: _find_pinned_hash(
-                current.snapshot.catalogue, server, tool
-            ),
+            catalogue=lambda: current.snapshot.catalogue,
             on_changed=current.servers_to_relist.put_nowait,
-            comparer=lambda: current.snapshot.catalogue,
             record=partial(record_changed_tool, approve_new=config.approve_new == "auto"),
         ),
         describe_trouble=lambda server: _describe_trouble(pool, server),
@@ -205,11 +200,6 @@ def _build_effects(
 
 async def _open_console(config: Config) -> MakeApprovalLink:
     return partial(links.approval_link, await on_demand.open_console(config))
-
-
-def _find_pinned_hash(catalogue: Catalogue, server: str, tool: str) -> str:
-    entry = catalogue.tools.get(ids.join_id(server, tool))
-    return entry.definition_hash if entry else ""
 
 
 def _describe_trouble(pool: UpstreamPool, server: str) -> str:

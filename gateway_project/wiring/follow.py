@@ -229,9 +229,9 @@ async def warm_up(readiness: Readiness, embedder: CachedEmbedder) -> None:
 
 def _import_suggestion_modules() -> None:
     """Import the modules of the first intent, so that it does not block the event loop."""
-    from graph import encode  # noqa: F401, PLC0415 - heavy
-    from graph.suggestion.ranking import rank, tool_view  # noqa: F401, PLC0415 - heavy
-    from graph.suggestion.workflow import build, considered  # noqa: F401, PLC0415 - heavy
+    from graph import encode  # noqa: F401 - heavy
+    from graph.suggestion.ranking import rank, tool_view  # noqa: F401 - heavy
+    from graph.suggestion.workflow import build, considered  # noqa: F401 - heavy
 
 
 async def run_index(readiness: Readiness, index: SearchIndexCache) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateway_project.effects import RankTools
+from gateway_project.effects import IntentEffects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from graph import rank_intent
 from graph.rank_intent import RankedIntent
 from graph.ranker_cache import RankerCache
-from graph.record import GraphMetric
 from graph.store import metrics, relations
-from graph.topology import Topology
-from tools.catalogue import Catalogue
 from tools.embed.cache import CachedEmbedder
 from tools.embed.load import make_embedder
 from tools.store import catalogue as catalogue_store
@@ -27,22 +23,10 @@ if TYPE_CHECKING:
     from tools.search_index import SearchIndex
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommandEffects:
-    """The effects that a suggestion needs; see `gateway_project.effects.Effects`.
+def load_effects(config: Config, team: int | None) -> IntentEffects:
+    """Load the catalogue and the graph; blocking.
 
     No server is contacted: its latest stored error is reported as its current one.
-    """
-
-    catalogue: Callable[[], Catalogue]
-    describe_trouble: Callable[[str], str]
-    topology: Callable[[int | None], Topology]
-    metrics: Callable[[], Mapping[int, GraphMetric]]
-    rank: RankTools
-
-
-def load_effects(config: Config, team: int | None) -> CommandEffects:
-    """Load the catalogue and the graph; blocking.
 
     Args:
         config: Of the installation.
@@ -54,7 +38,7 @@ def load_effects(config: Config, team: int | None) -> CommandEffects:
     """
     catalogue = catalogue_store.load_catalogue()
     topology, graph_metrics = relations.load_topology(team), metrics.load_metrics()
-    return CommandEffects(
+    return IntentEffects(
         catalogue=lambda: catalogue,
         describe_trouble=lambda name: catalogue.servers[name].last_error,
         topology=lambda _team: topology,
@@ -91,6 +75,6 @@ async def _rank_for_team(
 
 
 def _load_index(model: str, max_bytes: int) -> SearchIndex | None:
-    from tools.store import search_index  # noqa: PLC0415 - heavy: numpy
+    from tools.store import search_index
 
     return search_index.refresh_index(None, model=model, max_bytes=max_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from execution.run_dependencies import DEFAULT_RUNS_AT_ONCE, RunDependencies
 from execution.runs import Runs
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
-    from execution.call import UpstreamCaller
     from gateway_project.wiring.follow import CurrentSnapshot
+    from tools.pinned_upstream import PinnedUpstream
 
 
 def make_runs(
     current: CurrentSnapshot,
-    upstream: UpstreamCaller[Any],
+    upstream: PinnedUpstream,
     *,
     config: Config,
     works: int,
@@ -62,6 +62,6 @@ def make_runs(
 
 
 def _load_enqueue() -> Callable[[UUID], None]:
-    from execution.store import jobs  # noqa: PLC0415 - heavy, and needed for the queue alone
+    from execution.store import jobs
 
     return jobs.enqueue_run

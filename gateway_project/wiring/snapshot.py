@@ -64,7 +64,7 @@ def make_loader(config: Config, user: str | None, *, kind: CallerKind) -> LoadSn
     def load() -> CatalogueSnapshot:
         migrate.require_migrated()
         if config.execution_backend == "queue":
-            from execution.store import jobs  # noqa: PLC0415 - heavy, and needed for the queue alone
+            from execution.store import jobs
 
             jobs.require_queue_tables()
         versions = discoveries.load_server_versions()

@@ -148,8 +148,8 @@ def _read_intents(
     errors: list[Exception],
 ) -> Iterator[tuple[str, PastIntent]]:
     """Yield past intents with their masked texts; append the errors of unreadable ones."""
-    from graph.suggestion.intent.encoded import EncodedIntent  # noqa: PLC0415 - heavy
-    from graph.suggestion.ranking.past_intents import PastIntent  # noqa: PLC0415 - heavy
+    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.ranking.past_intents import PastIntent
 
     for start in range(0, len(rows), CHUNK_SIZE):
         chunk = rows[start : start + CHUNK_SIZE]
@@ -182,7 +182,7 @@ def _read_intents(
 
 def _identifying_text(row: _PatternRow, sealer: Sealer) -> str:
     """Return what identifies a pattern's intent: its masked text, or else its digest."""
-    from graph.suggestion.intent.reading import MIN_MASKED_CHARS  # noqa: PLC0415 - heavy
+    from graph.suggestion.intent.reading import MIN_MASKED_CHARS
 
     masked = sealer.unseal(row.intent)
     return normalize_intent(masked) if len(masked) >= MIN_MASKED_CHARS else row.intent_hash

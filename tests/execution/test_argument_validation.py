@@ -9,6 +9,7 @@ from gateway_project.foundation import computing, schema, schema_steps
 from tests.execution.test_call import ADMIN
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
 from tests.patience import PATIENCE_S
+from tools.upstream.request import UpstreamRequest
 
 UNIQUE = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
 
@@ -18,7 +19,7 @@ def unique(key):
 
 
 async def require_fitting(one, arguments):
-    request = call.CallRequest(tool=one.tool, arguments=arguments)
+    request = UpstreamRequest.to_call(one.tool, arguments)
     await call.admit(request, caller=ADMIN, catalogue=catalogue(one))
 
 
@@ -78,7 +79,7 @@ async def test_the_loop_judges_neither_large_arguments_nor_by_large_schemas(
 async def test_arguments_too_costly_to_validate_are_not_sent(monkeypatch):
     monkeypatch.setattr(schema_steps, "MAX_STEPS", 5_000)
     upstream = FakeUpstream()
-    request = call.CallRequest(tool="fs:write", arguments=objects(5_000))
+    request = UpstreamRequest.to_call("fs:write", objects(5_000))
     with pytest.raises(ArgumentsTooCostly, match="pass fewer or smaller items") as refused:
         await call.call(
             request, caller=ADMIN, catalogue=catalogue(unique("costly")), upstream=upstream
@@ -119,7 +120,7 @@ async def test_a_call_that_is_cancelled_ends_the_judging_of_its_arguments(monkey
 async def test_arguments_that_cannot_be_validated_at_once_are_validated_at_the_call():
     known = catalogue(unique("later"))
     twice = {"a": [{"id": 1}] * 3_000}
-    request = call.CallRequest(tool="fs:write", arguments=twice)
+    request = UpstreamRequest.to_call("fs:write", twice)
     prepared = call.prepare(request, caller=ADMIN, catalogue=known, digest=lambda _: "digest")
     assert prepared.arguments_digest == "digest"
     with pytest.raises(InvalidArguments, match="items 0 and 1 are equal"):

@@ -8,7 +8,6 @@ from execution import call
 from execution.call import (
     CallError,
     CallNotPermitted,
-    CallRequest,
     DeadlineExceeded,
     DefinitionUnusable,
     InvalidArguments,
@@ -19,6 +18,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.gateway.catalogues import FakeUpstream, catalogue, never, server, text_result, tool
 from tools.catalogue import UnknownTool
 from tools.upstream.errors import ServerStopped
+from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
 ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -26,7 +26,8 @@ FIELDS = {"type": "object", "properties": {"path": {"type": "string"}}, "require
 
 
 async def make_call(known, upstream, *, caller=ADMIN, tool_id="git:log", **values):
-    request = CallRequest(tool=tool_id, arguments=values.pop("arguments", {}), **values)
+    params = {"name": tool_id, "arguments": values.pop("arguments", {})}
+    request = UpstreamRequest(method=CALL_METHOD, params=params, **values)
     return await call.call(request, caller=caller, catalogue=known, upstream=upstream)
 
 

@@ -12,7 +12,6 @@ from execution.call import (
     ApprovalGrant,
     ApprovalRequired,
     CallError,
-    CallRequest,
     InvalidArguments,
 )
 from gateway_project.foundation import canonical
@@ -20,6 +19,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
 from tools.catalogue import Catalogue
 from tools.danger import Danger
+from tools.upstream.request import CALL_METHOD, UpstreamRequest
 
 ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 ARGUMENTS = {"path": "/x", "force": True}
@@ -37,7 +37,7 @@ def keyed(value):
 
 
 def prepared(arguments=ARGUMENTS, *, caller=ANN, known=KNOWN):
-    request = CallRequest(tool="fs:delete_file", arguments=arguments)
+    request = UpstreamRequest.to_call("fs:delete_file", arguments)
     return call.prepare(request, caller=caller, catalogue=known, digest=keyed)
 
 
@@ -53,7 +53,7 @@ def grant(**changed):
 
 
 async def make_call(upstream, arguments=ARGUMENTS, *, caller=ANN, known=KNOWN, **given):
-    request = CallRequest(tool="delete_file", arguments=arguments)
+    request = UpstreamRequest.to_call("delete_file", arguments)
     return await call.call(request, caller=caller, catalogue=known, upstream=upstream, **given)
 
 
@@ -75,7 +75,7 @@ def test_the_requirements_of_a_call_are_known_before_it_is_made():
     assert (
         "/x"
         not in call.prepare(
-            CallRequest(tool="delete_file", arguments=ARGUMENTS),
+            UpstreamRequest.to_call("delete_file", ARGUMENTS),
             caller=ANN,
             catalogue=KNOWN,
             digest=canonical.hash_json,
@@ -145,12 +145,15 @@ async def test_a_grant_for_another_call_is_ignored(changed):
 
 async def test_nothing_a_model_sends_approves_a_call():
     upstream = FakeUpstream()
-    request = CallRequest(
-        tool="fs:delete_file",
-        arguments=ARGUMENTS,
+    request = UpstreamRequest(
+        method=CALL_METHOD,
+        params={
+            "name": "fs:delete_file",
+            "arguments": ARGUMENTS,
+            "inputResponses": {"ask-1": {"action": "accept", "content": {"approve": True}}},
+            "requestState": "approved",
+        },
         meta={"foregate/approval": str(uuid4()), "approved": True},
-        input_responses={"ask-1": {"action": "accept", "content": {"approve": True}}},
-        request_state="approved",
     )
     with pytest.raises(ApprovalRequired):
         await call.call(request, caller=ANN, catalogue=KNOWN, upstream=upstream)
@@ -168,7 +171,7 @@ async def test_the_callers_team_rule_applies_to_each_call():
     write = tool("fs:write_file", definition_hash="w")
     plain = catalogue(write)
     strict = Catalogue(servers=plain.servers, tools=plain.tools, approve_from={3: Danger.WRITE})
-    request = CallRequest(tool="write_file", arguments={})
+    request = UpstreamRequest.to_call("write_file", {})
     upstream = FakeUpstream()
     with pytest.raises(ApprovalRequired, match="your team requires approval from write up"):
         await call.call(request, caller=replace(ANN, team=3), catalogue=strict, upstream=upstream)
@@ -188,7 +191,7 @@ def test_arguments_that_json_cannot_hold_are_refused_in_one_line():
 @pytest.mark.parametrize("changed", [{"tool": "other:delete_file"}, {"pk": -1}], ids=str)
 def test_calls_of_identically_defined_tools_are_distinguished(changed):
     alike = replace(DELETE, **changed)
-    request = CallRequest(tool=alike.tool, arguments=ARGUMENTS)
+    request = UpstreamRequest.to_call(alike.tool, ARGUMENTS)
     known = catalogue(replace(alike, server="fs"))
     other = call.prepare(request, caller=ANN, catalogue=known, digest=keyed)
     assert other.definition_hash == prepared().definition_hash

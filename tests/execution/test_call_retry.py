@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from execution import call, retry
-from execution.call import CallRequest, DeadlineExceeded
+from execution.call import DeadlineExceeded
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.execution.recorded_run import pass_time
 from tests.gateway.catalogues import FakeUpstream, catalogue, server, text_result, tool
 from tests.patience import PATIENCE_S
 from tools.upstream.errors import CallTimedOut, ServerExited, ServerUnreachable, UpstreamRefused
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
 ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -39,7 +40,7 @@ async def make_call(upstream, *, repeatable=True, servers=(), **given):
     known = catalogue(tool("git:log", repeatable=repeatable), servers=servers)
     on_retry = given.pop("on_retry", None)
     more = {"on_retry": on_retry} if on_retry else {}
-    request = CallRequest(tool="git:log", arguments={}, **given)
+    request = UpstreamRequest.to_call("git:log", {}, **given)
     return await call.call(request, caller=ANN, catalogue=known, upstream=upstream, **more)
 
 
@@ -145,7 +146,7 @@ async def test_a_call_that_is_no_longer_permitted_is_not_retried(changed):
     by_then = catalogue(replace(before, **changed))
     with pytest.raises(ServerExited):
         await call.call(
-            CallRequest(tool="git:log", arguments={}),
+            UpstreamRequest.to_call("git:log", {}),
             caller=ANN,
             catalogue=catalogue(before),
             upstream=upstream,

@@ -15,6 +15,7 @@ from tools.danger import Danger
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.listing import ItemListing
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.status import ServerState, ServerStatus
 
@@ -63,16 +64,22 @@ def catalogue(*tools: CatalogueTool, servers: tuple[CatalogueServer, ...] = ()) 
 
 @dataclass(kw_only=True)
 class Called:
-    """One call as the pool saw it."""
+    """One request as the pool saw it."""
 
     server: str
-    tool: str
-    arguments: Mapping[str, Any]
-    timeout_s: float | None
-    meta: Mapping[str, Any] | None
-    downstream: Downstream = NO_CLIENT
-    input_responses: Mapping[str, Any] | None = None
-    request_state: str | None = None
+    request: UpstreamRequest
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of the request."""
+        return getattr(self.request, name)
+
+    @property
+    def input_responses(self) -> Mapping[str, Any] | None:
+        return self.request.params.get("inputResponses")
+
+    @property
+    def request_state(self) -> str | None:
+        return self.request.params.get("requestState")
 
 
 def text_result(text: str) -> UpstreamResult:
@@ -101,25 +108,13 @@ class FakeUpstream:
     called: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def call_tool(
-        self,
-        server: str,
-        tool: str,
-        arguments: Mapping[str, Any],
-        *,
-        timeout_s: float | None = None,
-        progress: Any = None,
-        meta: Mapping[str, Any] | None = None,
-        **more: Any,
-    ) -> mcp_types.CallToolResult:
+    async def call_tool(self, server: str, request: UpstreamRequest) -> mcp_types.CallToolResult:
         """Answer as told."""
-        called = Called(
-            server=server, tool=tool, arguments=arguments, timeout_s=timeout_s, meta=meta, **more
-        )
+        called = Called(server=server, request=request)
         self.calls.append(called)
         self.called.set()
         try:
-            return await self.answer(called, progress)
+            return await self.answer(called, request.progress)
         except asyncio.CancelledError:
             self.cancelled.set()
             raise
@@ -131,18 +126,7 @@ async def never(_called: Called, _progress: Any) -> mcp_types.CallToolResult:
     raise AssertionError
 
 
-@dataclass(kw_only=True)
-class Requested:
-    """A request beside calls of tools, as the pool saw it."""
-
-    server: str
-    method: str
-    params: Mapping[str, Any]
-    downstream: Downstream
-    progress: Any
-
-
-async def nothing(_requested: Requested) -> dict[str, Any]:
+async def nothing(_called: Called) -> dict[str, Any]:
     """Answer with an empty result."""
     return {}
 
@@ -163,25 +147,15 @@ class FakeRequests:
 
     lists: dict[tuple[str, str], Any] = field(default_factory=dict)
     able: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    answer: Callable[[Requested], Awaitable[dict[str, Any]]] = nothing
-    made: list[Requested] = field(default_factory=list)
+    answer: Callable[[Called], Awaitable[dict[str, Any]]] = nothing
+    made: list[Called] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
     version: str = "2025-11-25"
     idle: set[str] = field(default_factory=set)
 
-    async def request(
-        self,
-        server: str,
-        method: str,
-        params: Mapping[str, Any],
-        *,
-        progress: Any = None,
-        downstream: Downstream = NO_CLIENT,
-    ) -> dict[str, Any]:
+    async def request(self, server: str, request: UpstreamRequest) -> dict[str, Any]:
         """Answer as told."""
-        requested = Requested(
-            server=server, method=method, params=params, downstream=downstream, progress=progress
-        )
+        requested = Called(server=server, request=request)
         self.made.append(requested)
         return await self.answer(requested)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from execution import call
-from execution.call import ApprovalRequired, CallRequest, InvalidArguments
+from execution.call import ApprovalRequired, InvalidArguments
 from execution.models import Approval, WorkflowExecution
 from execution.no_runs import UnavailableRuns
 from execution.run_dependencies import RunsUnavailable
@@ -27,6 +27,7 @@ from tests.gateway.catalogues import FakeUpstream, catalogue, tool
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.upstream.errors import ServerExited
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
@@ -59,7 +60,7 @@ class World:
     async def call(
         self, arguments=None, *, caller=ADMIN, user_channel=direct_call.NO_USER, **more
     ):
-        request = CallRequest(tool="delete_file", arguments=arguments or {"path": "/x"}, **more)
+        request = UpstreamRequest.to_call("delete_file", arguments or {"path": "/x"}, **more)
         return await direct_call.conclude_call(self, caller, request, user_channel=user_channel)
 
     async def asked(self, *args, **more):
@@ -283,7 +284,7 @@ async def test_costly_arguments_are_validated_once_before_the_call(home, sealer,
     arguments = {"path": "/judged-once", "rest": list(range(2_000))}
     channel, _ = saying(approve=True)
     async with world(home, sealer) as behind:
-        request = CallRequest(tool="delete_file", arguments=arguments)
+        request = UpstreamRequest.to_call("delete_file", arguments)
         with pytest.raises(ApprovalRequired):
             await call.call(
                 request, caller=ADMIN, catalogue=behind.known, upstream=behind.upstream

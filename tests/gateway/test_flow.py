@@ -6,7 +6,6 @@ from dataclasses import replace
 import django.db
 import pytest
 
-from execution.call import CallRequest
 from gateway_project import flow
 from gateway_project.find import catalogue_search, fallback, unknown_names, waiting_matches
 from gateway_project.find.request import FindRequest
@@ -16,6 +15,7 @@ from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
 from tools.catalogue import UnknownTool
 from tools.query_text import QueryError
+from tools.upstream.request import UpstreamRequest
 
 
 def find(world, **values):
@@ -227,7 +227,7 @@ async def test_an_unknown_tool_error_suggests_the_likely_one(world):
 
 
 async def test_every_call_uses_the_same_path_upstream(world):
-    request = CallRequest(tool="git:git_status", arguments={})
+    request = UpstreamRequest.to_call("git:git_status", {})
     outcome = await flow.call_tool(world.effects, world.caller, request)
     assert outcome.result.content[0].text == "git_status"
 

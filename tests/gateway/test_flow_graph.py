@@ -3,7 +3,6 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from execution.call import CallRequest
 from gateway_project import flow
 from gateway_project.find.request import FindRequest
 from gateway_project.mcp import meta_tools
@@ -11,6 +10,7 @@ from graph.record import GraphMetric
 from graph.relations import EvidenceSource, Relation, RelationKind
 from tests.gateway.catalogues import catalogue, server, text_result, tool
 from tests.gateway.conftest import hit
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
 PUSH, LOGIN, BRANCH, LOG = "git:push", "git:login", "git:branch", "git:log"
@@ -319,7 +319,7 @@ async def test_the_strongest_of_many_relations_are_listed(hub):
 
 
 async def test_a_call_is_counted_and_its_result_shape_recorded(hub):
-    await flow.call_tool(hub.effects, hub.caller, CallRequest(tool=PUSH, arguments={}))
+    await flow.call_tool(hub.effects, hub.caller, UpstreamRequest.to_call(PUSH, {}))
     pk = hub.catalogue.tools[PUSH].pk
     assert hub.counted == [(pk, hub.caller.team, False)]
     assert hub.seen == [(PUSH, hub.caller.team, text_result("push").raw)]
@@ -337,7 +337,7 @@ async def test_a_failed_call_records_no_shape(hub, raw, counted):
         return UpstreamResult.from_wire(raw)
 
     hub.upstream.answer = answer
-    await flow.call_tool(hub.effects, hub.caller, CallRequest(tool=PUSH, arguments={}))
+    await flow.call_tool(hub.effects, hub.caller, UpstreamRequest.to_call(PUSH, {}))
     assert [failed for _, _, failed in hub.counted] == [True] * counted
     assert hub.seen == []
 

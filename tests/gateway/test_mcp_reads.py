@@ -253,7 +253,7 @@ async def test_metadata_is_forwarded_except_hop_metadata(connect, world, era):
     trace = {"traceparent": "00-1", "tracestate": "a=b", "baggage": "c=d", "x": {"y": None}}
     async with connect(era) as client:
         await client.read_resource("file:///a b", meta=trace)
-    assert world.requests.made[0].params["_meta"] == trace
+    assert world.requests.made[0].meta == trace
 
 
 async def test_a_prompt_and_a_resource_may_ask_the_user(connect, world, era):

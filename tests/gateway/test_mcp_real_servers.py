@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mcp_types import ElicitResult
 
+from tests.fakes import FakePins
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS
 from tests.patience import PATIENCE_S
@@ -44,7 +45,7 @@ async def world(world):
 
 def approving(pool):
     """Take whatever the servers list as what was approved."""
-    pinned = PinnedUpstream(pool, pinned=lambda *_: "", on_changed=lambda _: None)
+    pinned = PinnedUpstream(pool, catalogue=FakePins, on_changed=lambda _: None)
     pinned._is_as_pinned = lambda *_: True
     return pinned
 

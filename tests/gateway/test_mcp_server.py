@@ -190,8 +190,9 @@ async def test_trace_context_is_forwarded_and_hop_metadata_is_not(connect, world
             "call_tool", {"tool": "git:git_status"}, meta={"com.example/tenant": "a"}
         )
     (called,) = world.upstream.calls
-    assert called.meta["com.example/tenant"] == "a"
-    assert not [key for key in called.meta if "modelcontextprotocol" in key or "rogress" in key]
+    meta = called.meta
+    assert meta["com.example/tenant"] == "a"
+    assert not [key for key in meta if "modelcontextprotocol" in key or "rogress" in key]
 
 
 async def test_a_call_that_the_client_cancels_is_cancelled_upstream(connect, world, era):

@@ -12,6 +12,7 @@ from gateway_project.models import AuditEntry
 from gateway_project.use_cases.approve_tools import approve_tools, compare_tools_in_full
 from tests.factories import ServerFactory
 from tests.patience import PATIENCE_S
+from tests.upstream_calls import call_tool
 from tools.definition_changes import NotIgnorable
 from tools.discover import discover_servers
 from tools.models import Tool, ToolDefinition
@@ -60,11 +61,10 @@ async def call(seed):
     async with started(seed) as pool:
         upstream = PinnedUpstream(
             pool,
-            pinned=lambda server, tool: loaded.tools[f"{server}:{tool}"].definition_hash,
-            comparer=lambda: loaded,
+            catalogue=lambda: loaded,
             on_changed=lambda _: None,
         )
-        return await upstream.call_tool("jira", "search_issues", {"jql": "a"})
+        return await call_tool(upstream, "jira", "search_issues", {"jql": "a"})
 
 
 @pytest.fixture

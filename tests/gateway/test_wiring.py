@@ -19,6 +19,7 @@ from gateway_project.wiring import snapshot
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
+from tests.upstream_calls import call_tool
 from tools import discover
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
@@ -157,7 +158,7 @@ async def test_a_disabled_server_is_stopped():
 
         await until(gone)
         with pytest.raises(UpstreamError, match="not registered or not enabled"):
-            await gateway.effects.upstream.call_tool("git", "git_log", {})
+            await call_tool(gateway.effects.upstream, "git", "git_log", {})
 
 
 async def test_an_unknown_user_is_refused_until_there_is_one():
@@ -285,7 +286,7 @@ async def test_server_errors_are_recorded_and_announced():
         gateway = await served(readiness)
         assert gateway.effects.describe_trouble("git") == ""
         with pytest.raises((SpawnFailed, UnsetVariable)):
-            await gateway.effects.upstream.call_tool("git", "git_log", {})
+            await call_tool(gateway.effects.upstream, "git", "git_log", {})
         assert "no-such-command" in gateway.effects.describe_trouble("git")
         assert gateway.effects.describe_trouble("absent") == ""
 
@@ -308,7 +309,7 @@ async def test_a_server_whose_tools_change_is_listed_again():
         await discover.discover_servers(pool, ["stateless"], approve_new=True)
     async with running() as readiness:
         gateway = await served(readiness)
-        await gateway.effects.upstream.call_tool("stateless", "grow", {})
+        await call_tool(gateway.effects.upstream, "stateless", "grow", {})
 
         async def grown():
             return "stateless:grown" in gateway.effects.catalogue().tools

@@ -17,6 +17,7 @@ from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.gateway.test_wiring import embedder, running, served, until  # noqa: F401 - a fixture
 from tests.patience import PATIENCE_S
+from tests.upstream_calls import call_tool
 from tools.catalogue import UnknownTool
 from tools.definition import Definition
 from tools.discover import DiscoveryResult
@@ -114,7 +115,7 @@ async def test_a_call_refused_for_a_changed_definition_waits_for_approval_at_onc
     async with running() as readiness:
         gateway = await served(readiness)
         with pytest.raises(DefinitionChanged):
-            await gateway.effects.upstream.call_tool("stateless", "grow", {})
+            await call_tool(gateway.effects.upstream, "stateless", "grow", {})
         (awaiting,) = await run_in_database_thread(approvals.load_unapproved)
     assert (awaiting.tool, awaiting.state) == ("stateless:grow", "quarantined")
     assert (await run_in_database_thread(Server.objects.get)).instructions == "Be kind."

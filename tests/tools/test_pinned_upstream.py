@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.fakes import text_result, upstream_tool
+from tests.fakes import FakePins, text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
+from tests.upstream_calls import call_tool
 from tools import pinned_upstream
 from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
@@ -49,7 +50,7 @@ class OneServer:
     listings: int = 0
     called: list[str] = field(default_factory=list)
 
-    async def call_tool(self, server, tool, arguments, *, admit, **options):
+    async def call_tool(self, server, request, *, admit):
         if server != "files":
             raise UnknownServer(server)
         if self.broken:
@@ -59,7 +60,7 @@ class OneServer:
         if self.next_life:  # it ended while it was looked at
             self.life, self.next_life = self.next_life, None
             await admit(self.life)
-        self.called.append(tool)
+        self.called.append(request.tool)
         return text_result("done")
 
 
@@ -87,7 +88,7 @@ def clock():
 def guarded(pool, approved, changed, clock):
     return PinnedUpstream(
         pool,
-        pinned=lambda _, tool: approved.get(tool, ""),
+        catalogue=lambda: FakePins(hashes=approved),
         on_changed=changed.append,
         monotonic=lambda: clock[0],
     )
@@ -95,7 +96,7 @@ def guarded(pool, approved, changed, clock):
 
 async def test_a_tool_as_it_was_pinned_is_called_and_its_server_listed_once(guarded, pool):
     for _ in range(3):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
     assert pool.called == ["read"] * 3
     assert pool.listings == 1
 
@@ -105,7 +106,7 @@ async def test_a_server_that_comes_up_with_another_definition_is_not_called(
 ):
     pool.tool = CHANGED
     with pytest.raises(DefinitionChanged, match="approve"):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
     assert pool.called == []
     assert changed == ["files"]
 
@@ -120,12 +121,12 @@ async def test_what_is_refused_was_recorded_before(pool, approved):
     pool.tool = CHANGED
     guarded = PinnedUpstream(
         pool,
-        pinned=lambda _, tool: approved.get(tool, ""),
+        catalogue=lambda: FakePins(hashes=approved),
         on_changed=lambda _: None,
         record=record,
     )
     with pytest.raises(DefinitionChanged):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
     assert recorded == [("files", to_definition(CHANGED))]
 
 
@@ -137,71 +138,71 @@ async def test_a_listing_is_hashed_beside_the_event_loop(guarded, pool, monkeypa
         return to_definition(tool).hash
 
     monkeypatch.setattr(pinned_upstream, "_hash_tool", noted)
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     assert threads
     assert threading.get_ident() not in threads
 
 
 async def test_every_life_of_a_server_is_compared_anew(guarded, pool):
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     pool.life, pool.tool = None, CHANGED
     with pytest.raises(DefinitionChanged):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
     assert pool.called == ["read"]
 
 
 async def test_an_approval_in_the_middle_of_a_life_lets_the_tool_be_called(
     guarded, pool, approved
 ):
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     pool.tool, approved["read"] = CHANGED, to_definition(CHANGED).hash
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     assert pool.called == ["read", "read"]
 
 
 async def test_calls_at_the_same_time_list_the_server_once(guarded, pool):
     async with asyncio.TaskGroup() as group:
         for _ in range(5):
-            group.create_task(guarded.call_tool("files", "read", {}))
+            group.create_task(call_tool(guarded, "files", "read", {}))
     assert pool.listings == 1
     assert len(pool.called) == 5
 
 
 async def test_a_tool_that_is_not_listed_is_the_servers_to_refuse(guarded, pool):
-    await guarded.call_tool("files", "other", {})
+    await call_tool(guarded, "files", "other", {})
     assert pool.called == ["other"]
 
 
 async def test_a_server_that_cannot_be_started_fails_the_call_with_its_reason(guarded, pool):
     pool.broken = ServerExited(server="files", how="exited with code 3")
     with pytest.raises(ServerExited):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
 
 
 async def test_a_definition_that_cannot_be_hashed_is_a_changed_one(guarded, pool):
     pool.tool = upstream_tool("read", input_schema={"default": float("nan")})
     with pytest.raises(DefinitionChanged):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
 
 
 async def test_a_tool_left_out_of_a_listing_is_a_changed_one(guarded, pool, changed):
     pool.listing = ToolListing(tools=(), omitted=frozenset({"read"}))
     with pytest.raises(DefinitionChanged):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
     assert (pool.called, changed) == ([], ["files"])
 
 
 async def test_a_life_that_takes_over_before_the_call_is_compared_first(guarded, pool):
     pool.next_life = Life(server=pool)
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     assert (pool.listings, pool.called) == (2, ["read"])
 
 
 async def test_after_news_of_changed_tools_a_server_is_compared_again(guarded, pool):
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     pool.life.tools_changed, pool.tool = 1, CHANGED
     with pytest.raises(DefinitionChanged):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
     assert pool.called == ["read"]
 
 
@@ -213,13 +214,13 @@ async def test_the_list_of_a_remote_server_is_looked_at_again_when_it_is_old(
 ):
     pool.life = Life(server=pool, is_remote=True)
     pool.listing = ToolListing(tools=(AS_APPROVED,), ttl_s=ttl_s)
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     clock[0] = believed_s - 1
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     assert pool.listings == 1
     clock[0], pool.listing = believed_s, ToolListing(tools=(CHANGED,))
     with pytest.raises(DefinitionChanged):
-        await guarded.call_tool("files", "read", {})
+        await call_tool(guarded, "files", "read", {})
 
 
 async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
@@ -227,7 +228,7 @@ async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
         pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
         await pool.restart("legacy")
         guarded = PinnedUpstream(
-            pool, pinned=lambda _, tool: pins[tool], on_changed=lambda _: None
+            pool, catalogue=lambda: FakePins(hashes=pins), on_changed=lambda _: None
         )
         for _ in range(2):
             asked = [json.loads(await said(guarded)) for _ in range(2)]
@@ -241,17 +242,17 @@ async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
 
 
 async def said(guarded):
-    return (await guarded.call_tool("legacy", "methods", {})).content[0].text
+    return (await call_tool(guarded, "legacy", "methods", {})).content[0].text
 
 
 async def test_what_became_of_a_life_is_forgotten_with_it(guarded, pool):
-    await guarded.call_tool("files", "read", {})
+    await call_tool(guarded, "files", "read", {})
     pool.life = None
     assert len(guarded._seen) == 0
 
 
 @dataclass(kw_only=True)
-class Lenient:
+class Lenient(FakePins):
     """Accepts every definition but one, as long as there are terms."""
 
     terms: str | None = "a"
@@ -270,17 +271,16 @@ class Lenient:
 
 
 @pytest.fixture
-def lenient():
-    return Lenient()
+def lenient(approved):
+    return Lenient(hashes=approved)
 
 
 @pytest.fixture
 def judged(pool, changed, approved, lenient):
     return PinnedUpstream(
         pool,
-        pinned=lambda _, tool: approved[tool],
+        catalogue=lambda: lenient,
         on_changed=changed.append,
-        comparer=lambda: lenient,
     )
 
 
@@ -289,7 +289,7 @@ async def test_what_differs_is_judged_once_for_a_listing_and_never_on_the_event_
 ):
     pool.tool = upstream_tool("read", description="Reads today.")
     for _ in range(3):
-        await judged.call_tool("files", "read", {})
+        await call_tool(judged, "files", "read", {})
     assert pool.called == ["read"] * 3
     (thread,) = lenient.threads
     assert thread is not threading.current_thread()
@@ -298,19 +298,19 @@ async def test_what_differs_is_judged_once_for_a_listing_and_never_on_the_event_
 async def test_a_refused_definition_is_compared_off_the_event_loop_too(pool, judged, lenient):
     pool.tool = CHANGED
     with pytest.raises(DefinitionChanged, match="/description"):
-        await judged.call_tool("files", "read", {})
+        await call_tool(judged, "files", "read", {})
     assert threading.current_thread() not in lenient.threads
 
 
 async def test_a_verdict_ends_with_the_terms_it_was_given_by(pool, judged, lenient):
     pool.tool = upstream_tool("read", description="Reads today.")
-    await judged.call_tool("files", "read", {})
+    await call_tool(judged, "files", "read", {})
     lenient.terms = "b"
-    await judged.call_tool("files", "read", {})
+    await call_tool(judged, "files", "read", {})
     assert len(lenient.threads) == 2
     lenient.terms = None  # nothing may differ any more
     with pytest.raises(DefinitionChanged):
-        await judged.call_tool("files", "read", {})
+        await call_tool(judged, "files", "read", {})
     assert len(pool.called) == 2
 
 
@@ -321,7 +321,7 @@ async def test_of_a_server_that_lists_new_texts_only_the_latest_are_remembered(
         pool.tool = upstream_tool("read", description=f"Reads {number}.")
         if pool.life:
             pool.life.tools_changed += 1
-        await judged.call_tool("files", "read", {})
+        await call_tool(judged, "files", "read", {})
     assert len(lenient.threads) == 5
     (seen,) = judged._seen.values()
     assert len(seen.verdicts) == 1

@@ -62,7 +62,7 @@ class CachedEmbedder:
             fresh = dict(zip(missing, self._embedder.embed(missing, kind=kind), strict=True))
             self._store_cached(fresh)
             vectors |= fresh
-        import numpy as np  # noqa: PLC0415 - heavy: loaded by the first use
+        import numpy as np
 
         return np.stack([vectors[text] for text in texts])
 

@@ -119,7 +119,7 @@ def _make_onnx_loader(
     recipe: ModelRecipe, config: Config, *, download: bool
 ) -> Callable[[], Embedder]:
     def build() -> Embedder:
-        from tools.embed import onnx  # noqa: PLC0415 - heavy: loaded by the first use
+        from tools.embed import onnx
 
         files = locate.find_model_files(recipe, home=config.home, download=download)
         return onnx.OnnxEmbedder(recipe, files, threads=config.embedding_threads)
@@ -131,7 +131,7 @@ def _make_torch_loader(
     name: str, recipe: ModelRecipe | None, config: Config, *, download: bool
 ) -> Callable[[], Embedder]:
     def build() -> Embedder:
-        from tools.embed import torch  # noqa: PLC0415 - heavy: loaded by the first use
+        from tools.embed import torch
 
         placed = config.home / "models" / name
         packaged = locate.find_packaged_folder(recipe) if recipe else None

@@ -92,7 +92,7 @@ def _load_packaged_graph(recipe: ModelRecipe, weights: Path, *, home: Path) -> b
 
 
 def _build_graph(weights: Path) -> bytes:
-    from tools.embed import bert_graph  # noqa: PLC0415 - needs the onnx package, heavy
+    from tools.embed import bert_graph
 
     return bert_graph.build_graph(weights=weights, config=weights.with_name("config.json"))
 
@@ -111,8 +111,8 @@ def _weights_key(recipe: ModelRecipe, weights: Path) -> str:
 
 
 def _find_in_hub(recipe: ModelRecipe, name: str, *, home: Path, download: bool) -> Path:
-    import huggingface_hub  # noqa: PLC0415 - heavy, and the packaged model never needs it
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError  # noqa: PLC0415
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
         return Path(

@@ -19,12 +19,12 @@ from tools.upstream.connection_subscriptions import ConnectionSubscriptions
 from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.errors import ConnectTimedOut, ProtocolViolation, UpstreamError
 from tools.upstream.handshake import Handshake, VersionRefused
-from tools.upstream.in_flight import UpstreamRequest
 from tools.upstream.inbound import InboundHandler
 from tools.upstream.listen import SubscriptionListener
 from tools.upstream.negotiate import REMOTE_PROBE_TIMEOUT_S, negotiate
 from tools.upstream.peer import Era, ServerPeer
 from tools.upstream.redact_definitions import redact_peer
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
@@ -100,7 +100,7 @@ def _subscribe_to_changes(
     async def send(
         method: str, params: Mapping[str, Any], *, request_id: RequestId
     ) -> dict[str, Any]:
-        request = UpstreamRequest(method=method, params=params, timeout_s=0.0)
+        request = UpstreamRequest(method=method, params=params)
         return await wire.request(
             method,
             connection.envelope.build_params(request, request_id),

@@ -27,11 +27,12 @@ from tools.upstream.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.in_flight import InFlightRequest, UpstreamRequest
+from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.inbound import LEVELS, InboundHandler
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
 from tools.upstream.listing import ItemListing, ToolListing, gather_items, gather_tools
 from tools.upstream.peer import ServerPeer
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
@@ -182,11 +183,9 @@ class Connection:
 
     async def send_own_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request of the gateway's own."""
-        timeout_s = self._spec.call_timeout_s
+        request = UpstreamRequest(method=method, params=params)
         return await self.request(
-            InFlightRequest(
-                request=UpstreamRequest(method=method, params=params, timeout_s=timeout_s)
-            )
+            InFlightRequest(request=request, timeout_s=self._spec.call_timeout_s)
         )
 
     async def _await_answer(
@@ -194,7 +193,7 @@ class Connection:
     ) -> dict[str, Any]:
         request, has_room = flight.request, False
         try:
-            async with asyncio.timeout(request.timeout_s) as deadline:
+            async with asyncio.timeout(flight.timeout_s) as deadline:
                 flight.deadline = deadline
                 await self._wait_for_room(request)
                 has_room = True
@@ -206,8 +205,8 @@ class Connection:
                 )
         except TimeoutError:
             if not has_room:
-                raise self._send_timeout_error(request) from None
-            raise self._call_timeout_error(request.description, request.timeout_s) from None
+                raise self._send_timeout_error(flight) from None
+            raise self._call_timeout_error(request.description, flight.timeout_s) from None
         except MCPError as error:
             self._inbound.note_elicitations(error.error, request.downstream)
             raise self._translate_error(error, during=request.description) from None
@@ -280,9 +279,9 @@ class Connection:
         if method in self._fatal_requests:
             return
         timeout_s = min(OPTIONAL_REQUEST_S, self._spec.call_timeout_s)
-        request = UpstreamRequest(method=method, params=params, timeout_s=timeout_s)
+        request = UpstreamRequest(method=method, params=params)
         try:
-            await self.request(InFlightRequest(request=request))
+            await self.request(InFlightRequest(request=request, timeout_s=timeout_s))
         except UpstreamError as error:
             if isinstance(error, ServerExited):
                 self._fatal_requests.add(method)
@@ -316,11 +315,11 @@ class Connection:
             error.is_unsent = isinstance(error, ServerExited)
             raise error
 
-    def _send_timeout_error(self, request: UpstreamRequest) -> SendTimedOut:
+    def _send_timeout_error(self, flight: InFlightRequest) -> SendTimedOut:
         return SendTimedOut(
             server=self._spec.name,
-            what=request.description,
-            timeout_s=request.timeout_s,
+            what=flight.request.description,
+            timeout_s=flight.timeout_s,
             waiting_bytes=self.transport.unsent_bytes,
         )
 

@@ -25,8 +25,8 @@ from mcp_types import (
 )
 
 from tools.upstream.handshake import modern_meta
-from tools.upstream.in_flight import UpstreamRequest
 from tools.upstream.peer import ServerPeer
+from tools.upstream.request import CALL_METHOD, UpstreamRequest
 
 _RESERVED_META_KEYS = frozenset(
     {
@@ -96,11 +96,11 @@ class RequestEnvelope:
             self._over_http
             and self._is_modern
             and self._mirrored is None
-            and request.method == "tools/call"
+            and request.method == CALL_METHOD
         )
 
     def _mirrored_headers(self, request: UpstreamRequest, tool: str) -> Mapping[str, str]:
         mirrored = (self._mirrored or {}).get(tool)
-        if not mirrored or request.method != "tools/call":
+        if not mirrored or request.method != CALL_METHOD:
             return {}
         return mcp_param_headers(mirrored, request.params.get("arguments") or {})

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
-from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import RequestId
 
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.downstream import NO_CLIENT, Downstream
+from tools.upstream.request import UpstreamRequest
 
 # The gateway's own listings have no client that a server could ask.
 _QUESTIONLESS_METHODS = frozenset(
@@ -21,35 +20,6 @@ _QUESTIONLESS_METHODS = frozenset(
 )
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class UpstreamRequest:
-    """A request to a server.
-
-    Attributes:
-        method: Method of the protocol.
-        params: Parameters without `_meta`.
-        timeout_s: Seconds from sending to the response.
-        meta: The caller's part of `_meta`.
-        progress: Awaited with the progress the server reports.
-        downstream: The client it is made for.
-    """
-
-    method: str
-    params: Mapping[str, Any]
-    timeout_s: float
-    meta: Mapping[str, Any] | None = None
-    progress: ProgressFnT | None = None
-    downstream: Downstream = NO_CLIENT
-
-    @property
-    def description(self) -> str:
-        """The request in words, for error messages."""
-        name = self.params.get("name") or self.params.get("uri")
-        if self.method == "tools/call":
-            return f"the call to {name!r}"
-        return f"{self.method} of {name!r}" if isinstance(name, str) else self.method
 
 
 ClientNotice = Callable[[], Awaitable[None]]
@@ -61,12 +31,14 @@ class InFlightRequest:
 
     Attributes:
         request: The request itself.
+        timeout_s: Seconds from sending to the response.
         deadline: Its timeout while it is at the server; paused while its client is asked.
         question_count: Questions to the client so far.
         open_questions: Questions to the client that are still open.
     """
 
     request: UpstreamRequest
+    timeout_s: float
     deadline: asyncio.Timeout | None = None
     question_count: int = 0
     open_questions: int = 0
@@ -173,8 +145,8 @@ class InFlightRequests:
         ]
         parties = {flight.party for flight in candidates}
         if not parties and self._owner.ask is not None:
-            request = UpstreamRequest(method="", params={}, timeout_s=0.0, downstream=self._owner)
-            return InFlightRequest(request=request)
+            request = UpstreamRequest(method="", params={}, downstream=self._owner)
+            return InFlightRequest(request=request, timeout_s=0.0)
         if not parties:
             return "no call to it is in progress"
         if len(parties) > 1:

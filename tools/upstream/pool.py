@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Self
-
-from mcp.shared.dispatcher import ProgressFnT
 
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.breaker import RetryPolicy
@@ -16,10 +13,10 @@ from tools.upstream.entry import ServerEntry
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import UnknownServer, UpstreamError
 from tools.upstream.http.remote import RemoteTransports
-from tools.upstream.in_flight import UpstreamRequest
 from tools.upstream.kinds import ItemKind
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.listing import ItemListing, ToolListing
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.slots import StartSlots
 from tools.upstream.spec import ServerSpec, resolve_launch
@@ -97,12 +94,7 @@ class UpstreamPool:
         self.set_servers(self._specs)
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
         # The tasks have ended; given the exception, the group would only wrap it.
         await self._group.__aexit__(None, None, None)
@@ -152,19 +144,8 @@ class UpstreamPool:
         """
         return await self._get_entry(server).main.list_tools()
 
-    async def call_tool(  # noqa: PLR0913 - the parts of a call
-        self,
-        server: str,
-        tool: str,
-        arguments: Mapping[str, Any],
-        *,
-        timeout_s: float | None = None,
-        progress: ProgressFnT | None = None,
-        meta: Mapping[str, Any] | None = None,
-        downstream: Downstream = NO_CLIENT,
-        input_responses: Mapping[str, Any] | None = None,
-        request_state: str | None = None,
-        admit: Admit | None = None,
+    async def call_tool(
+        self, server: str, request: UpstreamRequest, *, admit: Admit | None = None
     ) -> UpstreamResult:
         """Call a tool, starting its server if necessary.
 
@@ -173,15 +154,7 @@ class UpstreamPool:
 
         Args:
             server: The server's name.
-            tool: The tool's name at the server.
-            arguments: Passed through unchanged.
-            timeout_s: Seconds from sending to the response, by default the server's; starting the
-                server has its own limit.
-            progress: Awaited with (progress, total, message) as the server reports progress.
-            meta: The request's `_meta`.
-            downstream: The client the call is made for.
-            input_responses: Answers to a server that returned `input_required`.
-            request_state: The opaque state it returned with that.
+            request: The call, with the tool's name at the server.
             admit: Awaited with the connection before the call is sent, and again for its successor
                 if that connection ended meanwhile; may raise to prevent the call.
 
@@ -191,46 +164,15 @@ class UpstreamPool:
         Raises:
             UpstreamError: If there is no result.
         """
-        params: dict[str, Any] = {"name": tool, "arguments": arguments}
-        if input_responses is not None:
-            params["inputResponses"] = input_responses
-        if request_state is not None:
-            params["requestState"] = request_state
-        entry = self._get_entry(server)
-        request = UpstreamRequest(
-            method="tools/call",
-            params=params,
-            timeout_s=entry.spec.call_timeout_s if timeout_s is None else timeout_s,
-            meta=meta,
-            progress=progress,
-            downstream=downstream,
-        )
-        supervisor = entry.get_supervisor(downstream)
+        supervisor = self._get_entry(server).get_supervisor(request.downstream)
         raw = await supervisor.request(request, admit=admit)
         return UpstreamResult.from_wire(raw, supervisor.redactor)
 
-    async def request(
-        self,
-        server: str,
-        method: str,
-        params: Mapping[str, Any],
-        *,
-        timeout_s: float | None = None,
-        progress: ProgressFnT | None = None,
-        downstream: Downstream = NO_CLIENT,
-    ) -> dict[str, Any]:
+    async def request(self, server: str, request: UpstreamRequest) -> dict[str, Any]:
         """Send any other request to a server, starting it if necessary.
 
         A resource is subscribed to once for all callers, as the server's era defines it, and
         again after each restart.
-
-        Args:
-            server: The server's name.
-            method: A method of the protocol, such as `resources/read`.
-            params: Passed through; the protocol's own keys in `_meta` are replaced.
-            timeout_s: As for `call_tool`.
-            progress: As for `call_tool`.
-            downstream: The client the request is made for.
 
         Returns:
             The result exactly as the server sent it.
@@ -238,24 +180,14 @@ class UpstreamPool:
         Raises:
             UpstreamError: If there is no result.
         """
-        entry = self._get_entry(server)
-        supervisor = entry.get_supervisor(downstream)
-        uri = params.get("uri")
-        if method in _SUBSCRIPTION_METHODS and isinstance(uri, str):
+        supervisor = self._get_entry(server).get_supervisor(request.downstream)
+        uri = request.params.get("uri")
+        if request.method in _SUBSCRIPTION_METHODS and isinstance(uri, str):
+            is_on = _SUBSCRIPTION_METHODS[request.method]
             return await supervisor.change_subscription(
-                uri, on=_SUBSCRIPTION_METHODS[method], follower=downstream.session
+                uri, on=is_on, follower=request.downstream.session
             )
-        meta = params.get("_meta")
-        return await supervisor.request(
-            UpstreamRequest(
-                method=method,
-                params={key: value for key, value in params.items() if key != "_meta"},
-                timeout_s=entry.spec.call_timeout_s if timeout_s is None else timeout_s,
-                meta=meta if isinstance(meta, dict) else None,
-                progress=progress,
-                downstream=downstream,
-            )
-        )
+        return await supervisor.request(request)
 
     async def list_items(
         self, server: str, kind: ItemKind, *, downstream: Downstream = NO_CLIENT

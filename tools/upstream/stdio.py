@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from types import TracebackType
 
 import anyio
 from mcp.client._transport import TransportStreams
@@ -152,12 +151,7 @@ class StdioTransport:
         )
         return self._inbox, MessageOutbox(self._send)
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the process and its descendants, even if this task is being cancelled."""
         if self._process is not None:
             await run_uninterrupted(self._process.stop())

@@ -30,10 +30,11 @@ from tools.upstream.errors import (
     UpstreamRefused,
 )
 from tools.upstream.health import ServerHealth
-from tools.upstream.in_flight import InFlightRequest, InFlightRequests, UpstreamRequest
+from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
 from tools.upstream.listing import ItemListing, ToolListing
 from tools.upstream.peer import ServerPeer
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.shared_subscriptions import SharedSubscriptions
 from tools.upstream.spec import ServerSpec
 from tools.upstream.starts import ServerStarter
@@ -193,19 +194,18 @@ class Supervisor:
 
     async def list_tools(self) -> ToolListing:
         """Fetch all tools together with the server's description of itself."""
-        with self._track_request(self._make_own_request(TOOLS.method)):
+        with self._track_request(UpstreamRequest(method=TOOLS.method, params={})):
             return await self._run_on_connection(_list_described_tools)
 
     async def list_items(self, kind: ItemKind) -> ItemListing:
         """Fetch all resources, templates or prompts."""
-        with self._track_request(self._make_own_request(ITEMS[kind].method)):
+        with self._track_request(UpstreamRequest(method=ITEMS[kind].method, params={})):
             return await self._run_on_connection(lambda connection: connection.list_items(kind))
 
     async def change_subscription(self, uri: str, *, on: bool, follower: str) -> dict[str, Any]:
         """Subscribe a client to changes of a resource, or unsubscribe it."""
-        with self._track_request(
-            self._make_own_request("resources/subscribe" if on else "resources/unsubscribe")
-        ):
+        method = "resources/subscribe" if on else "resources/unsubscribe"
+        with self._track_request(UpstreamRequest(method=method, params={})):
             if on:
                 add = partial(self._subscriptions.add, uri, follower=follower)
                 return await self._run_on_connection(lambda connection: add(connection=connection))
@@ -369,7 +369,11 @@ class Supervisor:
     @contextmanager
     def _track_request(self, request: UpstreamRequest) -> Iterator[InFlightRequest]:
         """Count a request as in flight; any answer to it closes the circuit."""
-        flight = InFlightRequest(request=request)
+        own_limit_s = request.timeout_s
+        flight = InFlightRequest(
+            request=request,
+            timeout_s=self.spec.call_timeout_s if own_limit_s is None else own_limit_s,
+        )
         self._flights.add(flight)
         self._drained.clear()
         try:
@@ -394,9 +398,6 @@ class Supervisor:
             self._are_lists_outdated = False
             for kind in self._starter.peer.offered_kinds() if self._starter.peer else ():
                 self._changes.note_change(kind)
-
-    def _make_own_request(self, method: str) -> UpstreamRequest:
-        return UpstreamRequest(method=method, params={}, timeout_s=self.spec.call_timeout_s)
 
     def _resolve_attempt(self, outcome: Connection | UpstreamError) -> None:
         """Resolve the current connection attempt for all its waiters."""

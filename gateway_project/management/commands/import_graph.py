@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
-from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.import_file import display_name, load_importer, read_content
 from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_graph import import_graph
 from graph import refresh
@@ -63,13 +60,16 @@ class Command(BaseCommand):
         if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
         telemetry.configure_logging(settings.FOREGATE, process="import_graph", quiet=True)
-        caller = _load_caller(options["user"])
-        name = "standard input" if options["file"] == "-" else Path(options["file"]).name
+        caller = load_importer(
+            options["user"],
+            permissions=["graph.add_tooldependency", "graph.change_tooldependency"],
+            action="change relations",
+        )
         try:
             imported = import_graph(
                 caller,
-                _read_content(options["file"]),
-                filename=name,
+                read_content(options["file"], max_bytes=MAX_BYTES),
+                filename=display_name(options["file"]),
                 dry_run=options["dry_run"],
                 form=GraphFormat(options["format"]) if options["format"] else None,
                 origin=caller.user if options["curated"] else "",
@@ -114,33 +114,6 @@ class Command(BaseCommand):
             f"{imported.left_out:,} left out"
             + ("; nothing was stored" if imported.dry_run else "")
         )
-
-
-def _load_caller(username: str) -> Caller:
-    """Return the importing user as a caller.
-
-    Raises:
-        CommandError: If the user may not import.
-    """
-    callers.ensure_local_admin()
-    caller = callers.caller_for_user(username, kind="command")
-    user = get_user_model().objects.get(username=username)
-    if not user.has_perms(["graph.add_tooldependency", "graph.change_tooldependency"]):
-        raise CommandError(f"{username!r} may not change relations; name a user who may")
-    return caller
-
-
-def _read_content(file: str) -> bytes:
-    """Read a file or stdin, up to slightly more than the limit, so that excess is detected."""
-    if file == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        with Path(file).open("rb") as opened:
-            return opened.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise CommandError(f"no file {file!r}") from None
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
 
 
 def _refusal_to_json(refused: ImportRefused) -> dict[str, Any]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
-from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.import_file import display_name, load_importer, read_content
 from gateway_project.management.progress import StageReporter, show_progress
 from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_history import import_history
@@ -53,7 +50,10 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         telemetry.configure_logging(settings.FOREGATE, process="import_history", quiet=True)
         migrate.migrate_once()
-        caller, content = _load_caller(options["user"]), _read_content(options["file"])
+        caller = load_importer(
+            options["user"], permissions=["graph.add_patternrun"], action="record runs"
+        )
+        content = read_content(options["file"], max_bytes=MAX_BYTES)
         team = find_named_team(options["team"])
         terms = _load_fit_settings()
         with show_progress() as report:
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                     caller,
                     content,
                     _make_dependencies(team, terms),
-                    filename=_display_name(options["file"]),
+                    filename=display_name(options["file"]),
                     now=timezone.now(),
                     dry_run=options["dry_run"],
                     on_progress=lambda done, total: report("Recording", done, total),
@@ -228,34 +228,3 @@ def _fit_models(terms: FitSettings, report: StageReporter) -> FitOutcome | None:
         wait_s=FIT_TIMEOUT_S,
         on_progress=lambda done, total: report("Fitting", done, total),
     )
-
-
-def _load_caller(username: str) -> Caller:
-    """Return the user who imports.
-
-    Raises:
-        CommandError: If they may not.
-    """
-    callers.ensure_local_admin()
-    caller = callers.caller_for_user(username, kind="command")
-    user = get_user_model().objects.get(username=username)
-    if not user.has_perm("graph.add_patternrun"):
-        raise CommandError(f"{username!r} may not record runs; name a user who may")
-    return caller
-
-
-def _display_name(file: str) -> str:
-    return "standard input" if file == "-" else Path(file).name
-
-
-def _read_content(file: str) -> bytes:
-    """Read a file, or standard input; a little more than is allowed, so that too much is told."""
-    if file == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
-    try:
-        with Path(file).open("rb") as opened:
-            return opened.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise CommandError(f"no file {file!r}") from None
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from None

@@ -17,6 +17,7 @@ from typing import Any
 
 import django
 
+from tests.upstream_calls import call_tool, send_request
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.pool import UpstreamPool
@@ -55,7 +56,7 @@ async def call(pool: UpstreamPool, tool: str, **arguments: Any) -> UpstreamResul
     """Call a tool and answer what its results ask for."""
     given: dict[str, Any] = {}
     for _ in range(ROUNDS):
-        result = await pool.call_tool(NAME, tool, arguments, downstream=USER, **given)
+        result = await call_tool(pool, NAME, tool, arguments, downstream=USER, **given)
         if not result.needs_input:
             return result
         raw = result.raw
@@ -119,9 +120,9 @@ async def everything(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
     """Call, read and get whatever there is."""
     await every_tool(pool, context)
     for resource in (await pool.list_items(NAME, "resources", downstream=USER)).items:
-        await pool.request(NAME, "resources/read", {"uri": resource["uri"]}, downstream=USER)
+        await send_request(pool, NAME, "resources/read", {"uri": resource["uri"]}, downstream=USER)
     for prompt in (await pool.list_items(NAME, "prompts", downstream=USER)).items:
-        await pool.request(NAME, "prompts/get", {"name": prompt["name"]}, downstream=USER)
+        await send_request(pool, NAME, "prompts/get", {"name": prompt["name"]}, downstream=USER)
 
 
 async def given_calls(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
@@ -163,7 +164,7 @@ async def sign_in_and_call(url: str, context: Mapping[str, Any]) -> None:
     async with signing_in.person(url, context) as person:
         pool, name = person.pool, person.server.name
         for tool in list(await person.doing(lambda: pool.list_tools(name)))[:1]:
-            await person.doing(partial(pool.call_tool, name, tool.name, {}, downstream=USER))
+            await person.doing(partial(call_tool, pool, name, tool.name, {}, downstream=USER))
 
 
 async def main() -> None:

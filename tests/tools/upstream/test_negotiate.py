@@ -13,6 +13,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import LONG_S, SERVERS, SOON, eventually, legacy
+from tests.upstream_calls import call_tool
 from tools.upstream import negotiate as module
 from tools.upstream.errors import (
     ConnectTimedOut,
@@ -173,7 +174,7 @@ async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
 
 
 async def asked(pool: UpstreamPool) -> list[str]:
-    return json.loads((await pool.call_tool("legacy", "methods", {})).content[0].text)
+    return json.loads((await call_tool(pool, "legacy", "methods", {})).content[0].text)
 
 
 HANDSHAKE = ["initialize", "notifications/initialized", "tools/call"]

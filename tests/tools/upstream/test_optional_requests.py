@@ -11,6 +11,7 @@ from tests.servers.http_legacy import LegacyServer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import LONG_S, SOON, curious, eventually
 from tests.tools.upstream.http.conftest import remote, text
+from tests.upstream_calls import call_tool, send_request
 from tools.upstream import connection as module
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerExited, UpstreamRefused
@@ -23,7 +24,7 @@ LOUD = Downstream(log_level="info")
 
 async def told(pool: UpstreamPool) -> dict:
     return json.loads(
-        (await pool.call_tool("curious", "told", {}, downstream=LOUD)).content[0].text
+        (await call_tool(pool, "curious", "told", {}, downstream=LOUD)).content[0].text
     )
 
 
@@ -58,9 +59,9 @@ async def test_a_server_that_does_not_survive_the_log_level_is_not_sent_it_again
 async def test_what_a_client_itself_asks_for_is_sent_once_and_its_refusal_is_told():
     async with UpstreamPool([curious(f"refuses={SET_LEVEL}")]) as pool:
         with pytest.raises(UpstreamRefused):
-            await pool.request("curious", SET_LEVEL, {"level": "info"}, downstream=LOUD)
+            await send_request(pool, "curious", SET_LEVEL, {"level": "info"}, downstream=LOUD)
     async with UpstreamPool([curious()]) as pool:
-        await pool.request("curious", SET_LEVEL, {"level": "error"}, downstream=LOUD)
+        await send_request(pool, "curious", SET_LEVEL, {"level": "error"}, downstream=LOUD)
         assert (await told(pool))["levels"] == ["error", "info"]
 
 
@@ -75,7 +76,7 @@ async def test_a_remote_server_may_do_anything_with_optional_requests(behaviour)
     )
     async with server, UpstreamPool([remote(server.url)]) as pool:
         for _ in range(2):
-            result = await pool.call_tool("s", "echo", {"text": "hi"}, downstream=LOUD)
+            result = await call_tool(pool, "s", "echo", {"text": "hi"}, downstream=LOUD)
             assert text(result) == "hi"
         await eventually(lambda: "GET" in server.methods())
 
@@ -91,7 +92,7 @@ async def test_a_modern_remote_server_that_lists_no_tools_is_called_without_head
             await reply_with(content=[{"type": "text", "text": "hi"}])
 
     async with RawServer(handle) as server, UpstreamPool([remote(server.url)]) as pool:
-        assert text(await pool.call_tool("s", "echo", {})) == "hi"
+        assert text(await call_tool(pool, "s", "echo", {})) == "hi"
 
 
 async def _reply(asked, reply, **result) -> None:
@@ -103,7 +104,9 @@ async def _reply(asked, reply, **result) -> None:
 async def test_refused_lists_and_subscriptions_fail_no_call_and_no_later_life():
     refusing = curious(f"refuses={','.join((*LISTS, 'resources/subscribe'))}")
     async with UpstreamPool([curious()], policy=SOON) as pool:
-        await pool.request("curious", "resources/subscribe", {"uri": "test://1"}, downstream=LOUD)
+        await send_request(
+            pool, "curious", "resources/subscribe", {"uri": "test://1"}, downstream=LOUD
+        )
         pool.set_servers([refusing])  # has to subscribe anew, and is refused
         assert (await told(pool))["followed"] == []
         for kind in ("resources", "templates", "prompts"):

@@ -14,6 +14,7 @@ from tests.tools.upstream.conftest import (
     script,
     stateless,
 )
+from tests.upstream_calls import call_tool, send_request
 from tools.upstream import changes
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError, UpstreamRefused
@@ -24,7 +25,7 @@ INQUIRING = script("inquiring.py")
 
 
 async def told(pool: UpstreamPool) -> Any:
-    return json.loads((await pool.call_tool("curious", "told", {})).content[0].text)
+    return json.loads((await call_tool(pool, "curious", "told", {})).content[0].text)
 
 
 async def test_a_listing_holds_all_pages_with_every_field_and_says_what_is_wrong():
@@ -46,9 +47,9 @@ async def test_a_server_need_not_know_templates_nor_what_it_does_not_offer():
         assert (await pool.list_items("curious", "templates")).items == ()
         for kind in ("resources", "templates", "prompts"):
             assert (await pool.list_items("legacy", kind)).items == ()
-        assert json.loads((await pool.call_tool("legacy", "methods", {})).content[0].text)[-1] == (
-            "tools/call"
-        )
+        assert json.loads((await call_tool(pool, "legacy", "methods", {})).content[0].text)[
+            -1
+        ] == ("tools/call")
 
 
 async def test_tools_are_asked_for_even_if_a_server_forgets_to_offer_them():
@@ -79,21 +80,23 @@ async def test_capabilities_are_known_once_a_server_was_connected():
 
 async def test_results_of_any_request_are_unchanged():
     async with UpstreamPool([curious()]) as pool:
-        params = {"uri": "test://1", "_meta": {"traceparent": "00-1", "progressToken": "mine"}}
-        assert await pool.request("curious", "resources/read", params) == {
+        params, meta = {"uri": "test://1"}, {"traceparent": "00-1", "progressToken": "mine"}
+        assert await send_request(pool, "curious", "resources/read", params, meta=meta) == {
             "contents": [{"uri": "test://1", "text": "x", "extra": None}],
             "meta": {"traceparent": "00-1"},
         }
-        assert await pool.request("curious", "prompts/get", {"name": "greet", "odd": None}) == {
+        assert await send_request(
+            pool, "curious", "prompts/get", {"name": "greet", "odd": None}
+        ) == {
             "messages": [],
             "got": {"name": "greet", "odd": None},
         }
         argument = {"name": "n", "value": "v"}
-        assert await pool.request("curious", "completion/complete", {"argument": argument}) == {
-            "completion": {"values": ["v"]}
-        }
+        assert await send_request(
+            pool, "curious", "completion/complete", {"argument": argument}
+        ) == {"completion": {"values": ["v"]}}
         with pytest.raises(UpstreamRefused, match="Method not found"):
-            await pool.request("curious", "tasks/list", {})
+            await send_request(pool, "curious", "tasks/list", {})
 
 
 async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_starts_again():
@@ -104,10 +107,13 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
         one, two = (Downstream(session=name) for name in ("one", "two"))
         for who in (one, two):
             uri = {"uri": "test://1"}
-            assert await pool.request("curious", "resources/subscribe", uri, downstream=who) == {}
-        await pool.request("curious", "resources/unsubscribe", uri, downstream=one)
+            assert (
+                await send_request(pool, "curious", "resources/subscribe", uri, downstream=who)
+                == {}
+            )
+        await send_request(pool, "curious", "resources/unsubscribe", uri, downstream=one)
         said = [["notifications/resources/updated", uri]]
-        await pool.call_tool("curious", "say", {"notifications": said})
+        await call_tool(pool, "curious", "say", {"notifications": said})
         await eventually(lambda: updated == [("curious", "test://1", {"two"})])
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
@@ -115,30 +121,30 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
         await eventually(lambda: len(updated) == 2)  # it may have changed in between
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
-        await pool.request("curious", "resources/unsubscribe", uri, downstream=two)
-        await pool.call_tool("curious", "say", {"notifications": said})
+        await send_request(pool, "curious", "resources/unsubscribe", uri, downstream=two)
+        await call_tool(pool, "curious", "say", {"notifications": said})
         assert (await told(pool))["followed"][-1] == ["unsubscribe", "test://1"]
         assert len(updated) == 2
 
 
 async def test_the_number_of_subscribed_resources_is_limited():
     async with UpstreamPool([curious()], limits=UpstreamLimits(max_subscriptions=1)) as pool:
-        await pool.request("curious", "resources/subscribe", {"uri": "test://1"})
+        await send_request(pool, "curious", "resources/subscribe", {"uri": "test://1"})
         with pytest.raises(UpstreamError, match="unsubscribe from some"):
-            await pool.request("curious", "resources/subscribe", {"uri": "test://2"})
+            await send_request(pool, "curious", "resources/subscribe", {"uri": "test://2"})
 
 
 async def test_a_modern_server_is_subscribed_to_by_listening():
     updated = []
     async with UpstreamPool([INQUIRING], on_updated=lambda *what: updated.append(what)) as pool:
-        await pool.call_tool("inquiring", "touch", {})
+        await call_tool(pool, "inquiring", "touch", {})
         for uri in ("test://clock", "test://other"):
-            assert await pool.request("inquiring", "resources/subscribe", {"uri": uri}) == {}
-        await pool.call_tool("inquiring", "touch", {})
+            assert await send_request(pool, "inquiring", "resources/subscribe", {"uri": uri}) == {}
+        await call_tool(pool, "inquiring", "touch", {})
         await eventually(lambda: updated == [("inquiring", "test://clock", {""})])
-        await pool.request("inquiring", "resources/unsubscribe", {"uri": "test://clock"})
-        await pool.request("inquiring", "resources/unsubscribe", {"uri": "test://other"})
-        await pool.call_tool("inquiring", "touch", {})
+        await send_request(pool, "inquiring", "resources/unsubscribe", {"uri": "test://clock"})
+        await send_request(pool, "inquiring", "resources/unsubscribe", {"uri": "test://other"})
+        await call_tool(pool, "inquiring", "touch", {})
         assert len(updated) == 1
 
 
@@ -150,8 +156,8 @@ async def test_changes_of_all_kinds_of_lists_are_heard_in_both_eras(monkeypatch)
     async with UpstreamPool(
         [curious(), stateless()], on_changed=lambda *what: changed.add(what)
     ) as pool:
-        await pool.call_tool("curious", "say", {"notifications": said})
-        await pool.call_tool("stateless", "rearrange", {})
+        await call_tool(pool, "curious", "say", {"notifications": said})
+        await call_tool(pool, "stateless", "rearrange", {})
         expected = {("curious", kind) for kind in kinds}
         expected |= {("stateless", "resources"), ("stateless", "prompts")}
         await eventually(lambda: changed == expected)
@@ -161,11 +167,11 @@ async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
     person = Person(capabilities={"elicitation": {"form": {}}, "roots": {}}, log_level="warning")
     async with UpstreamPool([stateless()]) as pool:
         meta = {"traceparent": "00-1", "progressToken": 7, "vendor/x": [1]}
-        result = await pool.call_tool(
-            "stateless", "meta", {}, meta=meta, downstream=person.downstream
+        result = await call_tool(
+            pool, "stateless", "meta", {}, meta=meta, downstream=person.downstream
         )
         sent = json.loads(result.content[0].text)
-        await pool.call_tool("stateless", "complain", {}, downstream=person.downstream)
+        await call_tool(pool, "stateless", "complain", {}, downstream=person.downstream)
     protocol = "io.modelcontextprotocol/"
     assert sent.pop(protocol + "clientInfo")["name"] == "foregate"
     assert sent == {
@@ -181,14 +187,15 @@ async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
 async def test_a_modern_server_that_needs_input_gets_it_by_another_call():
     of = Downstream(capabilities={"elicitation": {"form": {}}})
     async with UpstreamPool([INQUIRING]) as pool:
-        first = await pool.call_tool("inquiring", "greet", {}, downstream=of)
+        first = await call_tool(pool, "inquiring", "greet", {}, downstream=of)
         assert first.needs_input
         assert first.raw["resultType"] == "input_required"
         answers = {
             key: {"action": "accept", "content": {"name": "Ann"}}
             for key in first.raw["inputRequests"]
         }
-        second = await pool.call_tool(
+        second = await call_tool(
+            pool,
             "inquiring",
             "greet",
             {},

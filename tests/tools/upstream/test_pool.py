@@ -15,6 +15,7 @@ from tests.tools.upstream.conftest import (
     legacy,
     script,
 )
+from tests.upstream_calls import call_tool
 from tools.upstream import changes
 from tools.upstream.errors import (
     CallTimedOut,
@@ -35,7 +36,7 @@ def text(result) -> str:
 
 
 async def about(pool: UpstreamPool, name: str = "legacy") -> dict:
-    return json.loads(text(await pool.call_tool(name, "about", {})))
+    return json.loads(text(await call_tool(pool, name, "about", {})))
 
 
 async def test_both_eras_of_servers_list_and_answer():
@@ -50,14 +51,16 @@ async def test_both_eras_of_servers_list_and_answer():
             assert "echo" in {tool.name for tool in listing}
             assert listing.instructions == instructions
             assert listing.server_info.name == name
-            assert text(await pool.call_tool(name, "echo", {"text": "hi"})) == "hi"
-        await pool.call_tool("modern", "grow", {})
-        await pool.call_tool("legacy", "flood", {"count": 3})
+            assert text(await call_tool(pool, name, "echo", {"text": "hi"})) == "hi"
+        await call_tool(pool, "modern", "grow", {})
+        await call_tool(pool, "legacy", "flood", {"count": 3})
         await eventually(lambda: set(changed) == {"modern", "legacy"})
         assert "grown" in {tool.name for tool in await pool.list_tools("modern")}
         with pytest.raises(CallTimedOut):
-            await pool.call_tool("modern", "hang", {}, timeout_s=0.05)
-        assert text(await pool.call_tool("modern", "echo", {"text": "still here"})) == "still here"
+            await call_tool(pool, "modern", "hang", {}, timeout_s=0.05)
+        assert (
+            text(await call_tool(pool, "modern", "echo", {"text": "still here"})) == "still here"
+        )
 
 
 async def test_real_servers_answer():
@@ -67,7 +70,7 @@ async def test_real_servers_answer():
     ) as pool:
         names = [tool.name for tool in await pool.list_tools("time")]
         assert names == ["get_current_time", "convert_time"]
-        result = await pool.call_tool("time", "get_current_time", {"timezone": "UTC"})
+        result = await call_tool(pool, "time", "get_current_time", {"timezone": "UTC"})
     assert json.loads(text(result))["timezone"] == "UTC"
 
 
@@ -106,7 +109,7 @@ async def test_a_server_gets_a_minimal_environment_and_its_folder(tmp_path, monk
 @pytest.mark.parametrize("tool", ["extra", "odd"])
 async def test_results_come_as_they_were_sent(tool):
     async with UpstreamPool([legacy()]) as pool:
-        raw = (await pool.call_tool("legacy", tool, {})).raw
+        raw = (await call_tool(pool, "legacy", tool, {})).raw
     expected = {
         "extra": {
             "content": [{"type": "text", "text": "x", "custom": {"a": None}}],
@@ -127,24 +130,24 @@ async def test_progress_reaches_the_caller():
     async with UpstreamPool([legacy()]) as pool:
         await pool.warm_up()
         # The token is the request's id: probe and handshake had the first two.
-        await pool.call_tool("legacy", "progress", {"token": 3}, progress=note)
+        await call_tool(pool, "legacy", "progress", {"token": 3}, progress=note)
         await eventually(lambda: len(steps) == 2)
     assert sorted(steps) == [(1.0, 2.0, None), (2.0, 2.0, None)]
 
 
 async def test_the_callers_meta_goes_along():
     async with UpstreamPool([legacy()]) as pool:
-        result = await pool.call_tool("legacy", "meta", {}, meta={"traceparent": "00-x"})
+        result = await call_tool(pool, "legacy", "meta", {}, meta={"traceparent": "00-x"})
     assert json.loads(text(result)) == {"traceparent": "00-x"}
 
 
 async def test_a_timeout_cancels_the_call_upstream_and_leaves_the_others_alone():
     async with UpstreamPool([legacy()]) as pool, asyncio.TaskGroup() as group:
         await pool.warm_up()
-        other = group.create_task(pool.call_tool("legacy", "hang", {}, timeout_s=60))
+        other = group.create_task(call_tool(pool, "legacy", "hang", {}, timeout_s=60))
         with pytest.raises(CallTimedOut, match=r"was not answered within 0\.05 s"):
-            await pool.call_tool("legacy", "hang", {}, timeout_s=0.05)
-        assert len(json.loads(text(await pool.call_tool("legacy", "cancelled", {})))) == 1
+            await call_tool(pool, "legacy", "hang", {}, timeout_s=0.05)
+        assert len(json.loads(text(await call_tool(pool, "legacy", "cancelled", {})))) == 1
         assert not other.done()
         assert pool.list_statuses()["legacy"].calls_in_flight == 1
         other.cancel()
@@ -153,28 +156,28 @@ async def test_a_timeout_cancels_the_call_upstream_and_leaves_the_others_alone()
 async def test_a_callers_cancellation_cancels_the_call_upstream():
     async with UpstreamPool([legacy()]) as pool:
         await pool.warm_up()
-        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}))
+        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}))
         await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == 1)
-        await pool.call_tool("legacy", "echo", {"text": "x"})
+        await call_tool(pool, "legacy", "echo", {"text": "x"})
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert len(json.loads(text(await pool.call_tool("legacy", "cancelled", {})))) == 1
+        assert len(json.loads(text(await call_tool(pool, "legacy", "cancelled", {})))) == 1
         assert pool.list_statuses()["legacy"].calls_in_flight == 0
 
 
 async def test_a_cancelled_call_is_not_taken_for_one_that_waits():
     async with UpstreamPool([legacy()]) as pool:
         with pytest.raises(CallTimedOut):
-            await pool.call_tool("legacy", "hang", {}, timeout_s=0.05)
+            await call_tool(pool, "legacy", "hang", {}, timeout_s=0.05)
         with pytest.raises(ProtocolViolation):
-            await pool.call_tool("legacy", "half_json", {})
+            await call_tool(pool, "legacy", "half_json", {})
 
 
 async def test_a_default_timeout_is_the_servers():
     async with UpstreamPool([legacy(call_timeout_s=0.05)]) as pool:
         with pytest.raises(CallTimedOut):
-            await pool.call_tool("legacy", "hang", {})
+            await call_tool(pool, "legacy", "hang", {})
 
 
 @pytest.mark.parametrize(
@@ -203,14 +206,14 @@ async def test_a_bad_answer_fails_the_call_at_once_and_the_server_is_used_again(
 ):
     async with UpstreamPool([legacy()], policy=SOON) as pool:
         with pytest.raises(error, match=words):
-            await pool.call_tool("legacy", tool, {}, timeout_s=PATIENCE_S)
-        assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"
+            await call_tool(pool, "legacy", tool, {}, timeout_s=PATIENCE_S)
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "on"})) == "on"
 
 
 async def test_an_error_of_the_server_is_kept():
     async with UpstreamPool([legacy()]) as pool:
         with pytest.raises(UpstreamRefused) as caught:
-            await pool.call_tool("legacy", "refuse", {})
+            await call_tool(pool, "legacy", "refuse", {})
     assert (caught.value.rpc_code, caught.value.rpc_message) == (-32050, "no")
     assert caught.value.data == {"why": "because"}
 
@@ -228,7 +231,7 @@ async def test_an_error_of_the_server_is_kept():
 )
 async def test_an_answer_among_rubbish_still_arrives(tool, arguments, expected):
     async with UpstreamPool([legacy()]) as pool:
-        assert text(await pool.call_tool("legacy", tool, arguments)) == expected
+        assert text(await call_tool(pool, "legacy", tool, arguments)) == expected
 
 
 async def test_dropped_messages_are_counted():
@@ -238,7 +241,7 @@ async def test_dropped_messages_are_counted():
         limits=UpstreamLimits(messages_per_s=1.0),
         on_changed=lambda server, _: changed.append(server),
     ) as pool:
-        await pool.call_tool("legacy", "flood", {"count": 10_000})
+        await call_tool(pool, "legacy", "flood", {"count": 10_000})
         assert 8_000 < pool.list_statuses()["legacy"].messages_dropped < 10_000
         await eventually(lambda: bool(changed))
 
@@ -252,7 +255,7 @@ async def test_constant_change_notifications_are_rate_limited(monkeypatch):
         [legacy()], on_changed=lambda *_: changed_at.append(loop.time())
     ) as pool:
         while len(changed_at) < 4:
-            await pool.call_tool("legacy", "flood", {"count": 3})
+            await call_tool(pool, "legacy", "flood", {"count": 3})
     assert changed_at[3] - changed_at[0] >= 0.59
 
 
@@ -261,10 +264,10 @@ async def test_a_message_beyond_the_cap_fails_its_call_alone(id_last):
     limits = UpstreamLimits(max_line_bytes=100_000)
     async with UpstreamPool([legacy()], limits=limits) as pool, asyncio.TaskGroup() as group:
         await pool.warm_up()
-        other = group.create_task(pool.call_tool("legacy", "hang", {}, timeout_s=60))
+        other = group.create_task(call_tool(pool, "legacy", "hang", {}, timeout_s=60))
         with pytest.raises(MessageTooLarge, match="larger than 100,000 bytes"):
-            await pool.call_tool("legacy", "huge", {"size": 5_000_000, "id_last": id_last})
-        assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"
+            await call_tool(pool, "legacy", "huge", {"size": 5_000_000, "id_last": id_last})
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "on"})) == "on"
         assert not other.done()
         other.cancel()
 
@@ -275,16 +278,16 @@ async def test_an_endless_line_fails_the_call_and_then_stops_the_server():
     async with UpstreamPool([legacy()], limits=limits, policy=SOON, on_status=seen) as pool:
         await pool.warm_up()
         with pytest.raises(MessageTooLarge):
-            await pool.call_tool("legacy", "endless", {})
+            await call_tool(pool, "legacy", "endless", {})
         status = await seen.until("legacy", "backoff")
         assert "without a valid message" in status.last_error
-        assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "on"})) == "on"
 
 
 async def test_an_unknown_server_is_named():
     async with UpstreamPool() as pool:
         with pytest.raises(UnknownServer, match="server 'x'"):
-            await pool.call_tool("x", "y", {})
+            await call_tool(pool, "x", "y", {})
         with pytest.raises(UnknownServer):
             await pool.restart("x")
         assert list(await pool.warm_up("x")) == ["x"]
@@ -298,15 +301,15 @@ async def test_servers_can_be_added_and_removed_and_unchanged_ones_stay():
         assert (await about(pool, "a"))["pid"] == first["pid"]
         assert list(pool.list_statuses()) == ["a", "c"]
         with pytest.raises(UnknownServer):
-            await pool.call_tool("b", "echo", {"text": "x"})
+            await call_tool(pool, "b", "echo", {"text": "x"})
         await eventually(lambda: gone(other["pid"]))
-        assert text(await pool.call_tool("c", "echo", {"text": "c"})) == "c"
+        assert text(await call_tool(pool, "c", "echo", {"text": "c"})) == "c"
 
 
 async def test_a_changed_server_is_replaced_at_once_and_finishes_what_is_in_flight(let_pass):
     async with UpstreamPool([legacy()]) as pool:
         old = await about(pool)
-        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}, timeout_s=LONG_S))
+        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}, timeout_s=LONG_S))
         await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == 1)
         pool.set_servers([legacy(env={"MODE": "new"})])
         new = await about(pool)
@@ -321,7 +324,7 @@ async def test_a_changed_server_is_replaced_at_once_and_finishes_what_is_in_flig
 async def test_a_restart_replaces_the_process_and_fails_what_is_in_flight():
     async with UpstreamPool([legacy()]) as pool:
         old = await about(pool)
-        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}))
+        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}))
         await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == 1)
         await pool.restart("legacy")
         with pytest.raises(ServerStopped):
@@ -335,12 +338,12 @@ async def test_a_restart_replaces_the_process_and_fails_what_is_in_flight():
 
 async def test_closing_ends_everything_and_refuses_what_comes_later():
     async with UpstreamPool([legacy("a"), legacy("b")]) as pool:
-        family = json.loads(text(await pool.call_tool("a", "stubborn_family", {})))
-        call = asyncio.ensure_future(pool.call_tool("b", "hang", {}))
+        family = json.loads(text(await call_tool(pool, "a", "stubborn_family", {})))
+        call = asyncio.ensure_future(call_tool(pool, "b", "hang", {}))
         await eventually(lambda: pool.list_statuses()["b"].calls_in_flight == 1)
         await pool.aclose()
         assert all(map(gone, family))
-        for refused in (call, pool.call_tool("b", "echo", {"text": "x"})):
+        for refused in (call, call_tool(pool, "b", "echo", {"text": "x"})):
             with pytest.raises(ServerStopped):
                 await refused
         assert {status.state for status in pool.list_statuses().values()} == {"stopped"}
@@ -349,7 +352,7 @@ async def test_closing_ends_everything_and_refuses_what_comes_later():
 async def test_closing_ends_also_what_was_about_to_be_replaced():
     async with UpstreamPool([legacy()]) as pool:
         old = await about(pool)
-        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}))
+        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}))
         await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == 1)
         pool.set_servers([])
     with pytest.raises(ServerStopped):
@@ -369,8 +372,8 @@ async def test_an_error_in_the_block_goes_through_as_it_is():
 
 async def test_a_restart_before_the_first_start_is_a_start():
     async with UpstreamPool([legacy()]) as pool:
-        waiting = asyncio.ensure_future(pool.call_tool("legacy", "echo", {"text": "x"}))
+        waiting = asyncio.ensure_future(call_tool(pool, "legacy", "echo", {"text": "x"}))
         await pool.restart("legacy")
-        assert text(await pool.call_tool("legacy", "echo", {"text": "x"})) == "x"
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "x"})) == "x"
         await asyncio.wait({waiting})
         assert isinstance(waiting.exception(), ServerStopped | None)

@@ -8,6 +8,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
+from tests.upstream_calls import call_tool
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
 from tools.upstream.limits import UpstreamLimits
@@ -25,7 +26,7 @@ async def call(
     of: Downstream = NO_CLIENT,
     **options: Any,
 ) -> Any:
-    result = await pool.call_tool("curious", tool, arguments or {}, downstream=of, **options)
+    result = await call_tool(pool, "curious", tool, arguments or {}, downstream=of, **options)
     return json.loads(result.content[0].text)
 
 

@@ -7,7 +7,9 @@ import pytest
 import structlog
 
 from gateway_project.foundation.redaction import Redactor
+from tests.fakes import FakePins
 from tests.tools.upstream.conftest import ENCODED, SOON, Person, legacy
+from tests.upstream_calls import call_tool
 from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.environment import UpstreamEnvironment
@@ -27,8 +29,8 @@ async def test_a_secret_that_a_server_repeats_in_an_error_is_blanked_out(encodin
     with structlog.testing.capture_logs() as entries:
         async with UpstreamPool([legacy(env=VARIABLE)], policy=SOON) as pool:
             with pytest.raises(UpstreamRefused) as caught:
-                await pool.call_tool(
-                    "legacy", "betray", {"variable": "ACME_TOKEN", "encoding": encoding}
+                await call_tool(
+                    pool, "legacy", "betray", {"variable": "ACME_TOKEN", "encoding": encoding}
                 )
     error = caught.value
     assert error.rpc_code == -32050
@@ -41,8 +43,8 @@ async def test_a_secret_that_a_server_repeats_in_an_error_is_blanked_out(encodin
 
 async def test_a_result_stays_as_it_came_and_what_is_quoted_from_it_is_redacted():
     async with UpstreamPool([legacy(env=VARIABLE)]) as pool:
-        result = await pool.call_tool(
-            "legacy", "betray", {"variable": "ACME_TOKEN", "by": "result"}
+        result = await call_tool(
+            pool, "legacy", "betray", {"variable": "ACME_TOKEN", "by": "result"}
         )
     text = result.content[0].text
     assert result.is_error
@@ -109,8 +111,10 @@ async def test_a_tool_whose_definition_holds_a_secret_is_called_as_it_was_pinned
         pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
     changed = []
     async with UpstreamPool([spec]) as pool:
-        pinned = PinnedUpstream(pool, pinned=lambda _, tool: pins[tool], on_changed=changed.append)
-        result = await pinned.call_tool("legacy", "echo", {"text": SECRET})
+        pinned = PinnedUpstream(
+            pool, catalogue=lambda: FakePins(hashes=pins), on_changed=changed.append
+        )
+        result = await call_tool(pinned, "legacy", "echo", {"text": SECRET})
     assert result.content[0].text == SECRET
     assert not changed
 
@@ -119,7 +123,7 @@ async def test_messages_to_the_log_of_a_client_hold_no_secret():
     person = Person(log_level="debug")
     async with UpstreamPool([legacy(env=VARIABLE)]) as pool:
         arguments = {"variable": "ACME_TOKEN", "by": "log"}
-        await pool.call_tool("legacy", "betray", arguments, downstream=person.downstream)
+        await call_tool(pool, "legacy", "betray", arguments, downstream=person.downstream)
     assert person.told == [
         (
             "notifications/message",
@@ -167,9 +171,9 @@ async def test_a_secret_in_an_argument_or_read_from_the_gateway_is_kept_too():
 async def test_what_a_server_prints_between_messages_is_kept_without_its_secrets(seen):
     with structlog.testing.capture_logs() as entries:
         async with UpstreamPool([legacy(env=VARIABLE)], policy=SOON, on_status=seen) as pool:
-            await pool.call_tool("legacy", "betray", {"variable": "ACME_TOKEN", "by": "stdout"})
+            await call_tool(pool, "legacy", "betray", {"variable": "ACME_TOKEN", "by": "stdout"})
             with pytest.raises(ServerExited):
-                await pool.call_tool("legacy", "quit", {})
+                await call_tool(pool, "legacy", "quit", {})
             status = await seen.until("legacy", "backoff")
     assert "bad credentials <[redacted]>" in status.last_output
     assert SECRET not in str(entries)

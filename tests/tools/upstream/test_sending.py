@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from tests.tools.upstream.conftest import eventually, legacy
+from tests.upstream_calls import call_tool
 from tools.upstream.errors import (
     CallTimedOut,
     MessageTooLarge,
@@ -28,21 +29,21 @@ def text(result):
 async def test_a_request_beyond_the_cap_is_not_sent():
     async with UpstreamPool([legacy()], limits=UpstreamLimits(max_line_bytes=10_000)) as pool:
         with pytest.raises(MessageTooLarge, match=r"the request .* nothing was sent") as refused:
-            await pool.call_tool("legacy", "echo", {"text": "x" * 10_000})
+            await call_tool(pool, "legacy", "echo", {"text": "x" * 10_000})
         assert refused.value.is_unsent
-        assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "on"})) == "on"
 
 
 async def test_a_server_that_does_not_read_is_sent_nothing_more():
     limits = UpstreamLimits(max_unsent_bytes=1_000_000)
     async with UpstreamPool([legacy()], limits=limits) as pool:
-        await pool.call_tool("legacy", "stop_reading", {})
+        await call_tool(pool, "legacy", "stop_reading", {})
         with pytest.raises(CallTimedOut) as begun:
-            await pool.call_tool("legacy", "echo", {"text": "x" * 2_000_000}, timeout_s=0.05)
+            await call_tool(pool, "legacy", "echo", {"text": "x" * 2_000_000}, timeout_s=0.05)
         with pytest.raises(
             SendTimedOut, match=r"0\.05 s because the server does not read"
         ) as kept:
-            await pool.call_tool("legacy", "echo", {"text": "x"}, timeout_s=0.05)
+            await call_tool(pool, "legacy", "echo", {"text": "x"}, timeout_s=0.05)
     assert (begun.value.is_unsent, kept.value.is_unsent) == (False, True)
 
 
@@ -51,10 +52,10 @@ async def test_large_requests_side_by_side_wait_for_each_other(tmp_path):
     os.mkfifo(fifo)
     limits = UpstreamLimits(max_unsent_bytes=1_000_000)
     async with UpstreamPool([legacy()], limits=limits) as pool, asyncio.TaskGroup() as group:
-        await pool.call_tool("legacy", "read_later", {"fifo": str(fifo)})
+        await call_tool(pool, "legacy", "read_later", {"fifo": str(fifo)})
         sent = [str(number) * 2_000_000 for number in range(8)]
         calls = [
-            group.create_task(pool.call_tool("legacy", "echo", {"text": one}, timeout_s=60))
+            group.create_task(call_tool(pool, "legacy", "echo", {"text": one}, timeout_s=60))
             for one in sent
         ]
         await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == len(calls))
@@ -64,8 +65,8 @@ async def test_large_requests_side_by_side_wait_for_each_other(tmp_path):
 
 async def test_a_call_that_waits_when_its_server_ends_was_not_sent(tmp_path):
     async with UpstreamPool([legacy()]) as pool:
-        pid = json.loads(text(await pool.call_tool("legacy", "about", {})))["pid"]
-        await pool.call_tool("legacy", "stop_reading", {})
+        pid = json.loads(text(await call_tool(pool, "legacy", "about", {})))["pid"]
+        await call_tool(pool, "legacy", "stop_reading", {})
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(failure(pool, "x" * 2_000_000)) for _ in range(2)]
             await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == len(calls))
@@ -79,7 +80,7 @@ async def test_a_call_that_waits_when_its_server_ends_was_not_sent(tmp_path):
 async def failure(pool, given):
     """Return how a call fails."""
     with pytest.raises(UpstreamError) as failed:
-        await pool.call_tool("legacy", "echo", {"text": given}, timeout_s=60)
+        await call_tool(pool, "legacy", "echo", {"text": given}, timeout_s=60)
     return failed.value
 
 
@@ -87,6 +88,6 @@ async def failure(pool, given):
 async def test_a_request_that_cannot_be_written_is_not_sent(given):
     async with UpstreamPool([legacy()]) as pool:
         with pytest.raises(UnsendableRequest) as refused:
-            await pool.call_tool("legacy", "echo", {"text": given})
+            await call_tool(pool, "legacy", "echo", {"text": given})
         assert refused.value.is_unsent
-        assert text(await pool.call_tool("legacy", "echo", {"text": "on"})) == "on"
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "on"})) == "on"

@@ -18,6 +18,7 @@ from tests.tools.upstream.conftest import (
     legacy,
     stateless,
 )
+from tests.upstream_calls import call_tool, send_request
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import ServerExited, TooManySessions
 from tools.upstream.limits import UpstreamLimits
@@ -28,7 +29,7 @@ ANN, BOB, CARL = (Downstream(session=name) for name in ("ann", "bob", "carl"))
 
 
 async def pid(pool: UpstreamPool, of: Downstream, name: str = "legacy") -> int:
-    result = await pool.call_tool(name, "about", {}, downstream=of)
+    result = await call_tool(pool, name, "about", {}, downstream=of)
     return int(json.loads(result.content[0].text)["pid"])
 
 
@@ -67,7 +68,7 @@ async def test_callers_are_distinguished_by_session_or_user_as_configured(
 async def test_a_callers_own_server_is_told_what_this_caller_can_be_asked():
     person = Person({}, session="ann", capabilities={"roots": {}, "experimental": {"x": {}}})
     async with UpstreamPool([curious(session="per_caller")]) as pool:
-        result = await pool.call_tool("curious", "told", {}, downstream=person.downstream)
+        result = await call_tool(pool, "curious", "told", {}, downstream=person.downstream)
     assert json.loads(result.content[0].text)["client"] == {"roots": {}}
 
 
@@ -76,12 +77,12 @@ async def test_callers_of_own_servers_are_asked_each_for_themselves():
     question = {"method": "roots/list"}
 
     async def answer(pool: UpstreamPool, person: Person) -> Any:
-        result = await pool.call_tool("curious", "ask", question, downstream=person.downstream)
+        result = await call_tool(pool, "curious", "ask", question, downstream=person.downstream)
         return json.loads(result.content[0].text)
 
     async with UpstreamPool([curious(session="per_caller")]) as pool, asyncio.TaskGroup() as group:
         waiting = group.create_task(
-            pool.call_tool("curious", "wait", {}, downstream=bob.downstream, timeout_s=60)
+            call_tool(pool, "curious", "wait", {}, downstream=bob.downstream, timeout_s=60)
         )
         assert await answer(pool, ann) == {"by": "ann"}
         assert await answer(pool, bob) == {"by": "bob"}
@@ -94,7 +95,7 @@ async def test_the_status_combines_all_connections():
         await pid(pool, ANN)
         await pid(pool, BOB)
         with pytest.raises(ServerExited):
-            await pool.call_tool("legacy", "quit", {}, downstream=ANN)
+            await call_tool(pool, "legacy", "quit", {}, downstream=ANN)
         await eventually(lambda: "exited with code 3" in pool.get_status("legacy").last_error)
         status = pool.get_status("legacy")
         assert (status.state, status.sessions, status.restarts) == ("ready", 2, 0)
@@ -108,7 +109,7 @@ async def test_a_failing_session_is_left_alone_and_harms_no_other():
     async with UpstreamPool([OWN], policy=SOON) as pool:
         bobs = await pid(pool, BOB)
         with pytest.raises(ServerExited):
-            await pool.call_tool("legacy", "quit", {}, downstream=ANN)
+            await call_tool(pool, "legacy", "quit", {}, downstream=ANN)
         assert await pid(pool, BOB) == bobs
 
 
@@ -124,7 +125,7 @@ async def test_the_least_recently_used_session_is_evicted():
 
 async def test_sessions_in_use_are_not_evicted():
     async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=1)) as pool:
-        call = asyncio.ensure_future(pool.call_tool("legacy", "hang", {}, downstream=ANN))
+        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}, downstream=ANN))
         await eventually(lambda: pool.get_status("legacy").calls_in_flight == 1)
         with pytest.raises(TooManySessions, match="has 1 callers with their own connection"):
             await pid(pool, BOB)
@@ -160,7 +161,7 @@ async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_us
         ended = pool.get_status("stateless").pid
         await seen.until("stateless", "idle")
         assert gone(ended)
-        result = await pool.call_tool("stateless", "echo", {"text": "again"})
+        result = await call_tool(pool, "stateless", "echo", {"text": "again"})
         assert result.content[0].text == "again"
         status = pool.get_status("stateless")
         assert (status.restarts, status.last_error) == (0, "")
@@ -174,7 +175,7 @@ async def test_a_server_stopped_while_idle_ends_cleanly_and_starts_on_next_use()
         await pool.warm_up()
         ended = pool.get_status("x").pid
         pool.stop_if_idle("x")
-        result = await pool.call_tool("x", "echo", {"text": "again"})
+        result = await call_tool(pool, "x", "echo", {"text": "again"})
         assert result.content[0].text == "again"
         assert gone(ended)
         assert pool.get_status("x").last_error == ""
@@ -185,7 +186,7 @@ async def test_a_server_in_use_is_not_stopped_as_idle():
     async with UpstreamPool([curious()]) as pool:
         await pool.warm_up()
         running = pool.get_status("curious").pid
-        call = asyncio.ensure_future(pool.call_tool("curious", "wait", {}))
+        call = asyncio.ensure_future(call_tool(pool, "curious", "wait", {}))
         await eventually(lambda: pool.get_status("curious").calls_in_flight == 1)
         pool.stop_if_idle("curious")
         assert pool.get_status("curious").pid == running
@@ -219,13 +220,13 @@ async def test_a_server_is_not_stopped_during_a_call_or_while_a_resource_is_foll
     async with UpstreamPool([curious(idle_stop_s=0.05)], on_status=seen) as pool:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
-                await pool.call_tool("curious", "wait", {})
+                await call_tool(pool, "curious", "wait", {})
         uri = {"uri": "test://1"}
-        await pool.request("curious", "resources/subscribe", uri)
+        await send_request(pool, "curious", "resources/subscribe", uri)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
                 await seen.until("curious", "idle")
-        await pool.request("curious", "resources/unsubscribe", uri)
+        await send_request(pool, "curious", "resources/unsubscribe", uri)
         await seen.until("curious", "idle")
 
 
@@ -236,10 +237,10 @@ async def test_an_update_concerns_those_whose_own_connection_told_of_it():
     ) as pool:
         uri = {"uri": "test://1"}
         for who in (ANN, BOB):
-            await pool.request("curious", "resources/subscribe", uri, downstream=who)
+            await send_request(pool, "curious", "resources/subscribe", uri, downstream=who)
         said = [["notifications/resources/updated", uri]]
         for who in (BOB, ANN):
-            await pool.call_tool("curious", "say", {"notifications": said}, downstream=who)
+            await call_tool(pool, "curious", "say", {"notifications": said}, downstream=who)
         await eventually(lambda: len(updated) == 2)
     assert updated == [("curious", "test://1", {"bob"}), ("curious", "test://1", {"ann"})]
 
@@ -249,7 +250,7 @@ async def test_a_server_that_is_followed_starts_again_by_itself_when_it_dies():
     async with UpstreamPool(
         [curious()], policy=SOON, on_updated=lambda *what: updated.append(what)
     ) as pool:
-        await pool.request("curious", "resources/subscribe", {"uri": "test://1"})
+        await send_request(pool, "curious", "resources/subscribe", {"uri": "test://1"})
         ended = pool.get_status("curious").pid
         os.kill(ended, signal.SIGKILL)
         await eventually(lambda: updated == [("curious", "test://1", {""})])

@@ -15,6 +15,7 @@ import pytest
 from gateway_project.foundation.postgres import locks
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import SERVERS, eventually, gone, legacy, script
+from tests.upstream_calls import call_tool
 from tools.upstream import reap
 from tools.upstream.errors import UpstreamError
 from tools.upstream.pool import UpstreamPool
@@ -27,6 +28,7 @@ GATEWAY = """
 import asyncio, json, sys
 from tools.upstream import process, watch
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
 
 process.GUARD_END_S = watch.STOP_TIMEOUT_S = 60.0
@@ -34,7 +36,7 @@ process.GUARD_END_S = watch.STOP_TIMEOUT_S = 60.0
 async def main():
     spec = ServerSpec(name="s", command=sys.executable, args=(sys.argv[1],))
     async with UpstreamPool([spec]) as pool:
-        result = await pool.call_tool("s", "escape", {})
+        result = await pool.call_tool("s", UpstreamRequest.to_call("escape", {}))
         pids = [int(result.content[0].text), pool.list_statuses()["s"].pid, pool._watcher.pid]
         print(json.dumps(pids), flush=True)
         if sys.argv[2] == "wait":
@@ -49,7 +51,7 @@ def text(result: Any) -> str:
 
 
 async def escape(pool: UpstreamPool, name: str, **arguments: Any) -> int:
-    return int(text(await pool.call_tool(name, "escape", arguments)))
+    return int(text(await call_tool(pool, name, "escape", arguments)))
 
 
 def parent_of(pid: int) -> int:
@@ -87,10 +89,10 @@ async def test_what_escaped_from_a_server_ends_with_it_and_with_no_other():
         of_one, of_other = await escape(pool, "one"), await escape(pool, "other")
         assert not gone(of_one)
         await pool.restart("one")
-        await pool.call_tool("one", "echo", {"text": "again"})
+        await call_tool(pool, "one", "echo", {"text": "again"})
         assert gone(of_one)
         assert not gone(of_other)
-        assert text(await pool.call_tool("other", "echo", {"text": "well"})) == "well"
+        assert text(await call_tool(pool, "other", "echo", {"text": "well"})) == "well"
         pool.set_servers([one])
         await eventually(lambda: gone(of_other))
 
@@ -120,23 +122,23 @@ async def test_what_escaped_ends_with_a_guard_or_spawner_that_is_killed(victim):
         ends = {escaped, server, guard} | ({spawner} if victim == "spawner" else set())
         await eventually(lambda: all(map(gone, ends)))
         await eventually(lambda: pool.list_statuses()["escaping"].state != "ready")
-        assert text(await pool.call_tool("escaping", "echo", {"text": "again"})) == "again"
+        assert text(await call_tool(pool, "escaping", "echo", {"text": "again"})) == "again"
 
 
 async def test_a_server_that_kills_its_guard_gains_nothing():
     async with UpstreamPool([script("escaping.py"), legacy()]) as pool:
-        await pool.call_tool("legacy", "echo", {"text": "well"})
+        await call_tool(pool, "legacy", "echo", {"text": "well"})
         with suppress(UpstreamError):  # it may be killed before it has answered
             await escape(pool, "escaping", kills_guard=True)
         spawner = pool._watcher.pid
         await eventually(lambda: len(reap.list_descendants(spawner)) == 2)
-        assert text(await pool.call_tool("legacy", "echo", {"text": "well"})) == "well"
+        assert text(await call_tool(pool, "legacy", "echo", {"text": "well"})) == "well"
 
 
 async def test_what_forks_without_end_is_ended(tmp_path):
     lock = str(tmp_path / "lock")
     async with UpstreamPool([script("escaping.py")]) as pool:
-        await pool.call_tool("escaping", "multiply", {"lock": lock})
+        await call_tool(pool, "escaping", "multiply", {"lock": lock})
         assert not locks.is_free(lock)
     assert locks.is_free(lock)
 
@@ -144,7 +146,7 @@ async def test_what_forks_without_end_is_ended(tmp_path):
 async def test_a_stopped_server_leaves_no_process_of_the_gateway_behind():
     async with UpstreamPool([legacy(), legacy("other")]) as pool:
         for name in ("legacy", "other"):
-            await pool.call_tool(name, "echo", {"text": "well"})
+            await call_tool(pool, name, "echo", {"text": "well"})
         spawner = pool._watcher.pid
         assert len(reap.list_children(spawner)) == 2
         pool.set_servers([legacy()])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.tools.upstream.conftest import LONG_S, SOON, Seen, eventually, gone, legacy, script
+from tests.upstream_calls import call_tool
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
@@ -39,7 +40,7 @@ class Clock:
 
 
 async def echo(pool: UpstreamPool, name: str = "legacy") -> str:
-    return (await pool.call_tool(name, "echo", {"text": "on"})).content[0].text
+    return (await call_tool(pool, name, "echo", {"text": "on"})).content[0].text
 
 
 def changeable(tmp_path, healthy: bool) -> ServerSpec:
@@ -129,7 +130,7 @@ async def test_crashes_during_calls_open_the_circuit_too():
     async with UpstreamPool([legacy()], policy=THREE, environment=clock.environment()) as pool:
         for _ in range(3):
             with pytest.raises(ServerExited):
-                await pool.call_tool("legacy", "quit", {})
+                await call_tool(pool, "legacy", "quit", {})
             await eventually(lambda: pool.list_statuses()["legacy"].state in ("backoff", "open"))
             clock.passed_s += 0.001
         with pytest.raises(CircuitOpen):
@@ -141,7 +142,7 @@ async def test_callers_waiting_while_a_crash_opens_the_circuit_get_that_error():
         [legacy()], policy=RetryPolicy(threshold=1), environment=Clock().environment()
     ) as pool:
         with pytest.raises(ServerExited):
-            await pool.call_tool("legacy", "quit", {})
+            await call_tool(pool, "legacy", "quit", {})
         with pytest.raises(CircuitOpen):
             await echo(pool)
 
@@ -166,7 +167,7 @@ async def test_answers_in_between_keep_a_crashing_server_in_use():
     ) as pool:
         for _ in range(4):
             with pytest.raises(ServerExited):
-                await pool.call_tool("legacy", "quit", {})
+                await call_tool(pool, "legacy", "quit", {})
             assert await echo(pool) == "on"
 
 
@@ -191,7 +192,7 @@ async def test_the_death_of_an_idle_server_is_noticed_and_repaired_at_the_next_u
 async def test_a_server_that_leaves_by_itself_has_not_failed():
     seen = Seen()
     async with UpstreamPool([legacy()], on_status=seen) as pool:
-        await pool.call_tool("legacy", "answer_and_quit", {})
+        await call_tool(pool, "legacy", "answer_and_quit", {})
         status = await seen.until("legacy", "idle")
         assert (status.last_error, status.pid) == ("", None)
         assert await echo(pool) == "on"
@@ -201,14 +202,14 @@ async def test_a_server_that_leaves_in_the_middle_of_a_call_has_failed():
     seen = Seen()
     async with UpstreamPool([legacy()], on_status=seen, policy=SOON) as pool:
         with pytest.raises(ServerExited, match="exited with code 0 during the call to 'quit'"):
-            await pool.call_tool("legacy", "quit", {"code": 0})
+            await call_tool(pool, "legacy", "quit", {"code": 0})
         await seen.until("legacy", "backoff")
 
 
 async def test_a_crash_is_never_retried_by_itself(tmp_path):
     async with UpstreamPool([legacy()], policy=SOON) as pool:
         with pytest.raises(ServerExited):
-            await pool.call_tool("legacy", "quit", {})
+            await call_tool(pool, "legacy", "quit", {})
         await eventually(lambda: pool.list_statuses()["legacy"].state == "backoff")
         assert pool.list_statuses()["legacy"].restarts == 0
 
@@ -274,7 +275,7 @@ async def test_a_healthy_server_answers_whatever_the_others_do():
     )
     async with UpstreamPool([*bad, legacy()], limits=limits, policy=SOON) as pool:
         calls = [
-            asyncio.ensure_future(pool.call_tool(spec.name, *misuse.get(spec.name, ("x", {}))))
+            asyncio.ensure_future(call_tool(pool, spec.name, *misuse.get(spec.name, ("x", {}))))
             for spec in bad
         ]
         for _ in range(50):

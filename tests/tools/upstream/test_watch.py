@@ -26,6 +26,7 @@ import asyncio, json, sys
 from tools.upstream import process, reap, watch
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
+from tests.upstream_calls import call_tool
 
 process.STDIN_GRACE_S = reap.TERM_GRACE_S = 0.1
 process.GUARD_END_S = process.EXIT_NOTICE_S = watch.STOP_TIMEOUT_S = 60.0
@@ -33,7 +34,7 @@ process.GUARD_END_S = process.EXIT_NOTICE_S = watch.STOP_TIMEOUT_S = 60.0
 async def main():
     args = ("-I", "-S", sys.argv[1])
     async with UpstreamPool([ServerSpec(name="s", command=sys.executable, args=args)]) as pool:
-        result = await pool.call_tool("s", "stubborn_family", {})
+        result = await call_tool(pool, "s", "stubborn_family", {})
         pids = [*json.loads(result.content[0].text), pool._watcher.pid]
         print(json.dumps(pids), flush=True)
         if sys.argv[2] == "wait":

@@ -12,26 +12,30 @@ import structlog
 
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import ConnectionLost, ServerStopped, SessionExpired, UpstreamError
+from tools.upstream.origin import ConnectionOrigin
 
 log = structlog.get_logger(__name__)
 
 
-class SessionLifetime:
-    """Runs a session's background work, and ends it with the session.
+class RemoteSession:
+    """A session with a remote server, and its background work; base of the HTTP transports.
 
-    Open and close it in one task.
+    Open and close it in one task. Sending a request returns only after its answer. So cancelling
+    the sender closes the request's stream, which is how the protocol cancels over HTTP.
 
     Args:
-        server: Name of the server.
+        origin: The server's name, secrets and limits.
         on_end: Called once, when the session ends.
 
     Attributes:
+        origin: As passed in.
         ended: Set once no answer can arrive any more.
         fault: Why it ended; None while it is open or if the gateway ended it.
     """
 
-    def __init__(self, server: str, *, on_end: Callable[[], None]) -> None:
-        self._server = server
+    def __init__(self, origin: ConnectionOrigin, *, on_end: Callable[[], None]) -> None:
+        self.origin = origin
+        self._server = origin.server
         self._on_end = on_end
         self._scopes: set[asyncio.Timeout] = set()
         self._group = TaskGroup()
@@ -44,8 +48,21 @@ class SessionLifetime:
         """Whether the server merely ended the session."""
         return isinstance(self.fault, SessionExpired)
 
-    def make_end_error(self) -> UpstreamError:
-        """Return the error for interrupted work."""
+    @property
+    def unsent_bytes(self) -> int:
+        """Always 0: each message has its own connection."""
+        return 0
+
+    @property
+    def pid(self) -> int | None:
+        """Always None: the server has no local process."""
+        return None
+
+    async def wait_for_room(self) -> None:
+        """Return at once: each request has a connection of its own."""
+
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
+        """Return the error for work interrupted by the end of the session."""
         if isinstance(self.fault, SessionExpired):
             return ConnectionLost(
                 "ended the session before it had answered; the request may still have been "

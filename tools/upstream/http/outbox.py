@@ -1,13 +1,10 @@
-"""The outgoing stream of an HTTP transport, where each message is an HTTP request."""
+"""Sends the messages of an HTTP transport, each in an HTTP request."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Mapping
 
-import anyio
 import structlog
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCMessage
@@ -23,47 +20,6 @@ DELIVERY_TIMEOUT_S = 10.0
 MAX_DELIVERIES = 16  # concurrent
 
 log = structlog.get_logger(__name__)
-
-
-class HttpOutbox:
-    """Stream of messages to a server, each sent by the caller's own task.
-
-    Sending a request returns only after its answer. So cancelling the sender closes the request's
-    stream, which is how the protocol cancels over HTTP.
-
-    Args:
-        send: Sends one message.
-    """
-
-    def __init__(self, send: Callable[[SessionMessage], Awaitable[None]]) -> None:
-        self._send = send
-        self._closed = False
-
-    async def send(self, item: SessionMessage, /) -> None:
-        """Send a message.
-
-        Raises:
-            anyio.ClosedResourceError: If the stream was closed.
-            UpstreamError: If it is a request that gets no answer.
-        """
-        if self._closed:
-            raise anyio.ClosedResourceError
-        await self._send(item)
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        self._closed = True
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 class MessageDelivery:

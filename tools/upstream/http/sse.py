@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 
 import aiohttp
 from mcp.client._transport import TransportStreams
@@ -23,9 +22,8 @@ from tools.upstream.http.address import is_same_origin, redact_address
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import OK
-from tools.upstream.http.lifetime import SessionLifetime
+from tools.upstream.http.lifetime import RemoteSession
 from tools.upstream.http.outbox import (
-    HttpOutbox,
     MessageDelivery,
     encode_for_origin,
     post_message,
@@ -38,10 +36,10 @@ from tools.upstream.lines import OversizeLine
 from tools.upstream.origin import ConnectionOrigin
 from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.reader import MessageReader
-from tools.upstream.streams import MessageInbox
+from tools.upstream.streams import MessageInbox, MessageOutbox
 
 
-class SseTransport:
+class SseTransport(RemoteSession):
     """One session with a remote server; an `UpstreamTransport`.
 
     One stream carries all messages from the server; answers are matched by id, as on stdio.
@@ -49,47 +47,24 @@ class SseTransport:
     Args:
         endpoint: The server.
         origin: Its name, secrets and limits.
-
-    Attributes:
-        origin: As passed in.
     """
 
     def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
+        super().__init__(origin, on_end=self._stop_waiting)
         self._endpoint = endpoint
-        self.origin = self._origin = origin
-        self._server = origin.server
         self._outstanding = OutstandingRequests()
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._inbox = MessageInbox(pause=self._flowing.clear, resume=self._flowing.set)
-        self._lifetime = SessionLifetime(origin.server, on_end=self._stop_waiting)
-        self._deliveries = MessageDelivery(endpoint, self._lifetime.end)
+        self._deliveries = MessageDelivery(endpoint, self.end)
         self._reader = MessageReader(
             origin,
             inbox=self._inbox,
             outstanding=self._outstanding,
-            on_fatal=self._lifetime.end,
+            on_fatal=self.end,
         )
         self._target: URL | None = None
         self._target_known = asyncio.Event()
-
-    @property
-    def ended(self) -> asyncio.Event:
-        """Set once no answer can arrive any more."""
-        return self._lifetime.ended
-
-    async def wait_for_room(self) -> None:
-        """Return at once: each request has a connection of its own."""
-
-    @property
-    def unsent_bytes(self) -> int:
-        """Always 0: each message has its own connection."""
-        return 0
-
-    @property
-    def pid(self) -> int | None:
-        """Always None: the server has no local process."""
-        return None
 
     @property
     def messages_dropped(self) -> int:
@@ -101,43 +76,29 @@ class SseTransport:
         """Always empty: a remote server has no output outside the protocol."""
         return ""
 
-    @property
-    def has_ended_cleanly(self) -> bool:
-        """Whether the server merely ended the session."""
-        return self._lifetime.has_ended_cleanly
-
-    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
-        """Return the error for work interrupted by the end of the session."""
-        return self._lifetime.make_end_error()
-
     async def __aenter__(self) -> TransportStreams:
         """Open the transport and start listening."""
-        await self._lifetime.open()
-        self._lifetime.spawn(self._receive())
-        return self._inbox, HttpOutbox(self._send)
+        await self.open()
+        self.spawn(self._receive())
+        return self._inbox, MessageOutbox(self._send)
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close the stream, which ends the session."""
-        await self._lifetime.close()
+        await self.close()
 
     async def _send(self, item: SessionMessage) -> None:
         message = item.message
         headers = {**POST_HEADERS, **read_stamped_headers(item)}
-        async with self._lifetime.interrupt_at_end():
+        async with self.interrupt_at_end():
             if self._target is None:
                 await self._target_known.wait()
             self._track_message(message)
             try:
-                body = await encode_for_origin(message, self._origin)
+                body = await encode_for_origin(message, self.origin)
                 if isinstance(message, JSONRPCRequest) or _is_delivery_awaited(message):
                     await post_message(self._endpoint, body, headers, url=self._target)
                 else:
-                    self._lifetime.spawn(self._deliveries.deliver(body, headers, url=self._target))
+                    self.spawn(self._deliveries.deliver(body, headers, url=self._target))
             except UpstreamError as error:
                 self._handle_send_failure(message, error)
                 raise
@@ -152,7 +113,7 @@ class SseTransport:
         if isinstance(message, JSONRPCRequest):
             self._outstanding.mark_answered(message.id)
         if isinstance(error, SessionExpired):
-            self._lifetime.end(error)
+            self.end(error)
 
     async def _receive(self) -> None:
         """Hold the stream open; the session ends with it."""
@@ -166,9 +127,9 @@ class SseTransport:
             self._reader.close()
             await self._reader.wait_until_drained()
         except UpstreamError as error:
-            self._lifetime.end(error)
+            self.end(error)
         else:
-            self._lifetime.end(
+            self.end(
                 ConnectionLost("ended its stream; call again to reconnect", server=self._server)
             )
 
@@ -177,8 +138,8 @@ class SseTransport:
         stream = EventStream(
             answer,
             server=self._server,
-            max_event_bytes=self._origin.limits.max_line_bytes,
-            max_rubbish_bytes=self._origin.limits.max_rubbish_bytes,
+            max_event_bytes=self.origin.limits.max_line_bytes,
+            max_rubbish_bytes=self.origin.limits.max_rubbish_bytes,
             flowing=self._flowing,
         )
         while (events := await stream.next()) is not None:
@@ -209,7 +170,7 @@ class SseTransport:
         elif event.name != "message" or not event.data:
             return
         elif event.is_too_long:
-            size = self._origin.limits.max_line_bytes
+            size = self.origin.limits.max_line_bytes
             self._reader.handle_oversize(
                 OversizeLine(head=event.data, tail=b"", size=size, ended=False)
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from types import TracebackType
 
 import aiohttp
 import anyio
@@ -16,16 +15,16 @@ from tools.upstream.errors import ServerUnreachable, SessionExpired, UpstreamErr
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.exchange import HttpExchange, drain_answer
 from tools.upstream.http.intake import MessageIntake
-from tools.upstream.http.lifetime import SessionLifetime
+from tools.upstream.http.lifetime import RemoteSession
 from tools.upstream.http.listener import StreamListener
 from tools.upstream.http.outbox import (
-    HttpOutbox,
     MessageDelivery,
     encode_for_origin,
     read_stamped_headers,
 )
 from tools.upstream.http.session import HttpSession
 from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.streams import MessageOutbox
 from tools.upstream.uninterrupted import run_uninterrupted
 
 GOODBYE_TIMEOUT_S = 2.0
@@ -34,7 +33,7 @@ GOODBYE_TIMEOUT_S = 2.0
 _OPEN_ENDED = frozenset({"subscriptions/listen"})
 
 
-class HttpTransport:
+class HttpTransport(RemoteSession):
     """One session with a remote server; an `UpstreamTransport`.
 
     The first message makes the connection; leaving ends the session.
@@ -42,38 +41,16 @@ class HttpTransport:
     Args:
         endpoint: The server.
         origin: Its name, secrets and limits.
-
-    Attributes:
-        origin: As passed in.
     """
 
     def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
-        self._endpoint = endpoint
-        self.origin = self._origin = origin
-        self._session = HttpSession()
         self._intake = MessageIntake(origin)
-        self._lifetime = SessionLifetime(origin.server, on_end=self._intake.end)
+        super().__init__(origin, on_end=self._intake.end)
+        self._endpoint = endpoint
+        self._session = HttpSession()
         self._deliveries = MessageDelivery(endpoint, self._note_error)
         self._connect_error: ServerUnreachable | None = None
         self._requests_in_flight = 0
-
-    @property
-    def ended(self) -> asyncio.Event:
-        """Set once no answer can arrive any more."""
-        return self._lifetime.ended
-
-    async def wait_for_room(self) -> None:
-        """Return at once: each request has a connection of its own."""
-
-    @property
-    def unsent_bytes(self) -> int:
-        """Always 0: each message has its own connection."""
-        return 0
-
-    @property
-    def pid(self) -> int | None:
-        """Always None: the server has no local process."""
-        return None
 
     @property
     def messages_dropped(self) -> int:
@@ -85,36 +62,22 @@ class HttpTransport:
         """The last connection failure, or empty."""
         return str(self._connect_error or "")
 
-    @property
-    def has_ended_cleanly(self) -> bool:
-        """Whether the server merely ended the session."""
-        return self._lifetime.has_ended_cleanly
-
-    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
-        """Return the error for work interrupted by the end of the session."""
-        return self._lifetime.make_end_error()
-
     async def __aenter__(self) -> TransportStreams:
         """Open the transport; makes no connection yet."""
-        await self._lifetime.open()
-        return self._intake.inbox, HttpOutbox(self._send)
+        await self.open()
+        return self._intake.inbox, MessageOutbox(self._send)
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the session, even if this task is being cancelled."""
-        self._lifetime.end(None)
+        self.end(None)
         try:
             await run_uninterrupted(self._end_session())
         finally:
-            await self._lifetime.close()
+            await self.close()
 
     async def _send(self, item: SessionMessage) -> None:
         message = item.message
-        if self._lifetime.ended.is_set():
+        if self.ended.is_set():
             raise anyio.BrokenResourceError
         method = getattr(message, "method", None)
         headers = self._session.post_headers(method, read_stamped_headers(item))
@@ -122,12 +85,12 @@ class HttpTransport:
             await self._send_request(message, headers)
         elif method == "notifications/initialized":
             # The server must receive it before the next request.
-            await self._deliveries.deliver(await encode_for_origin(message, self._origin), headers)
+            await self._deliveries.deliver(await encode_for_origin(message, self.origin), headers)
             if not self._session.is_modern:
-                self._lifetime.spawn(self._make_listener().run())
+                self.spawn(self._make_listener().run())
         elif not self._session.is_modern or _is_kept_notification(message):
-            body = await encode_for_origin(message, self._origin)
-            self._lifetime.spawn(self._deliveries.deliver(body, headers))
+            body = await encode_for_origin(message, self.origin)
+            self.spawn(self._deliveries.deliver(body, headers))
         # The rest is not sent in the modern era: closing a request's stream already cancels it,
         # and the protocol does not let clients send answers.
 
@@ -138,14 +101,14 @@ class HttpTransport:
             endpoint=self._endpoint,
             session=self._session,
             intake=self._intake,
-            limits=self._origin.limits,
+            limits=self.origin.limits,
         )
         opened = self._begin_session if message.method == "initialize" else None
         counted = message.method not in _OPEN_ENDED
         self._requests_in_flight += counted
         try:
-            async with self._lifetime.interrupt_at_end():
-                body = await encode_for_origin(message, self._origin)
+            async with self.interrupt_at_end():
+                body = await encode_for_origin(message, self.origin)
                 unfinished = await exchange.run(headers, body, opened=opened)
         except UpstreamError as error:
             self._note_error(error)
@@ -155,9 +118,9 @@ class HttpTransport:
         finally:
             self._requests_in_flight -= counted
             if self._connect_error is not None and not self._requests_in_flight:
-                self._lifetime.end(self._connect_error)
+                self.end(self._connect_error)
         if unfinished is not None:
-            self._lifetime.spawn(drain_answer(unfinished))
+            self.spawn(drain_answer(unfinished))
 
     def _begin_session(self, answer: aiohttp.ClientResponse) -> None:
         self._session.begin_session(answer.headers)
@@ -165,7 +128,7 @@ class HttpTransport:
     def _note_error(self, error: UpstreamError) -> None:
         """Update the state of the session after an error."""
         if isinstance(error, SessionExpired) and self._session.id:
-            self._lifetime.end(error)
+            self.end(error)
         elif isinstance(error, ServerUnreachable):
             self._connect_error = error  # cleared if another request reaches the server
         else:
@@ -176,13 +139,13 @@ class HttpTransport:
             self._endpoint,
             session=self._session,
             intake=self._intake,
-            limits=self._origin.limits,
-            monotonic=self._origin.monotonic,
+            limits=self.origin.limits,
+            monotonic=self.origin.monotonic,
         )
 
     async def _end_session(self) -> None:
         """End the session at the server, which may refuse."""
-        if not self._session.id or self._lifetime.fault is not None:
+        if not self._session.id or self.fault is not None:
             return
         try:
             async with asyncio.timeout(GOODBYE_TIMEOUT_S):

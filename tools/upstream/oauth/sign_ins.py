@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import structlog
@@ -83,12 +82,7 @@ class SignInManager:
         await self._group.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in self._unsaved:
             task.cancel()
         await self._group.__aexit__(None, None, None)

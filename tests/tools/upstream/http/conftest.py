@@ -10,6 +10,7 @@ import pytest
 
 from tests.servers.http_legacy import LegacyServer
 from tests.tools.upstream.conftest import LONG_S, eventually
+from tests.upstream_calls import call_tool
 from tools.upstream.errors import CallTimedOut
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
@@ -43,7 +44,7 @@ async def times_out(
 
     What the server sends half-way must not give it any more time.
     """
-    call = asyncio.ensure_future(pool.call_tool("s", tool, {}, timeout_s=LONG_S))
+    call = asyncio.ensure_future(call_tool(pool, "s", tool, {}, timeout_s=LONG_S))
     await eventually(once)
     let_pass(LONG_S / 2)
     await asyncio.sleep(0.05)

@@ -8,6 +8,7 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import LONG_S
 from tests.tools.upstream.http.conftest import remote, text, times_out, was_called
+from tests.upstream_calls import call_tool
 from tools.upstream.errors import (
     ConnectionLost,
     HttpRefused,
@@ -45,7 +46,7 @@ WORST = [
 @pytest.mark.parametrize(("tool", "kind", "words"), WORST, ids=[tool for tool, *_ in WORST])
 async def test_only_the_call_fails(legacy, pool, tool, kind, words):
     with pytest.raises(kind) as caught:
-        await pool.call_tool("s", tool, {}, timeout_s=PATIENCE_S)
+        await call_tool(pool, "s", tool, {}, timeout_s=PATIENCE_S)
     assert words in str(caught.value)
     assert "secrets" not in str(caught.value)
     await all_is_well_after(tool, legacy, pool)
@@ -59,7 +60,7 @@ async def test_what_takes_too_long_fails_the_call_alone(legacy, pool, tool, let_
 
 
 async def all_is_well_after(tool, legacy, pool):
-    assert text(await pool.call_tool("s", "echo", {"text": "still here"})) == "still here"
+    assert text(await call_tool(pool, "s", "echo", {"text": "still here"})) == "still here"
     assert legacy.methods().count("initialize") == 1
     calls = [asked for asked in legacy.asked if asked.rpc == "tools/call"]
     assert [asked.json["params"]["name"] for asked in calls] == [tool, "echo"]
@@ -72,7 +73,7 @@ async def test_what_is_too_large_costs_little_memory(legacy, tool):
         await pool.warm_up()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with pytest.raises(MessageTooLarge):
-            await pool.call_tool("s", tool, {})
+            await call_tool(pool, "s", tool, {})
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert after - before < 30_000  # KiB on Linux
 
@@ -86,11 +87,11 @@ async def test_a_flood_is_dropped_counted_and_leaves_others_their_turn(legacy):
 
         async def call_the_other() -> None:
             while True:
-                answered.append(text(await pool.call_tool("other", "echo", {"text": "x"})))
+                answered.append(text(await call_tool(pool, "other", "echo", {"text": "x"})))
 
         async with asyncio.TaskGroup() as group:
             other = group.create_task(call_the_other())
-            flooded = await pool.call_tool("s", "flood", {"count": 5_000})
+            flooded = await call_tool(pool, "s", "flood", {"count": 5_000})
             other.cancel()
         assert text(flooded) == "after the flood"
         assert pool.list_statuses()["s"].messages_dropped > 4_500
@@ -98,13 +99,13 @@ async def test_a_flood_is_dropped_counted_and_leaves_others_their_turn(legacy):
 
 
 async def test_stray_events_cost_nothing_and_odd_ids_are_understood(pool):
-    assert text(await pool.call_tool("s", "stray", {})) == "after the rubbish"
-    assert text(await pool.call_tool("s", "string_id", {})) == "ok"
+    assert text(await call_tool(pool, "s", "stray", {})) == "after the rubbish"
+    assert text(await call_tool(pool, "s", "string_id", {})) == "ok"
     assert pool.list_statuses()["s"].messages_dropped == 1
 
 
 async def test_a_compressed_answer_is_read(pool):
-    assert text(await pool.call_tool("s", "gzipped", {})) == "packed"
+    assert text(await call_tool(pool, "s", "gzipped", {})) == "packed"
 
 
 async def test_a_request_beyond_the_limit_is_not_sent(legacy):
@@ -113,7 +114,7 @@ async def test_a_request_beyond_the_limit_is_not_sent(legacy):
     ) as pool:
         await pool.warm_up()
         with pytest.raises(MessageTooLarge, match="the request"):
-            await pool.call_tool("s", "echo", {"text": "x" * 6_000})
+            await call_tool(pool, "s", "echo", {"text": "x" * 6_000})
         assert "tools/call" not in legacy.methods()
 
 
@@ -132,6 +133,6 @@ async def test_a_server_that_does_not_read_costs_its_call_only(legacy, pool):
         pool.set_servers([remote(legacy.url), spec])
         failures = await pool.warm_up("deaf")
         assert failures["deaf"].code == "connect_timed_out"
-        assert text(await pool.call_tool("s", "echo", {"text": "x"})) == "x"
+        assert text(await call_tool(pool, "s", "echo", {"text": "x"})) == "x"
         over.set()
         await pool.aclose()

@@ -8,6 +8,7 @@ from tests.patience import PATIENCE_S
 from tests.servers.http_legacy import LegacyServer, news
 from tests.tools.upstream.conftest import eventually
 from tests.tools.upstream.http.conftest import remote
+from tests.upstream_calls import call_tool
 from tools.upstream.errors import ConnectionLost
 from tools.upstream.http import listener
 from tools.upstream.http.intake import MessageIntake
@@ -71,7 +72,7 @@ async def test_a_stream_of_nothing_but_rubbish_is_given_up():
             await pool.warm_up()
             async with asyncio.timeout(PATIENCE_S):
                 await gone.wait()
-            assert (await pool.call_tool("s", "echo", {"text": "x"})).content[0].text == "x"
+            assert (await call_tool(pool, "s", "echo", {"text": "x"})).content[0].text == "x"
         assert server.methods().count("GET") == 1
 
 

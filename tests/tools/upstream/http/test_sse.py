@@ -9,6 +9,7 @@ from tests.servers import http_sdk
 from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.http.conftest import remote, text
+from tests.upstream_calls import call_tool
 from tools.upstream.errors import (
     CallTimedOut,
     ConnectionLost,
@@ -86,7 +87,7 @@ async def test_a_server_of_the_sdk_answers():
         UpstreamPool([remote(f"{origin}/sse", transport="sse")]) as pool,
     ):
         assert "echo" in {tool.name for tool in await pool.list_tools("s")}
-        assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+        assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
 
 
 @pytest.mark.parametrize(
@@ -103,12 +104,12 @@ async def test_a_bad_answer_fails_its_call_alone(tool, kind):
     async with SseServer() as server:
         limits = UpstreamLimits(max_line_bytes=100_000)
         async with UpstreamPool([old(server)], limits=limits) as pool:
-            assert text(await pool.call_tool("s", "good", {})) == "hi"
+            assert text(await call_tool(pool, "s", "good", {})) == "hi"
             with pytest.raises(kind):
-                await pool.call_tool(
-                    "s", tool, {}, timeout_s=0.3 if tool == "hang" else PATIENCE_S
+                await call_tool(
+                    pool, "s", tool, {}, timeout_s=0.3 if tool == "hang" else PATIENCE_S
                 )
-            assert text(await pool.call_tool("s", "good", {})) == "hi"
+            assert text(await call_tool(pool, "s", "good", {})) == "hi"
             ended = {"lost": 2, "leave": 1}.get(tool, 0)  # what is lost is sent once more
             assert server.methods().count("initialize") == 1 + ended
 
@@ -117,7 +118,7 @@ async def test_a_bad_answer_fails_its_call_alone(tool, kind):
 async def test_messages_go_to_no_other_origin(endpoint):
     async with SseServer(endpoint) as server, UpstreamPool([old(server)]) as pool:
         with pytest.raises(ForbiddenAddress, match="wants messages sent to"):
-            await pool.call_tool("s", "good", {})
+            await call_tool(pool, "s", "good", {})
         assert server.methods() == ["GET"]
 
 
@@ -134,7 +135,7 @@ async def test_what_is_no_stream_is_said_so(status, kind, error):
         UpstreamPool([remote(server.url, transport="sse")]) as pool,
     ):
         with pytest.raises(error, match="transport http"):
-            await pool.call_tool("s", "good", {})
+            await call_tool(pool, "s", "good", {})
 
 
 async def test_silence_ends_with_the_connect_timeout():
@@ -146,7 +147,7 @@ async def test_silence_ends_with_the_connect_timeout():
         spec = remote(server.url, transport="sse", connect_timeout_s=0.2)
         async with UpstreamPool([spec]) as pool:
             with pytest.raises(UpstreamError) as caught:
-                await pool.call_tool("s", "good", {})
+                await call_tool(pool, "s", "good", {})
             assert caught.value.code == "connect_timed_out"
 
 
@@ -168,6 +169,6 @@ async def test_a_sign_in_counts_for_the_path_that_messages_go_to():
     async with SseServer() as server:
         made = RemoteTransports(authorize=lambda _: SignedIn(server.sse_url))
         async with UpstreamPool([old(server, authorization="oauth")], remote=made) as pool:
-            assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+            assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
         posts = [asked for asked in server.asked if asked.method == "POST"]
         assert {asked.headers.get("authorization") for asked in posts} == {"Bearer good"}

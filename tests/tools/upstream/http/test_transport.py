@@ -12,6 +12,7 @@ from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import SOON, Seen, eventually
 from tests.tools.upstream.http.conftest import remote, text, times_out, was_called
+from tests.upstream_calls import call_tool, send_request
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
     ConnectionLost,
@@ -52,15 +53,15 @@ async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_r
     async with http_sdk.served(app) as origin, UpstreamPool([remote(f"{origin}/mcp")]) as pool:
         assert "echo" in {tool.name for tool in await pool.list_tools("s")}
         assert pool.list_statuses()["s"].protocol_version == "2026-07-28"
-        assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
-        assert text(await pool.call_tool("s", "region", {"region": "Zürich"})) == "Zürich"
+        assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
+        assert text(await call_tool(pool, "s", "region", {"region": "Zürich"})) == "Zürich"
         if not json_response:
-            assert text(await pool.call_tool("s", "steps", {}, progress=progress)) == "done"
+            assert text(await call_tool(pool, "s", "steps", {}, progress=progress)) == "done"
             assert seen == [(1, 2, "half"), (2, 2, "whole")]
             await times_out(pool, "linger", once=begun.is_set, let_pass=let_pass)
             async with asyncio.timeout(PATIENCE_S):
                 await ended.wait()
-        assert text(await pool.call_tool("s", "echo", {"text": "still"})) == "still"
+        assert text(await call_tool(pool, "s", "echo", {"text": "still"})) == "still"
 
 
 async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_stream(let_pass):
@@ -89,7 +90,7 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
     async with RawServer(handle) as server:
         spec = remote(server.url, headers=headers)
         async with UpstreamPool([spec], environment=around) as pool:
-            await pool.call_tool("s", "do it", {})
+            await call_tool(pool, "s", "do it", {})
             await times_out(pool, "hang", once=begun.is_set, let_pass=let_pass)
             async with asyncio.timeout(PATIENCE_S):
                 await closed.wait()
@@ -136,17 +137,17 @@ async def test_half_a_surrogate_that_would_become_a_header_is_not_sent(method, p
     async with RawServer(handle) as server, UpstreamPool([remote(server.url)]) as pool:
         await pool.list_tools("s")
         with pytest.raises(UnsendableRequest) as refused:
-            await pool.request("s", method, params)
+            await send_request(pool, "s", method, params)
         assert (refused.value.code, refused.value.is_unsent) == ("unsendable", True)
         assert method not in server.methods()
-        assert text(await pool.call_tool("s", "look", {"where": "ä"})) == "on"
+        assert text(await call_tool(pool, "s", "look", {"where": "ä"})) == "on"
 
 
 async def test_a_legacy_session_is_named_listened_to_and_ended(
     legacy, pool, let_pass, monkeypatch
 ):
     monkeypatch.setattr(transport, "GOODBYE_TIMEOUT_S", PATIENCE_S)
-    assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+    assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
     assert pool.list_statuses()["s"].protocol_version == "2025-11-25"
     await eventually(lambda: "GET" in legacy.methods())
     await times_out(pool, "hang", once=lambda: was_called(legacy, "hang"), let_pass=let_pass)
@@ -171,25 +172,25 @@ async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_
                 await super()._answer(asked, reply)
 
     async with Older() as server, UpstreamPool([remote(server.url)]) as pool:
-        assert text(await pool.call_tool("s", "echo", {"text": "hi"})) == "hi"
+        assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
         assert pool.list_statuses()["s"].protocol_version == "2025-11-25"
 
 
 async def test_pools_end_at_once_while_a_server_is_just_ending(legacy):
     async with asyncio.timeout(PATIENCE_S):
         async with UpstreamPool([remote(legacy.url)]) as pool:
-            await pool.call_tool("s", "echo", {})
+            await call_tool(pool, "s", "echo", {})
             legacy.sessions.clear()
-            await pool.call_tool("s", "echo", {})
+            await call_tool(pool, "s", "echo", {})
 
 
 async def test_calls_beside_one_that_finds_the_session_gone_are_told_the_truth(legacy, pool):
-    await pool.call_tool("s", "echo", {})
+    await call_tool(pool, "s", "echo", {})
     async with asyncio.TaskGroup() as group:
-        hanging = group.create_task(_error(pool.call_tool("s", "hang", {})))
+        hanging = group.create_task(_error(call_tool(pool, "s", "hang", {})))
         await eventually(lambda: was_called(legacy, "hang"))
         legacy.sessions.clear()
-        expired = group.create_task(pool.call_tool("s", "echo", {"text": "again"}))
+        expired = group.create_task(call_tool(pool, "s", "echo", {"text": "again"}))
     assert text(expired.result()) == "again"
     assert isinstance(hanging.result(), ConnectionLost)
 
@@ -204,9 +205,9 @@ async def _error(call) -> BaseException | None:
 async def test_a_call_that_finds_the_session_gone_is_sent_again_in_a_new_one(unknown):
     async with LegacyServer(unknown=unknown) as server:
         async with UpstreamPool([remote(server.url)]) as pool:
-            await pool.call_tool("s", "echo", {})
+            await call_tool(pool, "s", "echo", {})
             server.sessions.clear()
-            assert text(await pool.call_tool("s", "echo", {"text": "lost"})) == "lost"
+            assert text(await call_tool(pool, "s", "echo", {"text": "lost"})) == "lost"
             assert pool.list_statuses()["s"].last_error == ""
         assert server.methods().count("initialize") == 2
         sent = [asked.headers for asked in server.asked if b"lost" in asked.body]
@@ -222,12 +223,12 @@ async def test_a_server_that_forgets_every_session_is_asked_twice_and_no_more():
 
     async with Forgetful() as server, UpstreamPool([remote(server.url)]) as pool:
         with pytest.raises(SessionExpired):
-            await pool.call_tool("s", "echo", {"text": "lost"})
+            await call_tool(pool, "s", "echo", {"text": "lost"})
         assert len([asked for asked in server.asked if b"lost" in asked.body]) == 2
 
 
 async def test_a_broken_stream_is_resumed_where_it_broke_off(legacy, pool):
-    assert text(await pool.call_tool("s", "resume", {})) == "resumed"
+    assert text(await call_tool(pool, "s", "resume", {})) == "resumed"
     resumed = [asked for asked in legacy.asked if "last-event-id" in asked.headers]
     assert [asked.method for asked in resumed] == ["GET"]
     assert resumed[0].headers["last-event-id"].startswith("call-")
@@ -252,23 +253,21 @@ async def test_news_on_the_servers_own_stream_are_heard_and_its_pings_answered()
 
 
 async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
-    assert text(await pool.call_tool("s", "ask", {})) == "asked"
+    assert text(await call_tool(pool, "s", "ask", {})) == "asked"
     await eventually(lambda: any("result" in asked.json for asked in legacy.asked))
 
 
-async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, monkeypatch):
-    monkeypatch.setattr(guard, "KEEP_ALIVE_S", PATIENCE_S)
-    async with UpstreamPool([remote(legacy.url)]) as pool:
-        await pool.warm_up()
-        async with asyncio.TaskGroup() as group:
-            calls = [
-                group.create_task(pool.call_tool("s", "echo", {"text": str(n)})) for n in range(20)
-            ]
-        assert [text(call.result()) for call in calls] == [str(n) for n in range(20)]
-        before = legacy.connections
-        for _ in range(20):
-            await pool.call_tool("s", "echo", {})
-        assert legacy.connections == before
+async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, pool):
+    await pool.warm_up()
+    async with asyncio.TaskGroup() as group:
+        calls = [
+            group.create_task(call_tool(pool, "s", "echo", {"text": str(n)})) for n in range(20)
+        ]
+    assert [text(call.result()) for call in calls] == [str(n) for n in range(20)]
+    before = legacy.connections
+    for _ in range(20):
+        await call_tool(pool, "s", "echo", {})
+    assert legacy.connections == before
 
 
 async def test_a_server_that_is_not_there_is_told_and_tried_again(seen: Seen):
@@ -276,19 +275,19 @@ async def test_a_server_that_is_not_there_is_told_and_tried_again(seen: Seen):
         spec, port = remote(server.url), server.port
     async with UpstreamPool([spec], policy=SOON, on_status=seen) as pool:
         with pytest.raises(ServerUnreachable, match="does not accept connections"):
-            await pool.call_tool("s", "echo", {})
+            await call_tool(pool, "s", "echo", {})
         assert (await seen.until("s", "backoff")).last_error.startswith("server 's': http://127")
     assert str(port) in str(seen.statuses[-2].last_error)
 
 
 async def test_a_server_that_goes_away_is_noticed_by_the_next_calls(legacy, pool):
-    await pool.call_tool("s", "echo", {})
+    await call_tool(pool, "s", "echo", {})
     await legacy.__aexit__()
     kinds = set()
     async with asyncio.timeout(PATIENCE_S):
         while ServerUnreachable not in kinds:
             with pytest.raises(UpstreamError) as caught:
-                await pool.call_tool("s", "echo", {})
+                await call_tool(pool, "s", "echo", {})
             kinds.add(type(caught.value))
     assert kinds <= {ConnectionLost, ServerUnreachable}
     await eventually(lambda: pool.list_statuses()["s"].state != "ready")
@@ -299,20 +298,20 @@ async def test_a_private_address_needs_leave_and_the_error_says_whose(legacy, ho
     url = f"http://{host}:{legacy.port}/mcp"
     async with UpstreamPool([remote(url, private_network=False)]) as pool:
         with pytest.raises(ForbiddenAddress, match="tick 'private network'"):
-            await pool.call_tool("s", "echo", {})
+            await call_tool(pool, "s", "echo", {})
         assert pool.list_statuses()["s"].state == "failed"
     assert legacy.connections == 0
     allowed = RemoteTransports(rules=NetworkRules(allowed=parse_networks("127.0.0.0/8, ::1")))
     spec = remote(f"http://127.0.0.1:{legacy.port}/mcp", private_network=False)
     async with UpstreamPool([spec], remote=allowed) as pool:
-        assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
+        assert text(await call_tool(pool, "s", "echo", {"text": "in"})) == "in"
 
 
 async def test_a_variable_that_is_not_set_is_named():
     spec = remote("https://${FG_NOWHERE}/mcp")
     async with UpstreamPool([spec], environment=UpstreamEnvironment(environ={})) as pool:
         with pytest.raises(UnsetVariable, match="FG_NOWHERE"):
-            await pool.call_tool("s", "echo", {})
+            await call_tool(pool, "s", "echo", {})
 
 
 class Tokens:
@@ -354,7 +353,7 @@ async def test_a_refused_token_is_renewed_once(old):
         async with UpstreamPool(
             [spec], remote=RemoteTransports(authorize=lambda _: tokens)
         ) as pool:
-            assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
+            assert text(await call_tool(pool, "s", "echo", {"text": "in"})) == "in"
         assert len(tokens.refusals) == 1
         assert tokens.refusals[0][0] == (403 if old == "narrow" else 401)
         assert ("scope" in tokens.refusals[0][1]) == (old == "narrow")
@@ -368,13 +367,13 @@ async def test_without_a_sign_in_that_does_the_error_says_how_to_get_one():
             [spec], remote=RemoteTransports(authorize=lambda _: tokens)
         ) as pool:
             with pytest.raises(SignInRequired, match=r"manage\.py sign_in s"):
-                await pool.call_tool("s", "echo", {})
+                await call_tool(pool, "s", "echo", {})
             assert pool.list_statuses()["s"].state == "failed"
             tokens.tokens = ["good"]
-            assert text(await pool.call_tool("s", "echo", {"text": "in"})) == "in"
+            assert text(await call_tool(pool, "s", "echo", {"text": "in"})) == "in"
         async with UpstreamPool([remote(server.url)]) as pool:
             with pytest.raises(SignInRequired, match="no authorization by OAuth"):
-                await pool.call_tool("s", "echo", {})
+                await call_tool(pool, "s", "echo", {})
 
 
 async def test_no_secret_shows_in_errors_or_reprs(caplog):
@@ -385,7 +384,7 @@ async def test_no_secret_shows_in_errors_or_reprs(caplog):
         spec = remote(f"{server.url}?key=s3cr3t-query", headers={"Authorization": "Bearer s3cr3t"})
         async with UpstreamPool([spec]) as pool:
             with pytest.raises(Exception, match="418") as caught:
-                await pool.call_tool("s", "echo", {})
+                await call_tool(pool, "s", "echo", {})
             shown = [str(caught.value), repr(spec), repr(pool.list_statuses()), caplog.text]
         assert "key=s3cr3t-query" in server.asked[0].path
         assert [where for where in shown if "s3cr3t" in where] == []
@@ -411,7 +410,7 @@ async def test_tokens_and_the_secrets_of_an_address_that_a_server_repeats_are_bl
             [spec], remote=RemoteTransports(authorize=lambda _: tokens)
         ) as pool:
             with pytest.raises(UpstreamRefused) as caught:
-                await pool.call_tool("s", "echo", {})
+                await call_tool(pool, "s", "echo", {})
     error = caught.value
     assert "Bearer [redacted] at /mcp?api_key=[redacted]" in error.rpc_message
     for shown in (str(error), error.rpc_message, str(error.data)):
