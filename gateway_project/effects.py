@@ -87,6 +87,8 @@ class Effects(IntentEffects):
         result_store: Stores results too large to send inline.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
+        topology: Relations between tools, as a team sees them.
+        metrics: PageRank, community and the like of each tool, by primary key.
         usage: How often a team called each tool, by primary key.
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
         observe_result: Learns the shape of a tool's result for a team. Never raises.

@@ -9,8 +9,15 @@ from typing import Final
 
 from graph import wording
 from graph.algorithms.shortest_path import find_shortest_path, find_strongest_path, path_confidence
-from graph.record import GraphMetric, StoredEvidence
-from graph.relations import PATH_KINDS, SYMMETRIC_KINDS, Relation, RelationKey, RelationKind
+from graph.record import GraphMetric
+from graph.relations import (
+    PATH_KINDS,
+    SYMMETRIC_KINDS,
+    Evidence,
+    Relation,
+    RelationKey,
+    RelationKind,
+)
 from graph.topology import Topology
 
 MAX_COMMON_NEIGHBOURS: Final = 5
@@ -30,7 +37,7 @@ class DisplayNames:
     """
 
     name_of: NameLookup
-    evidence_of: Callable[[RelationKey], Sequence[StoredEvidence]] = lambda _: ()
+    evidence_of: Callable[[RelationKey], Sequence[Evidence]] = lambda _: ()
     team_name: Callable[[int], str] = "team {}".format
 
 

@@ -10,8 +10,8 @@ from graph import record
 from graph.exchange import graphml, json_form
 from graph.exchange.document import GraphDocument, StatedEvidence, StatedRelation, StatedTool
 from graph.exchange.read import GraphFormat
-from graph.record import GraphMetric, RelationRecord, StoredEvidence
-from graph.relations import SYMMETRIC_KINDS
+from graph.record import GraphMetric, RelationRecord
+from graph.relations import SYMMETRIC_KINDS, Evidence
 from graph.store import metrics, names, relations, tool_lists
 from graph.store.tool_lists import ListedTool
 
@@ -169,7 +169,7 @@ def _to_stated_relation(
     )
 
 
-def _to_stated_evidence(evidence: StoredEvidence, teams: Mapping[int, str]) -> StatedEvidence:
+def _to_stated_evidence(evidence: Evidence, teams: Mapping[int, str]) -> StatedEvidence:
     return StatedEvidence(
         source=evidence.source,
         confidence=evidence.confidence,

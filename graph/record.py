@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from graph.relations import (
     NO_DETAIL,
@@ -21,38 +21,12 @@ from graph.relations import (
     compute_decay,
 )
 
-SHIPPED: Final = "foregate"
-"""Origin of evidence shipped with the product."""
-
 
 class SelfRelationError(ValueError):
     """A relation must be between two tools."""
 
     def __init__(self, tool: object, kind: RelationKind) -> None:
         super().__init__(f"tool {tool} cannot be related to itself ({kind.value}); name two tools")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredEvidence(Evidence):
-    """The evidence of one source for a relation, as stored.
-
-    Attributes:
-        team: Primary key of the team that observed it, or saw the results that it is derived
-            from; None: shared evidence.
-        origin: Who or what it came from: a user, a file.
-        seconds: For `precedes`: average time between the two calls.
-        fields: For `provides`: {"output", "input"} JSON pointers.
-    """
-
-    team: int | None = None
-    origin: str = ""
-    seconds: float | None = None
-    fields: tuple[Mapping[str, str], ...] = ()
-
-    @property
-    def is_curated_here(self) -> bool:
-        """Whether a person of this installation curated it, as opposed to shipped data."""
-        return self.source is EvidenceSource.CURATED and self.origin != SHIPPED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +55,7 @@ class RelationRecord:
     reason: str = ""
     version: str = ""
     deprecated_at: date | None = None
-    evidence: tuple[StoredEvidence, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def key(self) -> RelationKey:
@@ -89,7 +63,7 @@ class RelationRecord:
         return (self.source, self.target, self.kind)
 
     @property
-    def curated_evidence(self) -> StoredEvidence | None:
+    def curated_evidence(self) -> Evidence | None:
         """The evidence that a person of this installation curated, if any."""
         return next((item for item in self.evidence if item.is_curated_here), None)
 
@@ -175,7 +149,7 @@ class GraphMetric(NamedTuple):
     closeness: float
 
 
-def relation_from_claim(claim: RelationClaim, evidence: StoredEvidence) -> RelationRecord:
+def relation_from_claim(claim: RelationClaim, evidence: Evidence) -> RelationRecord:
     """Return the relation that a claim states, with its evidence."""
     return RelationRecord(
         source=claim.source,
@@ -231,7 +205,7 @@ def view_for_team(record: RelationRecord, team: int | None, *, now: datetime) ->
     )
 
 
-def _distinct_sources(evidence: list[StoredEvidence]) -> tuple[EvidenceSource, ...]:
+def _distinct_sources(evidence: list[Evidence]) -> tuple[EvidenceSource, ...]:
     if len(evidence) == 1:
         return (evidence[0].source,)
     present = {item.source for item in evidence}
@@ -239,7 +213,7 @@ def _distinct_sources(evidence: list[StoredEvidence]) -> tuple[EvidenceSource, .
 
 
 def _collect_detail(
-    record: RelationRecord, evidence: list[StoredEvidence], *, now: datetime
+    record: RelationRecord, evidence: list[Evidence], *, now: datetime
 ) -> Mapping[str, Any]:
     """Collect the detail of a relation; most share the one empty mapping."""
     detail: dict[str, Any] = {}
@@ -257,7 +231,7 @@ def _collect_detail(
     return detail or NO_DETAIL
 
 
-def _collect_fields(evidence: list[StoredEvidence]) -> list[Mapping[str, str]]:
+def _collect_fields(evidence: list[Evidence]) -> list[Mapping[str, str]]:
     """Return the distinct field pairs; an input with a known output loses its pair without one."""
     pairs: list[Mapping[str, str]] = []
     for item in evidence:
@@ -268,7 +242,7 @@ def _collect_fields(evidence: list[StoredEvidence]) -> list[Mapping[str, str]]:
     ]
 
 
-def _sum_decayed_counts(evidence: list[StoredEvidence], *, now: datetime) -> dict[str, float]:
+def _sum_decayed_counts(evidence: list[Evidence], *, now: datetime) -> dict[str, float]:
     """Sum the observed counts, each decayed by its age."""
     held = failed = timed_successes = seconds = 0.0
     for item in evidence:

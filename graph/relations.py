@@ -61,6 +61,8 @@ PATH_KINDS: Final = frozenset(
 RelationKey = tuple[int, int, RelationKind]
 """Source, target and kind of a relation, in stored direction."""
 NO_DETAIL: Final[Mapping[str, Any]] = MappingProxyType({})
+SHIPPED: Final = "foregate"
+"""Origin of evidence shipped with the product."""
 MIN_BINDING_CONFIDENCE: Final = 0.5
 """Confidence from which a required dependency binds, whatever its source."""
 _SCHEMA_ONLY: Final = (EvidenceSource.SCHEMA,)
@@ -76,6 +78,11 @@ class Evidence:
         successes: Times the relation held (`often_used_with`: co-occurrences); fractional, since
             counts decay.
         failures: Times it did not (`often_used_with`: the larger usage count minus successes).
+        seconds: For `precedes`: average time between the two calls.
+        fields: For `provides`: {"output", "input"} JSON pointers.
+        origin: Who or what it came from: a user, a file.
+        team: Primary key of the team that observed it, or saw the results that it is derived
+            from; None: shared evidence.
         last_seen: When it was last counted or stated.
     """
 
@@ -83,7 +90,16 @@ class Evidence:
     confidence: float | None
     successes: float = 0.0
     failures: float = 0.0
+    seconds: float | None = None
+    fields: tuple[Mapping[str, str], ...] = ()
+    origin: str = ""
+    team: int | None = None
     last_seen: datetime
+
+    @property
+    def is_curated_here(self) -> bool:
+        """Whether a person of this installation curated it, as opposed to shipped data."""
+        return self.source is EvidenceSource.CURATED and self.origin != SHIPPED
 
 
 class Relation(NamedTuple):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from graph import record
 from graph.record import RelationClaim
-from graph.relations import RelationKind
+from graph.relations import SHIPPED, RelationKind
 from graph.shipped_table import (
     KNOWN_SERVERS,
     RELATIONS_BETWEEN_SERVERS,
@@ -16,7 +15,7 @@ from graph.shipped_table import (
 )
 from tools.catalogue import Catalogue, CatalogueTool
 
-ORIGIN: Final = record.SHIPPED
+ORIGIN: Final = SHIPPED
 """Origin of the evidence, which is curated."""
 MIN_TYPICAL_SHARE: Final = 0.7
 """Share of a known server's typical tools that a server must have; versions differ."""

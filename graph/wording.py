@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
-from graph.record import SHIPPED, StoredEvidence
-from graph.relations import EvidenceSource, Relation, RelationKind
+from graph.relations import SHIPPED, Evidence, EvidenceSource, Relation, RelationKind
 
 MAX_FIELDS: Final = 3
 """Fields of a data flow that are named; the rest are counted."""
@@ -58,7 +57,7 @@ def write_sentence(relation: Relation, name_of: Callable[[int], str]) -> str:
 
 def write_grounds(
     relation: Relation,
-    evidence: Sequence[StoredEvidence] = (),
+    evidence: Sequence[Evidence] = (),
     *,
     teams: Callable[[int], str] = "team {}".format,
 ) -> tuple[str, ...]:
@@ -125,9 +124,7 @@ def _write_source(relation: Relation, source: EvidenceSource) -> str:
     return _SOURCE_PHRASES[source]
 
 
-def _write_ground(
-    kind: RelationKind, evidence: StoredEvidence, teams: Callable[[int], str]
-) -> str:
+def _write_ground(kind: RelationKind, evidence: Evidence, teams: Callable[[int], str]) -> str:
     if evidence.source is EvidenceSource.OBSERVED:
         by = "" if evidence.team is None else f" by {teams(evidence.team)}"
         return write_counts(kind, evidence.successes, evidence.failures, by=by)

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from graph.record import RelationClaim, RelationRecord, StoredEvidence
-from graph.relations import EvidenceSource
+from graph.record import RelationClaim, RelationRecord
+from graph.relations import Evidence, EvidenceSource
 from graph.store import names, relations
 
 
@@ -50,7 +50,7 @@ def confirm_relations(caller: Caller, pks: Collection[int], *, at: datetime) -> 
             for record in relations.lock_relations(pks)
             if not record.rejected and not record.curated_evidence
         ]
-        evidence = StoredEvidence(
+        evidence = Evidence(
             source=EvidenceSource.CURATED,
             origin=caller.user,
             confidence=1.0,

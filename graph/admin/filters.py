@@ -9,14 +9,13 @@ from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
-from graph import record
 from graph.models import RelationEvidence
-from graph.relations import EvidenceSource
+from graph.relations import SHIPPED, EvidenceSource
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.models import Server, Team, Tool
 
 FilterLookups = Iterable[tuple[str, str]]
-IS_SHIPPED = Q(origin=record.SHIPPED)
+IS_SHIPPED = Q(origin=SHIPPED)
 EVIDENCE_FILTERS = {
     "curated": ("curated by a person", Q(source=EvidenceSource.CURATED.value) & ~IS_SHIPPED),
     "shipped": ("shipped with Foregate", IS_SHIPPED),

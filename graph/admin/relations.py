@@ -9,7 +9,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from graph import record, wording
+from graph import wording
 from graph.admin.breakable import breakable_html
 from graph.admin.filters import (
     EvidenceFilter,
@@ -21,7 +21,7 @@ from graph.admin.filters import (
 )
 from graph.admin.form import KIND_MEANINGS, KINDS_HELP_HTML, RelationForm
 from graph.models import RelationEvidence, ToolDependency
-from graph.relations import Evidence, EvidenceSource, RelationKind, combine_confidence
+from graph.relations import SHIPPED, Evidence, EvidenceSource, RelationKind, combine_confidence
 from tools import generic_django  # noqa: F401 - for the subscripts below
 from tools.admin_bases import ConsoleAdmin
 
@@ -226,7 +226,7 @@ def _to_evidence(row: RelationEvidence) -> Evidence:
 
 
 def _name_source(row: RelationEvidence) -> str:
-    if row.origin == record.SHIPPED:
+    if row.origin == SHIPPED:
         return "shipped"
     if row.source == EvidenceSource.OBSERVED:
         return f"observed by {row.team}" if row.team else "observed"

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from graph.exchange.document import StatedEvidence, StatedRelation
-from graph.record import RelationRecord, StoredEvidence
-from graph.relations import EvidenceSource
+from graph.record import RelationRecord
+from graph.relations import Evidence, EvidenceSource
 
 FULL_CONFIDENCE: Final = 1.0
 """Confidence of a relation that a file states without evidence or confidence."""
@@ -130,7 +130,7 @@ def _is_team_evidence(item: StatedEvidence) -> bool:
     return item.source is EvidenceSource.OBSERVED or bool(item.team)
 
 
-def _evidence_without_details(stated: StatedRelation, policy: ImportPolicy) -> StoredEvidence:
+def _evidence_without_details(stated: StatedRelation, policy: ImportPolicy) -> Evidence:
     confidence = FULL_CONFIDENCE if stated.confidence is None else stated.confidence
     source = EvidenceSource.CURATED if policy.trust_as_curated else EvidenceSource.IMPORTED
     return _to_stored_evidence(StatedEvidence(source=source, confidence=confidence), policy)
@@ -138,15 +138,15 @@ def _evidence_without_details(stated: StatedRelation, policy: ImportPolicy) -> S
 
 def _convert_all_evidence(
     evidence: Iterable[StatedEvidence], policy: ImportPolicy
-) -> list[StoredEvidence]:
+) -> list[Evidence]:
     return [_to_stored_evidence(item, policy) for item in evidence]
 
 
 def _convert_imported_evidence(
     evidence: Iterable[StatedEvidence],
     policy: ImportPolicy,
-    stored_evidence: Mapping[tuple[EvidenceSource, int | None], StoredEvidence],
-) -> list[StoredEvidence]:
+    stored_evidence: Mapping[tuple[EvidenceSource, int | None], Evidence],
+) -> list[Evidence]:
     """Adopt team evidence as it is, and merge the rest into one piece of imported evidence.
 
     Evidence that is stored already with the same content is skipped.
@@ -171,7 +171,7 @@ def _convert_imported_evidence(
     )
 
 
-def _merge_into_strongest(evidence: list[StoredEvidence], policy: ImportPolicy) -> StoredEvidence:
+def _merge_into_strongest(evidence: list[Evidence], policy: ImportPolicy) -> Evidence:
     if len(evidence) == 1:
         return evidence[0]
     best = max(evidence, key=lambda item: item.confidence or 0.0)
@@ -179,8 +179,8 @@ def _merge_into_strongest(evidence: list[StoredEvidence], policy: ImportPolicy) 
     return replace(best, origin=policy.origin, fields=fields)
 
 
-def _to_stored_evidence(item: StatedEvidence, policy: ImportPolicy) -> StoredEvidence:
-    return StoredEvidence(
+def _to_stored_evidence(item: StatedEvidence, policy: ImportPolicy) -> Evidence:
+    return Evidence(
         source=item.source,
         team=policy.team if item.team else None,
         origin=item.origin or (policy.origin if item.source in ORIGIN_SOURCES else ""),
@@ -193,11 +193,11 @@ def _to_stored_evidence(item: StatedEvidence, policy: ImportPolicy) -> StoredEvi
     )
 
 
-def _has_same_content(first: StoredEvidence, second: StoredEvidence) -> bool:
+def _has_same_content(first: Evidence, second: Evidence) -> bool:
     return (first.confidence, first.fields) == (second.confidence, second.fields)
 
 
-def _is_same_evidence(first: StoredEvidence, second: StoredEvidence) -> bool:
+def _is_same_evidence(first: Evidence, second: Evidence) -> bool:
     """Return whether two pieces of evidence are equal; times count for observed ones only."""
     is_observed = first.source is EvidenceSource.OBSERVED
     return replace(second, last_seen=first.last_seen) == first and (

@@ -11,8 +11,8 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from graph import record
-from graph.record import RelationClaim, RelationRecord, StoredEvidence
-from graph.relations import EvidenceSource, RelationKey, RelationKind
+from graph.record import RelationClaim, RelationRecord
+from graph.relations import Evidence, EvidenceSource, RelationKey, RelationKind
 from graph.store import writing
 from tools.definition import make_storable
 
@@ -150,7 +150,7 @@ class DerivedEvidence:
         return writing.delete_unsupported(pks)
 
     def _to_record(self, key: RelationKey, claim: RelationClaim) -> RelationRecord:
-        evidence = StoredEvidence(
+        evidence = Evidence(
             source=self.source,
             team=self.team,
             origin=self.origin,

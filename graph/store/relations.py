@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 
 from graph import record
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import RelationClaim, RelationObservation, RelationRecord, StoredEvidence
-from graph.relations import EvidenceSource, RelationKey, RelationKind
+from graph.record import RelationClaim, RelationObservation, RelationRecord
+from graph.relations import Evidence, EvidenceSource, RelationKey, RelationKind
 from graph.store import deriving, state, views, writing
 from graph.topology import Topology
 
@@ -144,10 +144,7 @@ def load_topology(team: int | None = None, *, now: datetime | None = None) -> To
         now: Time that the age of observations is measured at; None: the current time.
     """
     at = datetime.now(UTC) if now is None else now
-    relations = (
-        (view.team_relations.get(team) if team else None) or view.shared
-        for view in views.load_views(now=at)
-    )
+    relations = (view.seen_by(team) for view in views.load_views(now=at))
     return Topology(relation for relation in relations if relation is not None)
 
 
@@ -166,7 +163,7 @@ def curate_relation(claim: RelationClaim, *, by: str, at: datetime) -> int:
         SelfRelationError: If source and target are the same.
         ToolsNotFound: If a tool does not exist.
     """
-    evidence = StoredEvidence(
+    evidence = Evidence(
         source=EvidenceSource.CURATED,
         origin=by,
         confidence=1.0 if claim.confidence is None else claim.confidence,
@@ -415,9 +412,9 @@ def _read_record(rows: Sequence[tuple[Any, ...]]) -> RelationRecord:
     )
 
 
-def _read_evidence(row: Sequence[Any]) -> StoredEvidence:
+def _read_evidence(row: Sequence[Any]) -> Evidence:
     source, team, origin, confidence, successes, failures, seconds, fields, last_seen = row
-    return StoredEvidence(
+    return Evidence(
         source=EvidenceSource(source),
         team=team,
         origin=origin,

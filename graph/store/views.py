@@ -14,8 +14,15 @@ from django.db import connection
 
 from gateway_project.foundation.garbage import pause_collection
 from graph import record
-from graph.record import RelationRecord, StoredEvidence
-from graph.relations import NO_DETAIL, EvidenceSource, Relation, RelationKey, RelationKind
+from graph.record import RelationRecord
+from graph.relations import (
+    NO_DETAIL,
+    Evidence,
+    EvidenceSource,
+    Relation,
+    RelationKey,
+    RelationKind,
+)
 
 _NO_TEAM_RELATIONS: Final[Mapping[int, Relation]] = MappingProxyType({})
 _KIND_BY_VALUE: Final = {kind.value: kind for kind in RelationKind}
@@ -53,6 +60,10 @@ class RelationView(NamedTuple):
     key: RelationKey
     shared: Relation | None
     team_relations: Mapping[int, Relation] = _NO_TEAM_RELATIONS
+
+    def seen_by(self, team: int | None) -> Relation | None:
+        """Return the relation as the callers of a team see it; None: not visible."""
+        return self.shared if team is None else self.team_relations.get(team, self.shared)
 
 
 def load_views(pks: Collection[int] | None = None, *, now: datetime) -> list[RelationView]:
@@ -113,9 +124,9 @@ def _read_record(rows: Iterable[tuple[Any, ...]], now: datetime) -> RelationReco
     )
 
 
-def _read_evidence(row: tuple[Any, ...], now: datetime) -> StoredEvidence:
+def _read_evidence(row: tuple[Any, ...], now: datetime) -> Evidence:
     source, confidence, fields, team, successes, failures, seconds, last_seen_s = row
-    return StoredEvidence(
+    return Evidence(
         source=_SOURCES_BY_VALUE[source][0],
         team=team,
         confidence=confidence,

@@ -12,10 +12,11 @@ from typing import Any, Final, TypeVar
 import psycopg
 from django.db import DatabaseError, connection, transaction
 
-from graph.record import RelationObservation, RelationRecord, StoredEvidence
+from graph.record import RelationObservation, RelationRecord
 from graph.relations import (
     HALF_LIFE_DAYS,
     SECONDS_A_DAY,
+    Evidence,
     EvidenceSource,
     RelationKey,
     RelationKind,
@@ -204,8 +205,8 @@ def _latest_time(observations: Sequence[RelationObservation]) -> datetime | None
     return max((item.at for item in observations), default=None)
 
 
-def _to_observed_evidence(team: int | None, observation: RelationObservation) -> StoredEvidence:
-    return StoredEvidence(
+def _to_observed_evidence(team: int | None, observation: RelationObservation) -> Evidence:
+    return Evidence(
         source=EvidenceSource.OBSERVED,
         team=team,
         confidence=None,

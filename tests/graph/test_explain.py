@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from graph import explain, explanation_json
 from graph.explain import DisplayNames
-from graph.record import GraphMetric, StoredEvidence
-from graph.relations import EvidenceSource, Relation, RelationKind
+from graph.record import GraphMetric
+from graph.relations import Evidence, EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -123,7 +123,7 @@ def test_evidence_is_included_on_request():
     def said(key):
         asked.append(key)
         return [
-            StoredEvidence(
+            Evidence(
                 source=EvidenceSource.OBSERVED,
                 team=7,
                 confidence=None,

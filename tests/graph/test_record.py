@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph import record
-from graph.record import RelationObservation, RelationRecord, SelfRelationError, StoredEvidence
-from graph.relations import NO_DETAIL, SYMMETRIC_KINDS, EvidenceSource, RelationKind
+from graph.record import RelationObservation, RelationRecord, SelfRelationError
+from graph.relations import (
+    NO_DETAIL,
+    SHIPPED,
+    SYMMETRIC_KINDS,
+    Evidence,
+    EvidenceSource,
+    RelationKind,
+)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -28,7 +35,7 @@ observations = st.builds(
 
 def said(source=EvidenceSource.SCHEMA, **values):
     known = {"confidence": 0.5, "successes": 0.0, "failures": 0.0, "last_seen": NOW}
-    return StoredEvidence(source=source, **(known | values))
+    return Evidence(source=source, **(known | values))
 
 
 def relation(*heard, **values):
@@ -137,7 +144,7 @@ def test_times_without_any_success_are_kept():
 
 
 def test_only_a_persons_claim_counts_as_curated_here():
-    shipped = said(EvidenceSource.CURATED, origin=record.SHIPPED)
+    shipped = said(EvidenceSource.CURATED, origin=SHIPPED)
     imported = said(EvidenceSource.IMPORTED, origin="ann")
     own = said(EvidenceSource.CURATED, origin="ann")
     assert relation(shipped, imported).curated_evidence is None

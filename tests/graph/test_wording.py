@@ -3,8 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from graph import wording
-from graph.record import StoredEvidence
-from graph.relations import EvidenceSource, Relation, RelationKind
+from graph.relations import Evidence, EvidenceSource, Relation, RelationKind
 
 NAMES = {1: "a:x", 2: "b:y"}.__getitem__
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -12,7 +11,7 @@ AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 def said(source, **values):
     defaults = {"confidence": None, "successes": 0.0, "failures": 0.0, "last_seen": AT}
-    return StoredEvidence(source=EvidenceSource(source), **(defaults | values))
+    return Evidence(source=EvidenceSource(source), **(defaults | values))
 
 
 @pytest.mark.parametrize("kind", RelationKind)

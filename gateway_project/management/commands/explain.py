@@ -30,8 +30,7 @@ from graph.explain import (
     ToolPath,
     ToolRoutes,
 )
-from graph.record import StoredEvidence
-from graph.relations import RelationKey
+from graph.relations import Evidence, RelationKey
 from graph.store import metrics, names, relations
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
@@ -182,7 +181,7 @@ def _load_topology(caller: Caller, name_by_pk: dict[int, str]) -> Topology:
 def _build_display_names(caller: Caller, name_by_pk: dict[int, str]) -> DisplayNames:
     teams = names.load_team_names()
 
-    def evidence_of_key(key: RelationKey) -> list[StoredEvidence]:
+    def evidence_of_key(key: RelationKey) -> list[Evidence]:
         stored = relations.find_relation(*key)
         return [one for one in stored.evidence if caller.can_see_team(one.team)] if stored else []
 

@@ -70,7 +70,7 @@ def test_ties_between_paths_go_to_smaller_keys():
     for drawn in ([*one, *other], [*other, *one]):
         topology = Topology()
         for relation in drawn:
-            topology.put(relation)
+            topology = topology.with_changes({relation.key: relation})
         assert find_shortest_path(topology, 1, 2) == (1, 8, 2)
         assert find_shortest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
         assert find_strongest_path(topology, 1, 4) == (1, 8, 2, 3, 4)

@@ -3,14 +3,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graph.models import RelationEvidence, ToolDependency
-from graph.record import (
-    RelationClaim,
-    RelationObservation,
-    RelationRecord,
-    SelfRelationError,
-    StoredEvidence,
-)
-from graph.relations import EvidenceSource, RelationKind
+from graph.record import RelationClaim, RelationObservation, RelationRecord, SelfRelationError
+from graph.relations import Evidence, EvidenceSource, RelationKind
 from graph.store import relations
 from graph.store.relations import RelationChanges, ToolsNotFound
 from tests.factories import TeamFactory, ToolFactory
@@ -31,7 +25,7 @@ def claim(source, target, kind=RelationKind.PROVIDES, **more):
 
 
 def imported(source, target, kind=RelationKind.PRECEDES, **more):
-    said = StoredEvidence(
+    said = Evidence(
         source=EvidenceSource.IMPORTED,
         origin="graph.json",
         confidence=0.6,

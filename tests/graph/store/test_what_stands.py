@@ -7,14 +7,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from graph.models import ToolDependency
-from graph.record import (
-    SHIPPED,
-    RelationClaim,
-    RelationObservation,
-    RelationRecord,
-    StoredEvidence,
-)
-from graph.relations import EvidenceSource, RelationKind
+from graph.record import RelationClaim, RelationObservation, RelationRecord
+from graph.relations import SHIPPED, Evidence, EvidenceSource, RelationKind
 from graph.store import relations
 from graph.store.deriving import DerivedEvidence
 from tests.factories import TeamFactory, ToolFactory
@@ -31,7 +25,7 @@ def ends():
 
 
 def importing(*ends, kind=RelationKind.DEPENDS_ON, **more):
-    said = StoredEvidence(source=EvidenceSource.IMPORTED, confidence=0.6, last_seen=NOW)
+    said = Evidence(source=EvidenceSource.IMPORTED, confidence=0.6, last_seen=NOW)
     relations.put_many(
         [RelationRecord(source=ends[0], target=ends[1], kind=kind, evidence=(said,), **more)],
         at=NOW,

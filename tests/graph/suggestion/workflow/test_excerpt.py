@@ -72,10 +72,3 @@ def test_the_cost_of_hubs_is_bounded(monkeypatch):
     arcs = {tool: dict.fromkeys(range(100, 5100), 0.5) for tool in range(MAX_PAIRED_TOOLS)}
     find_intermediate_tools(excerpt.PathEnds(outgoing_arcs=arcs, incoming_arcs=arcs))
     assert max(compared) <= MAX_NEIGHBOURS
-
-
-def test_arcs_are_copies_that_another_thread_may_read():
-    whole = Topology([Relation(1, 8, RelationKind.PRECEDES, 0.5)])
-    known = copy_path_ends(whole, [1])
-    whole.put(Relation(1, 9, RelationKind.PRECEDES, 0.5))
-    assert known.outgoing_arcs[1] == {8: 0.5}
