@@ -60,7 +60,7 @@ class IntentEffects:
     Attributes:
         catalogue: The current servers and tools.
         describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
-        topology: Relations between tools, as a team sees them; not safe for threads.
+        topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
         rank: Ranks sets of tools for an intent.
     """
@@ -87,8 +87,6 @@ class Effects(IntentEffects):
         result_store: Stores results too large to send inline.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
-        topology: Relations between tools, as a team sees them.
-        metrics: PageRank, community and the like of each tool, by primary key.
         usage: How often a team called each tool, by primary key.
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
         observe_result: Learns the shape of a tool's result for a team. Never raises.

@@ -346,7 +346,7 @@ class _LoadedRelations(dict[int, _Adjacency]):
             self._sort_relations()
 
     def _sort_relations(self) -> None:
-        import numpy as np  # noqa: PLC0415 - not for an empty graph
+        import numpy as np
 
         loaded = self.relations
         sources = np.fromiter(map(itemgetter(_SOURCE), loaded), np.int64, len(loaded))
@@ -419,7 +419,7 @@ class _ArcMap(dict[int, Arcs]):
 
 def _find_spans(ends: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
     """Return the range of each tool's places in a sorted array."""
-    import numpy as np  # noqa: PLC0415 - not for an empty graph
+    import numpy as np
 
     starts = np.flatnonzero(np.diff(ends, prepend=ends[0] - 1))
     bounds = pairwise([*starts.tolist(), len(ends)])

@@ -257,17 +257,20 @@ async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
     await eventually(lambda: any("result" in asked.json for asked in legacy.asked))
 
 
-async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, pool):
-    await pool.warm_up()
-    async with asyncio.TaskGroup() as group:
-        calls = [
-            group.create_task(call_tool(pool, "s", "echo", {"text": str(n)})) for n in range(20)
-        ]
-    assert [text(call.result()) for call in calls] == [str(n) for n in range(20)]
-    before = legacy.connections
-    for _ in range(20):
-        await call_tool(pool, "s", "echo", {})
-    assert legacy.connections == before
+async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, monkeypatch):
+    monkeypatch.setattr(guard, "KEEP_ALIVE_S", PATIENCE_S)
+    async with UpstreamPool([remote(legacy.url)]) as pool:
+        await pool.warm_up()
+        async with asyncio.TaskGroup() as group:
+            calls = [
+                group.create_task(call_tool(pool, "s", "echo", {"text": str(n)}))
+                for n in range(20)
+            ]
+        assert [text(call.result()) for call in calls] == [str(n) for n in range(20)]
+        before = legacy.connections
+        for _ in range(20):
+            await call_tool(pool, "s", "echo", {})
+        assert legacy.connections == before
 
 
 async def test_a_server_that_is_not_there_is_told_and_tried_again(seen: Seen):
