@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from execution.call import ToolResult, UpstreamCaller
@@ -12,15 +12,12 @@ from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore
-from graph.rank_intent import RankedIntent, RankingUnavailable
+from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists, UpstreamRequests
 from tools.search import SearchAnswer, SearchRequest
-
-if TYPE_CHECKING:
-    from graph.suggestion.intent.reading import IntentReading
 
 NO_RELATIONS: Final = Topology()
 NO_RUNS: Final = UnavailableRuns()
@@ -28,8 +25,8 @@ NO_RUNS: Final = UnavailableRuns()
 R = TypeVar("R", bound=ToolResult)
 Exposure = Literal["meta", "hybrid", "full"]
 """Which tools clients are shown: the meta-tools; pinned tools too; or all."""
-RankTools = Callable[["IntentReading", int | None, Sequence[int]], Awaitable[RankedIntent]]
-"""Ranks a team's tools for an intent; the tools of the last argument are always considered."""
+LoadRanker = Callable[[int | None], Awaitable[RankTools]]
+"""Returns a ranking of a team's tools by the index and the models in force. Never raises."""
 
 MakeApprovalLink = Callable[[UUID], str]
 """Returns the URL of an approval's page in the console; empty: there is none."""
@@ -42,15 +39,9 @@ async def open_no_console() -> MakeApprovalLink:
     return lambda _approval: ""
 
 
-async def refuse_to_rank(
-    _reading: IntentReading, _team: int | None, _considered: Sequence[int]
-) -> RankedIntent:
-    """Null implementation of `RankTools`.
-
-    Raises:
-        RankingUnavailable: Always.
-    """
-    raise RankingUnavailable("nothing is set up to rank them")
+async def load_no_ranker(_team: int | None) -> RankTools:
+    """Null implementation of `LoadRanker`."""
+    return refuse_to_rank("nothing is set up to rank them")
 
 
 class IntentEffects(Protocol):
@@ -73,7 +64,7 @@ class IntentEffects(Protocol):
         """Graph metrics of each tool."""
 
     @property
-    def rank(self) -> RankTools:
+    def load_ranker(self) -> LoadRanker:
         """Ranks sets of tools for an intent."""
 
 
@@ -94,11 +85,11 @@ class Effects(Generic[R]):
         result_store: Stores results too large to send inline.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
-        topology: Relations between tools, as a team sees them; not safe for threads.
+        topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
         usage: How often a team called each tool, by primary key.
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
-        rank: Ranks sets of tools for an intent.
+        load_ranker: Ranks sets of tools for an intent.
         observe_result: Learns the shape of a tool's result for a team. Never raises.
         runs: The runs of the installation.
         open_console: Ensures that a console is running, and returns the maker of links to its
@@ -120,7 +111,7 @@ class Effects(Generic[R]):
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
-    rank: RankTools = refuse_to_rank
+    load_ranker: LoadRanker = load_no_ranker
     count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
     observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
         lambda _tool, _team, _result: None

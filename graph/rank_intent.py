@@ -42,6 +42,7 @@ class RankedIntent:
             None if nothing was ranked.
         known_word_share: Share of the intent's words that occur in the texts of some tool, in
             [0, 1].
+        fallback_reason: Why this is a draft from words alone; empty if the sets were ranked.
     """
 
     ranking: Ranking
@@ -49,37 +50,58 @@ class RankedIntent:
     knowledge: BindingKnowledge | None = None
     rank_again: Callable[[Sequence[int]], Ranking] | None = None
     known_word_share: float = 1.0
+    fallback_reason: str = ""
 
 
-def rank_intent(
+RankTools = Callable[["IntentReading", Sequence[int]], RankedIntent]
+"""Ranks the sets of tools that may serve an intent, with what is in memory; tools of the second
+argument are always considered. Raises `RankingUnavailable`; for any thread."""
+
+EncodeIntent = Callable[["IntentReading", "Embedder"], "EncodedIntent"]
+
+
+def refuse_to_rank(reason: str) -> RankTools:
+    """Return a null implementation of `RankTools` that raises `RankingUnavailable`."""
+
+    def refuse(_reading: IntentReading, _considered: Sequence[int]) -> RankedIntent:
+        raise RankingUnavailable(reason)
+
+    return refuse
+
+
+def rank_intent(  # noqa: PLR0913 - each is a source of its own
     reading: IntentReading,
+    considered: Sequence[int] = (),
     *,
     index: SearchIndex | None,
     embedder: Embedder,
     models: TeamModels | None,
     team: int | None = None,
-    considered: Sequence[int] = (),
+    encode: EncodeIntent | None = None,
 ) -> RankedIntent:
-    """Rank the sets of tools that may serve an intent; blocking.
+    """Rank the sets of tools that may serve an intent; CPU-bound.
 
     Args:
         reading: The intent.
+        considered: Tools to consider in any case.
         index: Search index of the catalogue; None: it does not fit in memory.
         embedder: Embeds the intent with the model of the index.
         models: Models in force for the team; None: they could not be read.
         team: Primary key of the caller's team.
-        considered: Tools to consider in any case.
+        encode: Encodes the intent instead of `encode_intent`.
 
     Raises:
         RankingUnavailable: If the index, the models or an embedding is missing.
-        django.db.Error: If the database cannot be reached.
     """
-    index, models = require_usable_models(index, models, model=embedder.model)
-    encoded = encode_intent(reading, embedder=embedder)
+    index, models = _require_usable_models(index, models, model=embedder.model)
+    try:
+        encoded = (encode or encode_intent)(reading, embedder)
+    except EmbeddingUnavailable as error:
+        raise RankingUnavailable(str(error)) from None
     return rank_encoded(encoded, index=index, models=models, team=team, considered=considered)
 
 
-def require_usable_models(
+def _require_usable_models(
     index: SearchIndex | None, models: TeamModels | None, *, model: str
 ) -> tuple[SearchIndex, TeamModels]:
     """Return the index and the models, if both can be used for ranking.
@@ -98,31 +120,11 @@ def require_usable_models(
     return index, models
 
 
-def embed_intent(reading: IntentReading, *, embedder: Embedder) -> None:
-    """Embed the texts of an intent into the embedder's cache; blocking, no database access.
+def encode_intent(reading: IntentReading, embedder: Embedder) -> EncodedIntent:
+    """Encode an intent as vectors and word keys; reads the keys from the database."""
+    from graph.encode import encode_intents  # noqa: PLC0415 - heavy
 
-    Raises:
-        RankingUnavailable: If no embedding model can be used.
-    """
-    try:
-        embedder.embed(list(reading.distinct_texts), kind="query")
-    except EmbeddingUnavailable as error:
-        raise RankingUnavailable(str(error)) from None
-
-
-def encode_intent(reading: IntentReading, *, embedder: Embedder) -> EncodedIntent:
-    """Encode an intent as vectors and word keys; blocking, reads word keys from the database.
-
-    Raises:
-        RankingUnavailable: If no embedding model can be used.
-        django.db.Error: If the database cannot be reached.
-    """
-    from graph import encode as encoding  # noqa: PLC0415 - heavy
-
-    try:
-        (encoded,) = encoding.encode_intents([reading], embedder=embedder)
-    except EmbeddingUnavailable as error:
-        raise RankingUnavailable(str(error)) from None
+    (encoded,) = encode_intents([reading], embedder=embedder)
     return encoded
 
 

@@ -25,7 +25,7 @@ from gateway_project.wiring.learn import make_learner
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
-from gateway_project.wiring.suggester import IntentRanker
+from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from tools import ids, item_store, search, token_count
@@ -124,7 +124,7 @@ async def run_gateway(
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.usage_of_team,
-            rank=IntentRanker(embedder=embedder, index=index, rankers=rankers).rank_tools,
+            load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
@@ -213,7 +213,7 @@ def _find_pinned_hash(catalogue: Catalogue, server: str, tool: str) -> str:
 
 
 def _describe_trouble(pool: UpstreamPool, server: str) -> str:
-    status = pool.list_statuses().get(server)
+    status = pool.find_status(server)
     return status.last_error if status and status.state in TROUBLED_STATES else ""
 
 

@@ -20,7 +20,7 @@ from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import Gateway, Readiness
 from gateway_project.result_store import ResultStore
-from graph.rank_intent import RankedIntent, RankingUnavailable
+from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.relations import Relation
 from graph.topology import Topology
 from tests.gateway import admin_pages
@@ -80,11 +80,14 @@ class World:
 
     consoles_opened: int = 0
 
-    async def rank(self, reading: Any, team: int | None, considered: Any) -> RankedIntent:
-        self.asked_for.append((reading.text, team, list(considered)))
-        if isinstance(self.ranked, Exception):
-            raise self.ranked
-        return self.ranked
+    async def load_ranker(self, team: int | None) -> RankTools:
+        def rank(reading: Any, considered: Any) -> RankedIntent:
+            self.asked_for.append((reading.text, team, list(considered)))
+            if isinstance(self.ranked, Exception):
+                raise self.ranked
+            return self.ranked
+
+        return rank
 
     async def open_console(self) -> Callable[[UUID], str]:
         self.consoles_opened += 1
@@ -113,7 +116,7 @@ class World:
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
-            rank=self.rank,
+            load_ranker=self.load_ranker,
             count_call=lambda *call: self.counted.append(call),
             observe_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
             runs=self.runs,

@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import replace
 
-import django.db
 import pytest
 
 from execution.mode import SuggestionMode
@@ -70,7 +69,6 @@ async def test_the_team_and_the_considered_tools_are_passed_on(world):
     ("error", "reason"),
     [
         (RankingUnavailable("the model is missing"), "the model is missing"),
-        (django.db.OperationalError("connection refused"), "connection refused"),
         (TimeoutError(), "no answer within 10 s"),
     ],
 )
@@ -241,9 +239,3 @@ async def test_a_draft_holds_no_unlikely_tool_that_may_destroy_something(world):
         ranking=ranking(ranked(risky.pk, pk(world, LOG)), probabilities=chances | {risky.pk: 0.31})
     )
     assert tasks(await suggest(world)) == ["git:git_reset", LOG]
-
-
-async def test_a_driver_s_error_is_reported_in_one_line(world):
-    world.ranked = django.db.OperationalError("connection refused\nHINT: host=10.0.0.5 user=x")
-    (warning,) = (await suggest(world, "show the log")).warnings
-    assert warning.endswith("without confidence: connection refused")
