@@ -175,10 +175,8 @@ def rank_encoded(
 
 def _known_word_share(encoded: EncodedIntent, view: ToolView) -> float:
     """Return the share of an intent's words that occur in the texts of some tool."""
-    import numpy as np  # noqa: PLC0415 - heavy
-
-    words = sorted(set(encoded.words))
-    return float(np.isin(words, view.index.postings.keys).mean()) if words else 0.0
+    spans = view.index.postings.find_spans(list(set(encoded.words)))
+    return sum(end > start for start, end in spans) / len(spans) if spans else 0.0
 
 
 def _unembedded_message(model: str) -> str:
