@@ -73,10 +73,10 @@ class _RelationViews:
     """The relations of one full load, kept current from then on.
 
     Attributes:
-        shared: Topology for callers whose team has no evidence of its own.
+        shared: Current topology for callers whose team has no evidence of its own.
         views_by_pk: Every stored relation by primary key.
         team_relation_counts: By team, the number of relations that its own evidence changes.
-        team_topologies: Topologies of teams with evidence of their own, built on demand.
+        team_topologies: Current topologies of teams with evidence of their own, built on demand.
     """
 
     shared: Topology = field(default_factory=Topology)
@@ -90,19 +90,19 @@ class _RelationViews:
             return self.shared
         return self.team_topologies.get(team)
 
-    def put_relation(self, pk: int, view: RelationView | None) -> None:
-        """Put the current view of a relation; None: it was deleted."""
-        previous = self.views_by_pk.pop(pk, None)
-        self._count_team_relations(previous, view)
-        if previous is not None and (view is None or view.key != previous.key):
-            for topology in (self.shared, *self.team_topologies.values()):
-                topology.discard(previous.key)
-        if view is None:
-            return
-        self.views_by_pk[pk] = view
-        _update_topology(self.shared, view.key, view.shared)
+    def put_relations(self, reloaded: Mapping[int, RelationView | None]) -> None:
+        """Put the current views of some relations; None: deleted."""
+        changed: dict[RelationKey, RelationView | None] = {}
+        for pk, view in reloaded.items():
+            previous = self.views_by_pk.pop(pk, None)
+            self._count_team_relations(previous, view)
+            if previous is not None:
+                changed.setdefault(previous.key, None)
+            if view is not None:
+                self.views_by_pk[pk] = changed[view.key] = view
+        self.shared = self.shared.with_changes(_relations_seen(changed, None))
         for team, topology in self.team_topologies.items():
-            _update_topology(topology, view.key, view.team_relations.get(team, view.shared))
+            self.team_topologies[team] = topology.with_changes(_relations_seen(changed, team))
 
     def _count_team_relations(
         self, before: RelationView | None, after: RelationView | None
@@ -115,18 +115,18 @@ class _RelationViews:
                 self.team_topologies.pop(team, None)
 
 
-def _update_topology(topology: Topology, key: RelationKey, relation: Relation | None) -> None:
-    if relation is None:
-        topology.discard(key)
-    else:
-        topology.put(relation)
+def _relations_seen(
+    changed: Mapping[RelationKey, RelationView | None], team: int | None
+) -> dict[RelationKey, Relation | None]:
+    return {key: view and view.seen_by(team) for key, view in changed.items()}
 
 
 class GraphCache:
     """The current graph: shared relations, and what each team has observed itself.
 
     It starts empty and is loaded on first use. From then on single relations are reloaded as
-    notifications name them. All methods are for one event loop.
+    notifications name them. All methods are for one event loop; the topologies and metrics they
+    return never change and may be read from any thread.
 
     Args:
         clock: Returns the time that the age of observations is measured at.
@@ -224,11 +224,9 @@ class GraphCache:
             self._views = await run_in_database_thread(_load_views, self._clock(), teams)
         else:
             for chunk in _split_chunks(list(stale.relations)):
-                for pk, view in (
+                self._views.put_relations(
                     await run_in_database_thread(_reload_relations, chunk, self._clock())
-                ).items():
-                    self._views.put_relation(pk, view)
-                await asyncio.sleep(0)
+                )
             await self._build_team_topologies(stale.rebuild_teams)
         if stale.everything or stale.metrics:
             self._metrics = MappingProxyType(await run_in_database_thread(metrics.load_metrics))
@@ -273,11 +271,7 @@ def _load_views(now: datetime, teams: Iterable[int]) -> _RelationViews:
 def _build_topologies(loaded: Iterable[RelationView], teams: Iterable[int]) -> dict[int, Topology]:
     """Build the topologies of teams: shared relations, overridden by their own views."""
     return {
-        team: Topology(
-            relation
-            for view in loaded
-            if (relation := view.team_relations.get(team, view.shared)) is not None
-        )
+        team: Topology(relation for view in loaded if (relation := view.seen_by(team)) is not None)
         for team in teams
     }
 

@@ -144,10 +144,7 @@ def load_topology(team: int | None = None, *, now: datetime | None = None) -> To
         now: Time that the age of observations is measured at; None: the current time.
     """
     at = datetime.now(UTC) if now is None else now
-    relations = (
-        (view.team_relations.get(team) if team else None) or view.shared
-        for view in views.load_views(now=at)
-    )
+    relations = (view.seen_by(team) for view in views.load_views(now=at))
     return Topology(relation for relation in relations if relation is not None)
 
 

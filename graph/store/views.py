@@ -54,6 +54,10 @@ class RelationView(NamedTuple):
     shared: Relation | None
     team_relations: Mapping[int, Relation] = _NO_TEAM_RELATIONS
 
+    def seen_by(self, team: int | None) -> Relation | None:
+        """Return the relation as the callers of a team see it; None: not visible."""
+        return self.shared if team is None else self.team_relations.get(team, self.shared)
+
 
 def load_views(pks: Collection[int] | None = None, *, now: datetime) -> list[RelationView]:
     """Return relations as callers see them; one query.

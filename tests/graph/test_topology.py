@@ -1,4 +1,6 @@
 import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import networkx as nx
 import pytest
@@ -38,10 +40,10 @@ def test_it_holds_exactly_what_was_put_and_not_taken_out(drawn):
     topology, expected = Topology(), {}
     for what, value in drawn:
         if what == "put":
-            topology.put(value)
+            topology = topology.with_changes({value.key: value})
             expected[value.key] = value
         elif what == "discard":
-            topology.discard(value)
+            topology = topology.with_changes({value: None})
             expected.pop(value, None)
         else:
             for look in (topology.successors, topology.predecessors, topology.neighbours):
@@ -98,14 +100,33 @@ def test_of_relations_loaded_with_the_same_key_the_last_one_counts(drawn, again)
     check(Topology([*drawn, *again]), list(last.values()))
 
 
-def test_what_a_path_follows_stays_current_in_mappings_handed_out():
-    topology = Topology([NEEDS])
-    ahead, behind = topology.successors(1), topology.predecessors(2)
-    topology.put(NEEDS._replace(confidence=0.4))
-    topology.put(FEEDS)
-    assert (ahead, behind) == ({2: 0.6}, {1: 0.6})
-    topology.discard(FEEDS.key)
-    assert (ahead, behind) == ({2: 0.4}, {1: 0.4})
+@given(relations(tools=4), relations(tools=4))
+def test_changes_leave_the_topology_they_were_made_from_as_it_was(drawn, later):
+    before = Topology(drawn)
+    for tool in TOOLS[:2]:
+        before.neighbours(tool)
+    changes = dict.fromkeys(one.key for one in drawn[::2]) | {one.key: one for one in later}
+    after = before.with_changes(changes)
+    check(before, drawn)
+    expected = {one.key: one for one in drawn} | changes
+    check(after, [one for one in expected.values() if one is not None])
+
+
+def test_threads_that_read_at_once_see_the_same():
+    drawn = [Relation(1, tool, RelationKind.PRECEDES, 1 / tool) for tool in range(2, 2_000)]
+    topology, start = Topology(drawn).with_changes({FEEDS.key: FEEDS}), threading.Barrier(4)
+
+    def read(_):
+        start.wait()
+        return [
+            (topology.successors(tool), topology.neighbours(tool), *topology.relations_of(tool))
+            for tool in range(1, 2_000)
+        ]
+
+    with ThreadPoolExecutor(4) as threads:
+        first, *others = threads.map(read, range(4))
+    assert all(other == first for other in others)
+    assert topology.successors(1)[2] == FEEDS.confidence
 
 
 def test_a_symmetric_relation_is_found_whichever_way_it_is_stored():
@@ -125,9 +146,7 @@ def test_relations_among_some_tools_leave_out_those_to_others():
 
 
 def test_tools_without_relations_are_nowhere():
-    topology = Topology([NEEDS])
-    topology.discard(NEEDS.key)
-    topology.discard(NEEDS.key)
+    topology = Topology([NEEDS]).with_changes({NEEDS.key: None}).with_changes({NEEDS.key: None})
     assert 1 not in topology
     assert (topology.collect_tools(), len(topology)) == (set(), 0)
     assert not topology.successors(1)

@@ -70,7 +70,7 @@ def test_of_equal_paths_the_one_of_smaller_keys_is_taken_whatever_the_order():
     for drawn in ([*one, *other], [*other, *one]):
         topology = Topology()
         for relation in drawn:
-            topology.put(relation)
+            topology = topology.with_changes({relation.key: relation})
         assert find_shortest_path(topology, 1, 2) == (1, 8, 2)
         assert find_shortest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
         assert find_strongest_path(topology, 1, 4) == (1, 8, 2, 3, 4)
