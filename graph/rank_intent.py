@@ -1,4 +1,4 @@
-"""Rank sets of tools for an intent: embed it, look up its words, apply the fitted models."""
+"""Rank sets of tools for an intent: encode it, apply the fitted models."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ def rank_intent(
 
     Raises:
         RankingUnavailable: If the index, the models or an embedding is missing.
-        django.db.Error: If the database cannot be reached.
     """
     index, models = require_usable_models(index, models, model=embedder.model)
     encoded = encode_intent(reading, embedder=embedder)
@@ -98,24 +97,11 @@ def require_usable_models(
     return index, models
 
 
-def embed_intent(reading: IntentReading, *, embedder: Embedder) -> None:
-    """Embed the texts of an intent into the embedder's cache; blocking, no database access.
-
-    Raises:
-        RankingUnavailable: If no embedding model can be used.
-    """
-    try:
-        embedder.embed(list(reading.distinct_texts), kind="query")
-    except EmbeddingUnavailable as error:
-        raise RankingUnavailable(str(error)) from None
-
-
 def encode_intent(reading: IntentReading, *, embedder: Embedder) -> EncodedIntent:
-    """Encode an intent as vectors and word keys; blocking, reads word keys from the database.
+    """Encode an intent as vectors and word keys; blocking, no database access.
 
     Raises:
         RankingUnavailable: If no embedding model can be used.
-        django.db.Error: If the database cannot be reached.
     """
     from graph import encode as encoding  # noqa: PLC0415 - heavy
 

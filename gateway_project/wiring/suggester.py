@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import django.db
 
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from graph import rank_intent
 from graph.rank_intent import NOT_LOADED_MESSAGE, RankedIntent, RankingUnavailable
@@ -84,9 +83,7 @@ class IntentRanker:
         index, models = rank_intent.require_usable_models(
             self._index.current, await self._rankers.get(team), model=self._embedder.model
         )
-        await run_in_worker_thread(rank_intent.embed_intent, reading, embedder=self._embedder)
-        # The embedding is cached, so this only queries the database for the words.
-        encoded = await run_in_database_thread(
+        encoded = await run_in_worker_thread(
             rank_intent.encode_intent, reading, embedder=self._embedder
         )
         return await run_in_worker_thread(

@@ -125,7 +125,7 @@ async def test_what_the_driver_says_is_cut_to_one_line(asked):
         assert str(error.value) == "refused"
 
 
-async def test_vectors_and_rankings_occupy_no_thread_of_the_database(asked, monkeypatch):
+async def test_encoding_and_ranking_occupy_no_thread_of_the_database(asked, monkeypatch):
     threads = {}
 
     def note(name, value=None):
@@ -135,8 +135,7 @@ async def test_vectors_and_rankings_occupy_no_thread_of_the_database(asked, monk
 
         return noted
 
-    one = asked(note("words"))
-    monkeypatch.setattr(rank_intent, "embed_intent", note("vectors"))
+    one = asked(note("encoding"))
     monkeypatch.setattr(rank_intent, "rank_encoded", note("ranking", FOUND))
     await one.rank_tools(READ, None, ())
-    assert threads == {"vectors": "computing", "words": "database", "ranking": "computing"}
+    assert threads == {"encoding": "computing", "ranking": "computing"}
