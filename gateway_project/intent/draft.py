@@ -10,15 +10,11 @@ if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import Ranking
     from tools.catalogue import CatalogueTool
 
-POOL_SIZE: Final = 30
-"""Tools that share words with the whole intent; each clause chooses one of them."""
 MAX_TOOLS: Final = 5
-MIN_SCORE: Final = 0.15
-"""Minimum share of a clause's weighted words that its tool must contain, in [0, 1]."""
 
 
 def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> Ranking:
-    """Choose, for each clause of an intent, the tool that shares most of its words.
+    """Choose, for each clause of an intent, the tool that its words fit best.
 
     Args:
         reading: The intent.

@@ -63,6 +63,7 @@ class World:
     searched: list[SearchRequest] = field(default_factory=list)
     search_error: Exception | None = None
     index: SearchIndex | None = None
+    embedder: CachedEmbedder = field(default_factory=lambda: CachedEmbedder(FakeEmbedder()))
     trouble: dict[str, str] = field(default_factory=dict)
     token_budget: int = 10_000
     exposure: Exposure = "meta"
@@ -104,8 +105,9 @@ class World:
     async def search_in_memory(
         self, request: SearchRequest, tools: Sequence[CatalogueTool]
     ) -> SearchAnswer:
-        embedder = CachedEmbedder(FakeEmbedder())
-        return search.search_in_memory(request, tools=tools, embedder=embedder, index=self.index)
+        return search.search_in_memory(
+            request, tools=tools, embedder=self.embedder, index=self.index
+        )
 
     @property
     def effects(self) -> Effects[Any]:

@@ -4,6 +4,7 @@ import threading
 from dataclasses import replace
 
 import django.db
+import numpy as np
 import pytest
 
 from execution.call import CallRequest
@@ -143,6 +144,20 @@ async def test_without_the_database_tools_are_matched_by_words_with_a_warning(wo
     assert found.tools[0].tool == "git:git_log"
     (warning,) = found.warnings
     assert warning.startswith("the database is unavailable, so tools were matched by words only")
+
+
+async def test_without_the_database_meaning_is_compared_if_the_index_is_in_memory(world):
+    world.search_error = django.db.OperationalError("cannot reach PostgreSQL")
+    words = catalogue_index.index_words(world.catalogue.tools.values())
+    vectors = np.eye(len(words.tools), world.embedder.dimensions, dtype=np.float32)
+    world.index = replace(words, embeddings=words.tools, vectors=vectors)
+    world.embedder.embed(["show the log"], kind="query")
+    found = await find(world)
+    assert {card.tool for card in found.tools} == set(world.catalogue.tools)
+    assert found.warnings == (
+        "the database is unavailable, so tools were searched in memory and not confirmed: "
+        "cannot reach PostgreSQL",
+    )
 
 
 async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
