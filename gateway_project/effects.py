@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 from uuid import UUID
@@ -74,7 +74,8 @@ class Effects(Generic[R]):
 
     Attributes:
         catalogue: The current servers and tools.
-        search: Searches the database.
+        search: Searches the catalogue; needs the database.
+        search_in_memory: Searches the given tools of the catalogue without the database.
         upstream: The pool of upstream servers.
         describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
         count_tokens: Counts the tokens of a text.
@@ -98,6 +99,7 @@ class Effects(Generic[R]):
 
     catalogue: Callable[[], Catalogue]
     search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
+    search_in_memory: Callable[[SearchRequest, Sequence[CatalogueTool]], Awaitable[SearchAnswer]]
     upstream: UpstreamCaller[R]
     describe_trouble: Callable[[str], str]
     count_tokens: Callable[[str], int]

@@ -122,7 +122,7 @@ async def find_tools(effects: Effects[R], caller: Caller, request: FindRequest) 
 
     Tools in the caller's context are left out; others of their servers rank slightly higher.
 
-    If the database is away, the catalogue in memory is searched by words and a warning says so.
+    If the database is away, what is in memory is searched and a warning says so.
 
     Raises:
         SearchNotPermitted: If the caller lacks the scope.

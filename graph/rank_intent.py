@@ -1,4 +1,4 @@
-"""Rank sets of tools for an intent: embed it, look up its words, apply the fitted models."""
+"""Rank sets of tools for an intent: encode it, apply the fitted models."""
 
 from __future__ import annotations
 
@@ -57,8 +57,6 @@ RankTools = Callable[["IntentReading", Sequence[int]], RankedIntent]
 """Ranks the sets of tools that may serve an intent, with what is in memory; tools of the second
 argument are always considered. Raises `RankingUnavailable`; for any thread."""
 
-EncodeIntent = Callable[["IntentReading", "Embedder"], "EncodedIntent"]
-
 
 def refuse_to_rank(reason: str) -> RankTools:
     """Return a null implementation of `RankTools` that raises `RankingUnavailable`."""
@@ -69,7 +67,7 @@ def refuse_to_rank(reason: str) -> RankTools:
     return refuse
 
 
-def rank_intent(  # noqa: PLR0913 - each is a source of its own
+def rank_intent(
     reading: IntentReading,
     considered: Sequence[int] = (),
     *,
@@ -77,9 +75,8 @@ def rank_intent(  # noqa: PLR0913 - each is a source of its own
     embedder: Embedder,
     models: TeamModels | None,
     team: int | None = None,
-    encode: EncodeIntent | None = None,
 ) -> RankedIntent:
-    """Rank the sets of tools that may serve an intent; CPU-bound.
+    """Rank the sets of tools that may serve an intent; CPU-bound, in memory.
 
     Args:
         reading: The intent.
@@ -88,14 +85,15 @@ def rank_intent(  # noqa: PLR0913 - each is a source of its own
         embedder: Embeds the intent with the model of the index.
         models: Models in force for the team; None: they could not be read.
         team: Primary key of the caller's team.
-        encode: Encodes the intent instead of `encode_intent`.
 
     Raises:
         RankingUnavailable: If the index, the models or an embedding is missing.
     """
+    from graph.encode import encode_intents  # noqa: PLC0415 - heavy
+
     index, models = _require_usable_models(index, models, model=embedder.model)
     try:
-        encoded = (encode or encode_intent)(reading, embedder)
+        (encoded,) = encode_intents([reading], embedder=embedder)
     except EmbeddingUnavailable as error:
         raise RankingUnavailable(str(error)) from None
     return rank_encoded(encoded, index=index, models=models, team=team, considered=considered)
@@ -118,14 +116,6 @@ def _require_usable_models(
     if models is None:
         raise RankingUnavailable("the ranking models cannot be read")
     return index, models
-
-
-def encode_intent(reading: IntentReading, embedder: Embedder) -> EncodedIntent:
-    """Encode an intent as vectors and word keys; reads the keys from the database."""
-    from graph.encode import encode_intents  # noqa: PLC0415 - heavy
-
-    (encoded,) = encode_intents([reading], embedder=embedder)
-    return encoded
 
 
 def rank_encoded(

@@ -51,19 +51,6 @@ async def run_in_database_thread(
     return await asyncio.get_running_loop().run_in_executor(_threads, call)
 
 
-def call_in_database_thread(
-    timeout_s: float, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
-) -> R:
-    """Like `run_in_database_thread`, for a function on another thread, which blocks meanwhile.
-
-    Raises:
-        TimeoutError: If there is no result after `timeout_s`.
-    """
-    context = contextvars.copy_context()
-    call = partial(context.run, _run_with_live_connection, function, *args, **kwargs)
-    return _threads.submit(call).result(timeout_s)
-
-
 def is_database_away(error: Error) -> bool:
     """Whether the database is unreachable or the connection was lost, so that a retry may help."""
     state = str(getattr(error.__cause__, "sqlstate", None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
 from gateway_project.foundation import notify, sealing
 from gateway_project.foundation.caller import CallerKind
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
@@ -29,7 +31,7 @@ from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from tools import ids, item_store, search, token_count
-from tools.catalogue import Catalogue
+from tools.catalogue import Catalogue, CatalogueTool
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.recipes import UnknownModel
@@ -178,9 +180,17 @@ def _build_effects(
             search.search, request, embedder=embedder, index=index.current
         )
 
+    async def search_in_memory(
+        request: search.SearchRequest, tools: Sequence[CatalogueTool]
+    ) -> search.SearchAnswer:
+        return await run_in_worker_thread(
+            search.search_in_memory, request, tools=tools, embedder=embedder, index=index.current
+        )
+
     return Effects(
         catalogue=lambda: current.snapshot.catalogue,
         search=search_tools,
+        search_in_memory=search_in_memory,
         upstream=PinnedUpstream(
             pool,
             pinned=lambda server, tool: _find_pinned_hash(

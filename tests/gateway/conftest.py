@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,13 +23,17 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.relations import Relation
 from graph.topology import Topology
+from tests.fakes import FakeEmbedder
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tests.gateway.fake_runs import FakeRuns
 from tests.patience import PATIENCE_S
-from tools.catalogue import Catalogue
+from tools import search
+from tools.catalogue import Catalogue, CatalogueTool
+from tools.embed.cache import CachedEmbedder
 from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchHit, SearchRequest
+from tools.search_index import SearchIndex
 
 ERAS = ("auto", "legacy")
 ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -58,6 +62,8 @@ class World:
     warnings: tuple[str, ...] = ()
     searched: list[SearchRequest] = field(default_factory=list)
     search_error: Exception | None = None
+    index: SearchIndex | None = None
+    embedder: CachedEmbedder = field(default_factory=lambda: CachedEmbedder(FakeEmbedder()))
     trouble: dict[str, str] = field(default_factory=dict)
     token_budget: int = 10_000
     exposure: Exposure = "meta"
@@ -99,11 +105,19 @@ class World:
             raise self.search_error
         return SearchAnswer(hits=self.hits[: request.limit], warnings=self.warnings)
 
+    async def search_in_memory(
+        self, request: SearchRequest, tools: Sequence[CatalogueTool]
+    ) -> SearchAnswer:
+        return search.search_in_memory(
+            request, tools=tools, embedder=self.embedder, index=self.index
+        )
+
     @property
     def effects(self) -> Effects[Any]:
         return Effects(
             catalogue=lambda: self.catalogue,
             search=self.search,
+            search_in_memory=self.search_in_memory,
             upstream=self.upstream,
             describe_trouble=lambda server: self.trouble.get(server, ""),
             count_tokens=lambda text: len(text) // 4,

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 
-import django.db
 import pytest
 
 from gateway_project.foundation.computing import run_in_worker_thread
@@ -22,8 +21,6 @@ from tests.graph.suggestion.workflow.builders import ranked, ranking
 from tests.patience import PATIENCE_S
 from tools.embed.cache import CachedEmbedder
 from tools.search_index_cache import SearchIndexCache
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 READ = read_intent("show the log")
 FOUND = RankedIntent(ranking=ranking(ranked(1)))
@@ -45,7 +42,7 @@ class Rankers:
 @pytest.fixture
 def index(monkeypatch):
     # What a test is to see waited for in vain, it makes short itself.
-    for name in ("MODELS_TIMEOUT_S", "WORDS_TIMEOUT_S", "FAILURE_COOLDOWN_S"):
+    for name in ("MODELS_TIMEOUT_S", "RETRY_TIMEOUT_S", "FAILURE_COOLDOWN_S"):
         monkeypatch.setattr(suggester, name, 10 * PATIENCE_S)
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 0.01)
     return SearchIndexCache("fake", max_bytes=1)
@@ -62,26 +59,17 @@ async def rank(loader):
 
 
 @pytest.fixture
-def encode_as(index, monkeypatch):
-    """Make a loader whose database answers as a function does."""
-
-    def made(encode):
-        monkeypatch.setattr(
-            rank_intent, "_require_usable_models", lambda *_args, **_more: (None, None)
-        )
-        monkeypatch.setattr(rank_intent, "encode_intent", encode)
-        monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
-        index._read.set()
-        return make_loader(index)
-
-    return made
+def ranking_found(monkeypatch):
+    """Have every ranking with loaded models find the same."""
+    monkeypatch.setattr(
+        rank_intent, "_require_usable_models", lambda *_args, **_more: (None, None)
+    )
+    monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
 
 
-async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(
-    encode_as, index, monkeypatch
-):
-    loader = encode_as(lambda *_: None)
-    index._read.clear()
+@pytest.mark.usefixtures("ranking_found")
+async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(index, monkeypatch):
+    loader = make_loader(index)
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 10 * PATIENCE_S)
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         waiting = group.create_task(rank(loader))
@@ -126,50 +114,45 @@ async def test_models_that_are_not_read_in_time_are_waited_for_once(index, monke
     assert calls == [1]
 
 
-async def test_a_database_that_hangs_is_waited_for_once(encode_as, monkeypatch):
-    monkeypatch.setattr(suggester, "WORDS_TIMEOUT_S", 0.05)
-    answers, calls = threading.Event(), []
-
-    def hang(*_args):
-        calls.append(1)
-        answers.wait(PATIENCE_S)
-
-    loader = encode_as(hang)
-    try:
-        for _ in range(3):
-            with pytest.raises(RankingUnavailable, match=r"no answer within 0\.05 s"):
-                await rank(loader)
-        assert len(calls) <= 1  # not even once where the time was up before it was asked
-        answers.set()
-        monkeypatch.setattr(loader, "_failed_until", 0.0)
-        assert await rank(loader) is FOUND
-    finally:
-        answers.set()
+@pytest.mark.usefixtures("ranking_found")
+async def test_models_that_arrive_later_are_used(index, monkeypatch):
+    monkeypatch.setattr(suggester, "FAILURE_COOLDOWN_S", 0.0)
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
+    index._read.set()
+    answers = asyncio.Event()
+    loader = make_loader(index, Rankers(answers.wait))
+    with pytest.raises(RankingUnavailable):
+        await rank(loader)
+    answers.set()
+    assert await rank(loader) is FOUND
 
 
-async def test_what_the_driver_says_is_cut_to_one_line(encode_as):
-    def refuse(*_args):
-        raise django.db.OperationalError("refused\nIs the server running on 10.0.0.5?")
+@pytest.mark.usefixtures("ranking_found")
+async def test_models_in_memory_need_no_database_that_hangs(index, monkeypatch):
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
+    index._read.set()
+    rankers = Rankers(asyncio.Event().wait)
+    loader = make_loader(index, rankers)
+    with pytest.raises(RankingUnavailable):
+        await rank(loader)
+    rankers.read = None
+    assert await rank(loader) is FOUND
 
-    loader = encode_as(refuse)
-    for _ in range(2):
-        with pytest.raises(RankingUnavailable) as error:
-            await rank(loader)
-        assert str(error.value) == "refused"
 
+async def test_an_intent_is_encoded_and_ranked_on_one_worker_thread(index, monkeypatch):
+    threads = []
 
-async def test_vectors_and_rankings_occupy_no_thread_of_the_database(encode_as, monkeypatch):
-    threads = {}
-
-    def note(name, value=None):
+    def note(value):
         def noted(*_args, **_more):
-            threads[name] = threading.current_thread().name.partition("_")[0]
+            threads.append(threading.current_thread().name)
             return value
 
         return noted
 
-    loader = encode_as(note("words"))
-    monkeypatch.setattr(loader._embedder, "embed", note("vectors"))
-    monkeypatch.setattr(rank_intent, "rank_encoded", note("ranking", FOUND))
-    await rank(loader)
-    assert threads == {"vectors": "computing", "words": "database", "ranking": "computing"}
+    index._read.set()
+    monkeypatch.setattr(rank_intent, "_require_usable_models", note((None, None)))
+    monkeypatch.setattr("graph.encode.encode_intents", note([None]))
+    monkeypatch.setattr(rank_intent, "rank_encoded", note(FOUND))
+    await rank(make_loader(index))
+    assert len(set(threads)) == 1
+    assert threads[0].startswith("computing")
