@@ -127,19 +127,18 @@ def _judge(
     query: DatasetQuery, embedder: Embedder, index: SearchIndex, ids_by_pk: dict[int, str]
 ) -> JudgedQuery:
     from tools import query_text
+    from tools.lexemes import hash_lexeme, map_lexemes
     from tools.search_index import RankingPreference, SearchFilter
-    from tools.store import indexed
 
     text = query_text.read_query(query.text)
-    read = indexed.read_index_query(
-        text.words, embedder.embed([text.text, *text.sentences], kind="query")
-    )
+    keys = [hash_lexeme(lexeme) for lexeme in map_lexemes(text.words)]
+    vectors = embedder.embed([text.text, *text.sentences], kind="query")
     pools = ((1.0, RATIO, POOL), (1.0, 0.0, SIDE), (0.0, 1.0, SIDE))
     found: dict[int, IndexHit] = {}
     for dense, lexical, size in pools:
         best = index.find_best(
-            list(read.keys.values()),
-            vectors=read.vectors,
+            keys,
+            vectors=vectors,
             only=SearchFilter(),
             preference=RankingPreference(dense=dense, lexical=lexical),
             limit=size,

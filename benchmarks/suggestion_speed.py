@@ -8,6 +8,7 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -18,7 +19,9 @@ from benchmarks.search_catalogue import PER_SERVER, WordEmbedder
 from benchmarks.search_speed import MAX_BYTES
 from benchmarks.tables import markdown, percentile
 from gateway_project.evaluation.graph import EVALUATION_CALLER
-from gateway_project.intent import suggestion_context
+from gateway_project.intent import suggest
+from gateway_project.intent.answer import IntentRequest
+from gateway_project.intent.suggest import SuggestionView
 from graph import encode
 from graph.rank_intent import rank_intent
 from graph.ranker_cache import TeamModels
@@ -29,9 +32,6 @@ from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.past_intents import PastIntent
 from graph.suggestion.ranking.ranker import Ranker
 from graph.suggestion.ranking.tool_view import ToolView
-from graph.suggestion.workflow import build
-from graph.suggestion.workflow.types import SuggestionRequest
-from graph.topology import Topology
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.search_index import SearchIndex
@@ -146,18 +146,16 @@ def _times(
 ) -> list[float]:
     """Suggest for intents whose vectors are cached."""
     cached = CachedEmbedder(words, size=40 * len(texts))
-    kept = TeamModels(
+    models = TeamModels(
         ranker=ranker, binding=binding.load_shipped_model(), knowledge=EMPTY_KNOWLEDGE
     )
-    sight = Visibility(catalogue=catalogue.load_catalogue(), caller=EVALUATION_CALLER)
+    view = SuggestionView(
+        visibility=Visibility(catalogue=catalogue.load_catalogue(), caller=EVALUATION_CALLER),
+        rank=partial(rank_intent, index=index, embedder=cached, models=models),
+    )
 
     def ask(text: str) -> None:
-        read = reader.read_intent(text)
-        ranked = rank_intent(read, index=index, embedder=cached, models=kept)
-        known = suggestion_context.build_context(
-            ranked, sight, topology=Topology(), metrics={}, describe_trouble=lambda _: ""
-        )
-        build.suggest_workflow(SuggestionRequest(reading=read), ranked.ranking, context=known)
+        suggest.suggest_for_request(view, IntentRequest(intent=text))
 
     for text in texts:
         cached.embed(list(reader.read_intent(text).distinct_texts), kind="query")

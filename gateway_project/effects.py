@@ -11,7 +11,7 @@ from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore
-from graph.rank_intent import RankedIntent, RankingUnavailable
+from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
 from tools.catalogue import Catalogue, CatalogueTool
@@ -19,7 +19,6 @@ from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
-    from graph.suggestion.intent.reading import IntentReading
     from tools.pinned_upstream import PinnedUpstream
     from tools.upstream.pool import UpstreamPool
 
@@ -28,8 +27,8 @@ NO_RUNS: Final = UnavailableRuns()
 
 Exposure = Literal["meta", "hybrid", "full"]
 """Which tools clients are shown: the meta-tools; pinned tools too; or all."""
-RankTools = Callable[["IntentReading", int | None, Sequence[int]], Awaitable[RankedIntent]]
-"""Ranks a team's tools for an intent; the tools of the last argument are always considered."""
+LoadRanker = Callable[[int | None], Awaitable[RankTools]]
+"""Returns a ranking of a team's tools by the index and the models in force. Never raises."""
 
 MakeApprovalLink = Callable[[UUID], str]
 """Returns the URL of an approval's page in the console; empty: there is none."""
@@ -42,15 +41,9 @@ async def open_no_console() -> MakeApprovalLink:
     return lambda _approval: ""
 
 
-async def refuse_to_rank(
-    _reading: IntentReading, _team: int | None, _considered: Sequence[int]
-) -> RankedIntent:
-    """Null implementation of `RankTools`.
-
-    Raises:
-        RankingUnavailable: Always.
-    """
-    raise RankingUnavailable("nothing is set up to rank them")
+async def load_no_ranker(_team: int | None) -> RankTools:
+    """Null implementation of `LoadRanker`."""
+    return refuse_to_rank("nothing is set up to rank them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +55,14 @@ class IntentEffects:
         describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
         topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
-        rank: Ranks sets of tools for an intent.
+        load_ranker: Ranks sets of tools for an intent.
     """
 
     catalogue: Callable[[], Catalogue]
     describe_trouble: Callable[[str], str]
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
-    rank: RankTools = refuse_to_rank
+    load_ranker: LoadRanker = load_no_ranker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +70,8 @@ class Effects(IntentEffects):
     """The dependencies of the flow.
 
     Attributes:
-        search: Searches the database.
+        search: Searches the catalogue; needs the database.
+        search_in_memory: Searches the given tools of the catalogue without the database.
         upstream: The pool of upstream servers.
         count_tokens: Counts the tokens of a text.
         token_budget: Upper limit of a search answer's tokens; a request may lower it.
@@ -96,6 +90,7 @@ class Effects(IntentEffects):
     """
 
     search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
+    search_in_memory: Callable[[SearchRequest, Sequence[CatalogueTool]], Awaitable[SearchAnswer]]
     upstream: PinnedUpstream
     count_tokens: Callable[[str], int]
     token_budget: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -33,8 +34,9 @@ from gateway_project.find.tool_card import ToolCard
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.intent import parse, rank, suggest
+from gateway_project.intent import suggest
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.intent.suggest import SuggestionView
 from gateway_project.runs import direct_call
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.direct_call import UserChannel
@@ -42,6 +44,7 @@ from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
+from graph.rank_intent import refuse_to_rank
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
@@ -119,7 +122,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
 
     Tools in the caller's context are left out; others of their servers rank slightly higher.
 
-    If the database is away, the catalogue in memory is searched by words and a warning says so.
+    If the database is away, what is in memory is searched and a warning says so.
 
     Raises:
         SearchNotPermitted: If the caller lacks the scope.
@@ -209,32 +212,21 @@ async def handle_intent(
             is nested too deeply.
     """
     _require_search_scope(caller)
-    reading = await run_in_worker_thread(parse.read_request, request)
-    visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
-    considered, name_warnings = unknown_names.find_named_tools(
-        visibility, request.considered, argument="tools_considered"
-    )
-    ranked, fallback_reason = await rank.rank_or_draft(effects, visibility, reading, considered)
-    suggestion = await suggest.suggest_workflow(
-        effects,
-        visibility,
-        reading,
-        ranked,
-        parameters=request.parameters,
-        fallback_reason=fallback_reason,
-    )
-    if visibility.catalogue.tools:
-        cautions = parse.list_cautions(reading, ranked)
-        fallback_warning = (fallback_reason,) if fallback_reason else ()
-        warnings = (*name_warnings, *cautions, *fallback_warning)
-    else:
-        warnings = (unknown_names.NO_TOOLS_WARNING,)
+    view = await _freeze_view(effects, caller)
+    try:
+        async with asyncio.timeout(fallback.SEARCH_TIMEOUT_S):
+            suggested = await run_in_worker_thread(suggest.suggest_for_request, view, request)
+    except TimeoutError:
+        reason = f"no answer within {fallback.SEARCH_TIMEOUT_S:g} s"
+        unranked = replace(view, rank=refuse_to_rank(reason))
+        suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
+    suggestion, ranked, warnings = suggested
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
-        mode=mode.choose_mode(suggestion.confidence, is_ranked=not fallback_reason),
+        mode=mode.choose_mode(suggestion.confidence, is_ranked=not ranked.fallback_reason),
         suggestion=suggestion,
         ranked=ranked,
-        name_tool=visibility.get_tool_id,
+        name_tool=view.visibility.get_tool_id,
         warnings=warnings,
     )
     log.info("intent.suggested", **answer.log_fields)
@@ -400,6 +392,20 @@ def _record_call(
 def _require_search_scope(caller: Caller) -> None:
     if not caller.has_scope(SCOPE_SEARCH):
         raise SearchNotPermitted(caller)
+
+
+async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView:
+    """Return all that a suggestion reads, as it is once the models are in memory."""
+    rank = await effects.load_ranker(caller.team)
+    catalogue = effects.catalogue()
+    troubles = {name: effects.describe_trouble(name) for name in catalogue.servers}
+    return SuggestionView(
+        visibility=Visibility(catalogue=catalogue, caller=caller),
+        rank=rank,
+        topology=effects.topology(caller.team),
+        metrics=effects.metrics(),
+        troubles={name: trouble for name, trouble in troubles.items() if trouble},
+    )
 
 
 def _arrange_answer(

@@ -1,14 +1,13 @@
-"""Encode intents: one batch through the embedding model, one query to the database."""
+"""Encode intents as vectors and word keys: one batch through the embedding model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from graph.suggestion.intent.words import split_words
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.store import indexed
+from tools.lexemes import hash_lexeme, split_lexemes
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
@@ -42,15 +41,12 @@ def encode_intents(
     clause_words = [
         [split_words(clause.text) for clause in reading.clauses] for reading in readings
     ]
-    keys = indexed.load_lexeme_keys(
-        {word for words in (*intent_words, *chain(*clause_words)) for word in words}
-    )
 
     def rows_of(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return rows[[row_by_text[text] for text in texts]]
 
     def lexeme_keys(words: Sequence[str]) -> tuple[int, ...]:
-        return tuple(key for word in words for key in keys.get(word, ()))
+        return tuple(hash_lexeme(lexeme) for word in words for lexeme in split_lexemes(word))
 
     return [
         EncodedIntent(

@@ -1,4 +1,4 @@
-"""Rank sets of tools for an intent: embed it, look up its words, apply the fitted models."""
+"""Rank sets of tools for an intent: encode it, apply the fitted models."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class RankedIntent:
             None if nothing was ranked.
         known_word_share: Share of the intent's words that occur in the texts of some tool, in
             [0, 1].
+        fallback_reason: Why this is a draft from words alone; empty if the sets were ranked.
     """
 
     ranking: Ranking
@@ -49,37 +50,56 @@ class RankedIntent:
     knowledge: BindingKnowledge | None = None
     rank_again: Callable[[Sequence[int]], Ranking] | None = None
     known_word_share: float = 1.0
+    fallback_reason: str = ""
+
+
+RankTools = Callable[["IntentReading", Sequence[int]], RankedIntent]
+"""Ranks the sets of tools that may serve an intent, with what is in memory; tools of the second
+argument are always considered. Raises `RankingUnavailable`; for any thread."""
+
+
+def refuse_to_rank(reason: str) -> RankTools:
+    """Return a null implementation of `RankTools` that raises `RankingUnavailable`."""
+
+    def refuse(_reading: IntentReading, _considered: Sequence[int]) -> RankedIntent:
+        raise RankingUnavailable(reason)
+
+    return refuse
 
 
 def rank_intent(
     reading: IntentReading,
+    considered: Sequence[int] = (),
     *,
     index: SearchIndex | None,
     embedder: Embedder,
     models: TeamModels | None,
     team: int | None = None,
-    considered: Sequence[int] = (),
 ) -> RankedIntent:
-    """Rank the sets of tools that may serve an intent; blocking.
+    """Rank the sets of tools that may serve an intent; CPU-bound, in memory.
 
     Args:
         reading: The intent.
+        considered: Tools to consider in any case.
         index: Search index of the catalogue; None: it does not fit in memory.
         embedder: Embeds the intent with the model of the index.
         models: Models in force for the team; None: they could not be read.
         team: Primary key of the caller's team.
-        considered: Tools to consider in any case.
 
     Raises:
         RankingUnavailable: If the index, the models or an embedding is missing.
-        django.db.Error: If the database cannot be reached.
     """
-    index, models = require_usable_models(index, models, model=embedder.model)
-    encoded = encode_intent(reading, embedder=embedder)
+    from graph.encode import encode_intents
+
+    index, models = _require_usable_models(index, models, model=embedder.model)
+    try:
+        (encoded,) = encode_intents([reading], embedder=embedder)
+    except EmbeddingUnavailable as error:
+        raise RankingUnavailable(str(error)) from None
     return rank_encoded(encoded, index=index, models=models, team=team, considered=considered)
 
 
-def require_usable_models(
+def _require_usable_models(
     index: SearchIndex | None, models: TeamModels | None, *, model: str
 ) -> tuple[SearchIndex, TeamModels]:
     """Return the index and the models, if both can be used for ranking.
@@ -96,34 +116,6 @@ def require_usable_models(
     if models is None:
         raise RankingUnavailable("the ranking models cannot be read")
     return index, models
-
-
-def embed_intent(reading: IntentReading, *, embedder: Embedder) -> None:
-    """Embed the texts of an intent into the embedder's cache; blocking, no database access.
-
-    Raises:
-        RankingUnavailable: If no embedding model can be used.
-    """
-    try:
-        embedder.embed(list(reading.distinct_texts), kind="query")
-    except EmbeddingUnavailable as error:
-        raise RankingUnavailable(str(error)) from None
-
-
-def encode_intent(reading: IntentReading, *, embedder: Embedder) -> EncodedIntent:
-    """Encode an intent as vectors and word keys; blocking, reads word keys from the database.
-
-    Raises:
-        RankingUnavailable: If no embedding model can be used.
-        django.db.Error: If the database cannot be reached.
-    """
-    from graph import encode as encoding
-
-    try:
-        (encoded,) = encoding.encode_intents([reading], embedder=embedder)
-    except EmbeddingUnavailable as error:
-        raise RankingUnavailable(str(error)) from None
-    return encoded
 
 
 def rank_encoded(
@@ -173,10 +165,8 @@ def rank_encoded(
 
 def _known_word_share(encoded: EncodedIntent, view: ToolView) -> float:
     """Return the share of an intent's words that occur in the texts of some tool."""
-    import numpy as np
-
-    words = sorted(set(encoded.words))
-    return float(np.isin(words, view.index.postings.keys).mean()) if words else 0.0
+    spans = view.index.postings.find_spans(list(set(encoded.words)))
+    return sum(end > start for start, end in spans) / len(spans) if spans else 0.0
 
 
 def _unembedded_message(model: str) -> str:

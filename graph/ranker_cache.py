@@ -60,7 +60,14 @@ class RankerCache:
         self._loading = asyncio.Lock()
         self._stale = asyncio.Event()
 
-    async def get(self, team: int | None) -> TeamModels | None:
+    def find(self, team: int | None) -> TeamModels | None:
+        """Return the models in force for a team, if they are in memory."""
+        models = self._models_by_team.get(team)
+        if models is not None:
+            self._models_by_team.move_to_end(team)
+        return models
+
+    async def load(self, team: int | None) -> TeamModels | None:
         """Return the models in force for a team; reads the database only the first time.
 
         Returns:
@@ -68,14 +75,10 @@ class RankerCache:
         """
         if self._model is None:
             return None
-        if team not in self._models_by_team:
-            async with self._loading:
-                if team not in self._models_by_team:
-                    await self._load_team(team)
-        models = self._models_by_team.get(team)
-        if models is not None:
-            self._models_by_team.move_to_end(team)
-        return models
+        async with self._loading:
+            if team not in self._models_by_team:
+                await self._load_team(team)
+        return self.find(team)
 
     def invalidate(self) -> None:
         """Mark the models as stale: others may have been fitted."""

@@ -61,7 +61,7 @@ def read_query(raw: str) -> PreparedQuery:
     return PreparedQuery(
         text=text.replace("\n", " "),
         sentences=_split_sentences(text),
-        words=_split_words(text),
+        words=split_words(text),
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
 
@@ -77,7 +77,8 @@ def _split_sentences(text: str) -> tuple[str, ...]:
     return tuple(sentences[:MAX_SENTENCES]) if len(sentences) > 1 else ()
 
 
-def _split_words(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
+    """List the words of a query, each once, including those inside compound names."""
     found: dict[str, None] = {}
     for word in _WORD.findall(embedding_text.character_pairs(text)):
         found[word] = None

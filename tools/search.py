@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -11,10 +11,13 @@ import structlog
 from tools import fusion, ids, query_text
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, Vectors
 from tools.fusion import DEFAULT_WEIGHTS, FusionWeights, SearchEvidence, fuse_candidates
+from tools.lexemes import map_lexemes
 from tools.store import search as store
 from tools.store.search import SearchCandidate, SearchContext, SearchScope
 
 if TYPE_CHECKING:
+    from tools.catalogue import CatalogueTool
+    from tools.embed.cache import CachedEmbedder
     from tools.search_index import SearchIndex
 
 MAX_LIMIT = 100
@@ -87,8 +90,8 @@ def search(
 ) -> SearchAnswer:
     """Search the catalogue; without a model or vectors, by words only and with a warning.
 
-    With an index in memory, the database only stems the words and confirms the hits; without
-    one, or if it is outdated, the database does the whole search.
+    With an index in memory, the database only confirms the hits; without one, or if it is
+    outdated, the database does the whole search.
 
     Args:
         request: The query with its filters.
@@ -99,6 +102,7 @@ def search(
     Raises:
         QueryError: If the query is empty.
         ValueError: If the limit is out of range.
+        django.db.Error: If the database cannot be reached.
     """
     if not 1 <= request.limit <= MAX_LIMIT:
         raise ValueError(f"limit must be between 1 and {MAX_LIMIT}, not {request.limit}")
@@ -108,9 +112,9 @@ def search(
     if request.mode != "lexical":
         vectors, problems = _embed_query(query, embedder)
         warnings += problems
-    words = () if request.mode == "dense" else query.words
-    found, lexemes = _find_candidates(
-        request, words, vectors, model=embedder.model, weights=weights, index=index
+    lexemes = map_lexemes(() if request.mode == "dense" else query.words)
+    found = _find_candidates(
+        request, lexemes, vectors, model=embedder.model, weights=weights, index=index
     )
     if vectors is not None and found and all(item.similarity is None for item in found):
         warnings.append(
@@ -132,36 +136,71 @@ def _embed_query(
         return None, [f"matched by words only: {error}"]
 
 
+def search_in_memory(
+    request: SearchRequest,
+    *,
+    tools: Collection[CatalogueTool],
+    embedder: CachedEmbedder,
+    index: SearchIndex | None,
+) -> SearchAnswer:
+    """Search without the database; the hits are not confirmed.
+
+    Meaning is compared if there is an index and the query has been embedded, which `search` does
+    before it needs the database.
+
+    Args:
+        request: The query; its filters are those that `tools` passed.
+        tools: The tools in scope, from the catalogue in memory.
+        embedder: Keeps the vectors of recent queries.
+        index: The in-memory index; None: the words of `tools` are indexed now.
+
+    Raises:
+        QueryError: If the query is empty.
+    """
+    from tools import catalogue_index  # noqa: PLC0415 - heavy: numpy
+    from tools.store import indexed
+
+    query = query_text.read_query(request.query)
+    lexemes = map_lexemes(query.words)
+    vectors = None if index is None else embedder.recall([query.text, *query.sentences])
+    found = indexed.find_unconfirmed(
+        index or catalogue_index.index_words(tools),
+        indexed.IndexQuery(lexemes=lexemes, vectors=vectors),
+        tools=tools,
+        team=request.scope.team,
+        context=request.context,
+        limit=max(fusion.TENTH_RANK, request.limit),
+    )
+    return SearchAnswer(hits=_rank_hits(found, lexemes, request=request, weights=DEFAULT_WEIGHTS))
+
+
 def _find_candidates(
     request: SearchRequest,
-    words: Sequence[str],
+    lexemes: Collection[str],
     vectors: Vectors | None,
     *,
     model: str,
     weights: FusionWeights,
     index: SearchIndex | None,
-) -> tuple[list[SearchCandidate], Mapping[str, str]]:
-    """Return candidates, and the query word of each lexeme."""
+) -> list[SearchCandidate]:
     if index is not None and index.model == model:
         from tools.store import indexed
 
-        query = indexed.read_index_query(words, vectors)
         found = indexed.find_candidates(
             index,
-            query,
+            indexed.IndexQuery(lexemes=lexemes, vectors=vectors),
             scope=request.scope,
             context=request.context,
             weights=weights,
             limit=max(fusion.TENTH_RANK, request.limit),
         )
         if found is not None:
-            return found, query.words
-    plan = store.plan_query(words, model=model, scope=request.scope)
+            return found
     pool = max(CANDIDATE_POOL, request.limit) + len(request.context.tools)
     candidates = store.gather_candidates(
-        plan, vectors=vectors, model=model, scope=request.scope, limit=pool
+        lexemes, vectors=vectors, model=model, scope=request.scope, limit=pool
     )
-    return [c for c in candidates if c.tool_pk not in request.context.tools], plan.lexemes
+    return [c for c in candidates if c.tool_pk not in request.context.tools]
 
 
 def _rank_hits(

@@ -46,6 +46,25 @@ class Postings:
     frequencies: NDArray[np.float32]
     in_name: NDArray[np.bool_]
 
+    @staticmethod
+    def from_rows(
+        keys: Ints,
+        tools: Positions,
+        frequencies: NDArray[np.float32],
+        in_name: NDArray[np.bool_],
+    ) -> Postings:
+        """Build the inverted index from parallel arrays with one row per tool and lexeme."""
+        order = np.lexsort((tools, keys))
+        keys = keys[order]
+        firsts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
+        return Postings(
+            keys=keys[firsts],
+            starts=np.append(firsts, len(keys)),
+            tools=tools[order].astype(np.int32),
+            frequencies=frequencies[order],
+            in_name=in_name[order],
+        )
+
     def find_spans(self, wanted: Sequence[int]) -> list[tuple[int, int]]:
         """Return the start and end of each lexeme's postings; empty for unknown lexemes."""
         if not len(self.keys):

@@ -9,6 +9,7 @@ import django.db
 import structlog
 
 from gateway_project.foundation.database import run_in_database_thread
+from tools.store import postings
 
 if TYPE_CHECKING:
     from tools.search_index import SearchIndex
@@ -81,7 +82,9 @@ class SearchIndexCache:
 def _refresh_index(
     previous: SearchIndex | None, *, model: str, max_bytes: int
 ) -> SearchIndex | None:
-    """See `tools.store.search_index.refresh_index`."""
+    """Like `tools.store.search_index.refresh_index`; the first time, index stale words before."""
     from tools.store import search_index
 
+    if previous is None:
+        postings.index_tools(postings.find_stale_tools())
     return search_index.refresh_index(previous, model=model, max_bytes=max_bytes)

@@ -47,7 +47,7 @@ RESULT_FILES = (
     "benchmarks/suggestion/*.py",
     "gateway_project/find/alternatives.py",
     "gateway_project/evaluation/*.py",
-    "gateway_project/intent/suggestion_context.py",
+    "gateway_project/intent/suggest.py",
     "graph/*.py",
     "graph/suggestion/*.py",
     "graph/algorithms/*.py",

@@ -11,17 +11,17 @@ from gateway_project.evaluation.answer import PredictedTask, SuggestedAnswer
 from gateway_project.evaluation.gold_calls import GoldCall
 from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs
 from gateway_project.evaluation.learn_history import LearnedHistory
-from gateway_project.intent import suggestion_context
+from gateway_project.intent import suggest
+from gateway_project.intent.suggest import SuggestionView
 from graph import read_runs
-from graph.rank_intent import RankedIntent, rank_encoded
+from graph.rank_intent import rank_encoded
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.steps import BoundStep
-from graph.suggestion.workflow import build, dag
-from graph.suggestion.workflow.types import SuggestionRequest
+from graph.suggestion.workflow import dag
 
 if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import Ranking
-    from graph.suggestion.workflow.types import Suggestion, SuggestionContext
+    from graph.suggestion.workflow.types import Suggestion
 
 NO_FEATURES: Final[AbstractSet[str]] = frozenset()
 
@@ -33,7 +33,7 @@ def suggest_answer(
     *,
     without: AbstractSet[str] = NO_FEATURES,
 ) -> SuggestedAnswer:
-    """Suggest a workflow for an intent, with the steps of `flow.handle_intent`.
+    """Suggest a workflow for an intent.
 
     Args:
         inputs: Stored tools, index and embedder.
@@ -41,11 +41,9 @@ def suggest_answer(
         intent: The intent.
         without: Feature families left out of ranking, as of fitting.
     """
-    ranked = _rank_tools(inputs, learned, intent, without=without)
-    context = _build_context(inputs, ranked)
-    suggestion = build.suggest_workflow(
-        SuggestionRequest(reading=intent.reading), ranked.ranking, context=context
-    )
+    view = _make_view(inputs, learned, intent, without=without)
+    ranked = suggest.rank_tools(view, intent.reading)
+    suggestion = suggest.suggest_workflow(view, intent.reading, ranked)
     return _make_answer(suggestion, ranked.ranking, inputs.world.dataset_ids)
 
 
@@ -64,10 +62,11 @@ def bind_gold_calls(
         calls: In order; their arguments are ignored.
     """
     keys = inputs.keys_by_id
-    ranked = _rank_tools(inputs, learned, intent)
+    view = _make_view(inputs, learned, intent)
+    ranked = suggest.rank_tools(view, intent.reading)
     tool_pks = [keys[call.tool] for call in calls]
     ranking = _replace_best_set(ranked.ranking, tool_pks)
-    context = _build_context(inputs, replace(ranked, ranking=ranking))
+    context = suggest.build_context(view, replace(ranked, ranking=ranking))
     shares = read_runs.compute_clause_shares(intent.encoded, inputs.index, set(tool_pks))
     steps = []
     for call, pk in zip(calls, tool_pks, strict=True):
@@ -91,29 +90,25 @@ def _replace_best_set(ranking: Ranking, tools: Sequence[int]) -> Ranking:
     return replace(ranking, best=replace(ranking.best, tools=tuple(tools)))
 
 
-def _rank_tools(
+def _make_view(
     inputs: SuggestionInputs,
     learned: LearnedHistory,
     intent: EncodedQuery,
     *,
     without: AbstractSet[str] = NO_FEATURES,
-) -> RankedIntent:
-    ranked = rank_encoded(
-        intent.encoded, index=inputs.index, models=learned.models, without=without
-    )
-    further_tools = suggestion_context.find_further_tools(
-        ranked, inputs.visibility, inputs.world.topology
-    )
-    return suggestion_context.rank_widened(ranked, further_tools)
-
-
-def _build_context(inputs: SuggestionInputs, ranked: RankedIntent) -> SuggestionContext:
-    return suggestion_context.build_context(
-        ranked,
-        inputs.visibility,
+) -> SuggestionView:
+    """Return what a suggestion for an intent reads; the intent is encoded already."""
+    return SuggestionView(
+        visibility=inputs.visibility,
+        rank=lambda _reading, considered: rank_encoded(
+            intent.encoded,
+            index=inputs.index,
+            models=learned.models,
+            considered=considered,
+            without=without,
+        ),
         topology=inputs.world.topology,
         metrics=inputs.world.metrics,
-        describe_trouble=lambda _server: "",
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
-from gateway_project.find import catalogue_search
 from gateway_project.find.request import FindRequest
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
@@ -40,9 +39,12 @@ def warn_waiting_matches(
     quarantined = list(islice(eligible, MAX_RANKED_TOOLS))
     if not quarantined:
         return ()
+    from tools.catalogue_index import index_words, rank_by_words  # noqa: PLC0415 - heavy: numpy
+
     found = [catalogue.tools[hit.tool] for hit in hits if hit.tool in catalogue.tools]
-    ranked = catalogue_search.rank_by_words(request.query, [*found, *quarantined], limit=TOP_RANKS)
-    return tuple(_phrase_warning(tool) for tool, _, _ in ranked if tool.state == "quarantined")
+    ranked = rank_by_words(request.query, index_words([*found, *quarantined]), limit=TOP_RANKS)
+    best = {hit.tool_pk for hit in ranked}
+    return tuple(_phrase_warning(tool) for tool in quarantined if tool.pk in best)
 
 
 def _phrase_warning(tool: CatalogueTool) -> str:

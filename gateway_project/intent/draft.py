@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from gateway_project.find import catalogue_search
-
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
     from tools.catalogue import CatalogueTool
 
-POOL_SIZE: Final = 30
-"""Tools that share words with the whole intent; each clause chooses one of them."""
 MAX_TOOLS: Final = 5
-MIN_SCORE: Final = 0.15
-"""Minimum share of a clause's weighted words that its tool must contain, in [0, 1]."""
 
 
 def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> Ranking:
-    """Choose, for each clause of an intent, the tool that shares most of its words.
+    """Choose, for each clause of an intent, the tool that its words fit best.
 
     Args:
         reading: The intent.
@@ -30,15 +24,13 @@ def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> 
         A ranking of one set with confidence 0; of none if no tool shares a word.
     """
     from graph.suggestion.ranking.rank import RankedSet, Ranking
+    from tools.catalogue_index import index_words, rank_by_words  # noqa: PLC0415 - heavy: numpy
 
-    found = catalogue_search.rank_by_words(reading.text, tools, limit=POOL_SIZE)
-    pool = [tool for tool, _, _ in found]
-    chosen: dict[int, None] = {}
-    for clause in reading.clauses:
-        best = catalogue_search.rank_by_words(clause.text, pool, limit=1)
-        chosen.update({tool.pk: None for tool, score, _ in best if score >= MIN_SCORE})
-    if not chosen:
-        chosen = dict.fromkeys(tool.pk for tool in pool[:1])
+    index = index_words(tools)
+    texts = [clause.text for clause in reading.clauses]
+    chosen = dict.fromkeys(
+        hit.tool_pk for text in texts for hit in rank_by_words(text, index, limit=1)
+    )
     draft = RankedSet(tools=tuple(chosen)[:MAX_TOOLS], confidence=0.0, probability=0.0)
     return Ranking(
         best=draft if chosen else None,

@@ -1,60 +1,191 @@
-"""Build the suggestion for a ranked intent; the graph is only read in the event loop."""
+"""Suggest a workflow from a frozen view of the tools, their relations and the models.
+
+Everything here is CPU-bound and reads only its arguments, so any thread may run it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
-from gateway_project.effects import IntentEffects
-from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.intent import suggestion_context
+import structlog
+
+from gateway_project.find import unknown_names
+from gateway_project.find.alternatives import list_alternatives
+from gateway_project.intent import draft, parse
+from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
+from graph.record import GraphMetric
+from graph.topology import Topology
+from tools.danger import Danger
+from tools.foreign_text import quote_foreign
 from tools.visibility import Visibility
 
 if TYPE_CHECKING:
-    from graph.rank_intent import RankedIntent
+    from gateway_project.intent.answer import IntentRequest
     from graph.suggestion.intent.reading import IntentReading
-    from graph.suggestion.workflow.types import Suggestion
+    from graph.suggestion.workflow.types import Suggestion, SuggestionContext, SuggestTool
+    from tools.catalogue import CatalogueTool
+
+MAX_ALTERNATIVES: Final = 3
+DESTRUCTIVE_DANGERS: Final = frozenset({Danger.DESTRUCTIVE, Danger.DANGEROUS})
+
+log = structlog.get_logger(__name__)
 
 
-async def suggest_workflow(
-    effects: IntentEffects,
-    visibility: Visibility,
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SuggestionView:
+    """All that a suggestion reads, as it was at one moment.
+
+    Attributes:
+        visibility: The catalogue, as the caller may see it.
+        rank: Ranks sets of tools by the index and the models in force.
+        topology: Relations as the caller's team sees them.
+        metrics: Graph metrics of each tool, by primary key.
+        troubles: Why servers are unreliable, by name; healthy ones are absent.
+    """
+
+    visibility: Visibility
+    rank: RankTools
+    topology: Topology = field(default_factory=Topology)
+    metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
+    troubles: Mapping[str, str] = field(default_factory=dict)
+
+
+def suggest_for_request(
+    view: SuggestionView, request: IntentRequest
+) -> tuple[Suggestion, RankedIntent, tuple[str, ...]]:
+    """Read an intent and suggest a workflow for it.
+
+    If tools cannot be ranked, the workflow is a draft from words alone, and a warning says why.
+
+    Returns:
+        The suggestion, the ranking it was built from, and warnings beside the suggestion's own.
+
+    Raises:
+        QueryError: If the intent contains no words.
+        graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type or
+            is nested too deeply.
+    """
+    reading = parse.read_request(request)
+    considered, name_warnings = unknown_names.find_named_tools(
+        view.visibility, request.considered, argument="tools_considered"
+    )
+    try:
+        ranked = rank_tools(view, reading, considered=sorted(considered.tools))
+    except RankingUnavailable as error:
+        log.warning("intent.ranking_failed", reason=str(error))
+        ranked = _draft_from_words(view, reading, str(error))
+    suggestion = suggest_workflow(view, reading, ranked, parameters=request.parameters)
+    if not view.visibility.catalogue.tools:
+        return suggestion, ranked, (unknown_names.NO_TOOLS_WARNING,)
+    fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
+    cautions = parse.list_cautions(reading, ranked)
+    return suggestion, ranked, (*name_warnings, *cautions, *fallback_warning)
+
+
+def rank_tools(
+    view: SuggestionView, reading: IntentReading, *, considered: Sequence[int] = ()
+) -> RankedIntent:
+    """Rank sets of tools, and once more if the graph supports tools that were not ranked.
+
+    Args:
+        view: What the suggestion reads.
+        reading: The intent.
+        considered: Primary keys of tools to consider in any case.
+
+    Raises:
+        RankingUnavailable: If nothing can be ranked.
+    """
+    from graph.suggestion.workflow.considered import find_considered
+
+    ranked = view.rank(reading, considered)
+    further_tools = find_considered(
+        ranked.ranking, view.topology, usable=view.visibility.is_usable
+    )
+    if not further_tools or ranked.rank_again is None:
+        return ranked
+    return replace(ranked, ranking=ranked.rank_again(further_tools))
+
+
+def suggest_workflow(
+    view: SuggestionView,
     reading: IntentReading,
     ranked: RankedIntent,
     *,
-    parameters: Mapping[str, Any],
-    fallback_reason: str,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Suggestion:
     """Turn ranked sets of tools into a workflow with dependencies and bound arguments.
-
-    Args:
-        effects: Relations, metrics and server state.
-        visibility: What the caller may see.
-        reading: The intent.
-        ranked: Sets of tools.
-        parameters: Values by name, as the caller supplied them.
-        fallback_reason: Why the tools were only matched by words; empty if they were ranked.
 
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type.
     """
-    from graph.suggestion.workflow import build, types
+    from graph.suggestion.workflow import build
+    from graph.suggestion.workflow.types import SuggestionRequest
 
-    team = visibility.caller.team
-    intermediate_tools = await run_in_worker_thread(
-        suggestion_context.find_intermediate_tools,
-        suggestion_context.copy_path_ends(ranked, effects.topology(team)),
+    request = SuggestionRequest(reading=reading, parameters=parameters or {})
+    return build.suggest_workflow(request, ranked.ranking, context=build_context(view, ranked))
+
+
+def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionContext:
+    """Select the relations around the ranked tools, and describe the tools among these."""
+    from graph.suggestion.workflow.build import list_ranked_tools
+    from graph.suggestion.workflow.excerpt import copy_surroundings
+    from graph.suggestion.workflow.types import SuggestionContext
+
+    ranked_tools = list_ranked_tools(ranked.ranking)
+    nearby = copy_surroundings(view.topology, ranked_tools)
+    tools = {
+        pk: _describe_tool(tool, view)
+        for pk in {*ranked_tools, *nearby.collect_tools()}
+        if (tool := view.visibility.find_tool(pk)) is not None
+    }
+    return SuggestionContext(
+        find_tool=tools.get,
+        topology=nearby,
+        metrics=view.metrics,
+        binding=ranked.binding,
+        knowledge=ranked.knowledge,
+        unranked_reason=ranked.fallback_reason,
     )
-    context = suggestion_context.build_context(
-        ranked,
-        visibility,
-        topology=effects.topology(team),
-        metrics=effects.metrics(),
-        describe_trouble=effects.describe_trouble,
-        fallback_reason=fallback_reason,
-        intermediate_tools=intermediate_tools,
+
+
+def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str) -> RankedIntent:
+    tools = view.visibility.catalogue.list_visible(view.visibility.caller)
+    return RankedIntent(
+        ranking=draft.draft_from_words(reading, tools),
+        fallback_reason=f"drafted from words alone, without confidence: {reason}",
     )
-    request = types.SuggestionRequest(reading=reading, parameters=parameters)
-    return await run_in_worker_thread(
-        build.suggest_workflow, request, ranked.ranking, context=context
+
+
+def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
+    from graph.suggestion.workflow.types import SuggestTool
+
+    obstacle, trouble = view.visibility.find_obstacle(tool), view.troubles.get(tool.server, "")
+    return SuggestTool(
+        pk=tool.pk,
+        tool=tool.tool,
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        definition_hash=tool.definition_hash,
+        is_read_only=tool.danger is Danger.READ,
+        is_destructive=tool.danger in DESTRUCTIVE_DANGERS,
+        is_trusted=view.visibility.catalogue.servers[tool.server].trusted,
+        is_usable=not obstacle,
+        obstacle=obstacle,
+        problem=quote_foreign(trouble) if trouble else "",
+        alternative_ids=_list_healthy_alternatives(tool, view) if trouble else (),
     )
+
+
+def _list_healthy_alternatives(tool: CatalogueTool, view: SuggestionView) -> tuple[str, ...]:
+    visibility, troubles = view.visibility, view.troubles
+    others = list_alternatives(
+        tool, view.topology, visibility, describe_trouble=troubles.get, is_asked=False
+    )
+    healthy = (
+        other for other in others if visibility.catalogue.tools[other].server not in troubles
+    )
+    return tuple(islice(healthy, MAX_ALTERNATIVES))

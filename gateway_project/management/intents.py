@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from gateway_project import flow
 from gateway_project.access import callers
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.database import close_connections, run_in_database_thread
+from gateway_project.foundation.database import close_connections
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.management.teams import find_named_team
@@ -75,9 +75,7 @@ def suggest_for_team(
 
 async def _handle_intent(caller: Caller, request: IntentRequest) -> IntentAnswer:
     try:
-        effects = await run_in_database_thread(
-            one_intent.load_effects, settings.FOREGATE, caller.team
-        )
+        effects = await one_intent.load_effects(settings.FOREGATE, caller.team)
         return await flow.handle_intent(effects, caller, request)
     finally:
         await close_connections()

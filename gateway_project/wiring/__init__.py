@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
 from gateway_project.foundation import notify, sealing
 from gateway_project.foundation.caller import CallerKind
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
@@ -24,10 +26,11 @@ from gateway_project.wiring.learn import make_learner
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
-from gateway_project.wiring.suggester import IntentRanker
+from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from tools import item_store, search, token_count
+from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.recipes import UnknownModel
@@ -122,7 +125,7 @@ async def run_gateway(
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.usage_of_team,
-            rank=IntentRanker(embedder=embedder, index=index, rankers=rankers).rank_tools,
+            load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
@@ -176,9 +179,17 @@ def _build_effects(
             search.search, request, embedder=embedder, index=index.current
         )
 
+    async def search_in_memory(
+        request: search.SearchRequest, tools: Sequence[CatalogueTool]
+    ) -> search.SearchAnswer:
+        return await run_in_worker_thread(
+            search.search_in_memory, request, tools=tools, embedder=embedder, index=index.current
+        )
+
     return Effects(
         catalogue=lambda: current.snapshot.catalogue,
         search=search_tools,
+        search_in_memory=search_in_memory,
         upstream=PinnedUpstream(
             pool,
             catalogue=lambda: current.snapshot.catalogue,
@@ -203,7 +214,7 @@ async def _open_console(config: Config) -> MakeApprovalLink:
 
 
 def _describe_trouble(pool: UpstreamPool, server: str) -> str:
-    status = pool.list_statuses().get(server)
+    status = pool.find_status(server)
     return status.last_error if status and status.state in TROUBLED_STATES else ""
 
 

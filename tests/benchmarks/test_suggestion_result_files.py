@@ -11,7 +11,7 @@ FOLLOWED = (
     "benchmarks/fit_prior/",
     "gateway_project/find/alternatives.py",
     "gateway_project/evaluation/",
-    "gateway_project/intent/suggestion_context.py",
+    "gateway_project/intent/suggest.py",
     "tools/visibility.py",
     "graph/",
     "tools/",

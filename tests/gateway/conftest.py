@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,16 +20,20 @@ from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import Gateway, Readiness
 from gateway_project.result_store import ResultStore
-from graph.rank_intent import RankedIntent, RankingUnavailable
+from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.relations import Relation
 from graph.topology import Topology
+from tests.fakes import FakeEmbedder
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tests.gateway.fake_runs import FakeRuns
 from tests.patience import PATIENCE_S
-from tools.catalogue import Catalogue
+from tools import search
+from tools.catalogue import Catalogue, CatalogueTool
+from tools.embed.cache import CachedEmbedder
 from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchHit, SearchRequest
+from tools.search_index import SearchIndex
 
 ERAS = ("auto", "legacy")
 ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -58,6 +62,8 @@ class World:
     warnings: tuple[str, ...] = ()
     searched: list[SearchRequest] = field(default_factory=list)
     search_error: Exception | None = None
+    index: SearchIndex | None = None
+    embedder: CachedEmbedder = field(default_factory=lambda: CachedEmbedder(FakeEmbedder()))
     trouble: dict[str, str] = field(default_factory=dict)
     token_budget: int = 10_000
     exposure: Exposure = "meta"
@@ -80,11 +86,14 @@ class World:
 
     consoles_opened: int = 0
 
-    async def rank(self, reading: Any, team: int | None, considered: Any) -> RankedIntent:
-        self.asked_for.append((reading.text, team, list(considered)))
-        if isinstance(self.ranked, Exception):
-            raise self.ranked
-        return self.ranked
+    async def load_ranker(self, team: int | None) -> RankTools:
+        def rank(reading: Any, considered: Any) -> RankedIntent:
+            self.asked_for.append((reading.text, team, list(considered)))
+            if isinstance(self.ranked, Exception):
+                raise self.ranked
+            return self.ranked
+
+        return rank
 
     async def open_console(self) -> Callable[[UUID], str]:
         self.consoles_opened += 1
@@ -96,11 +105,19 @@ class World:
             raise self.search_error
         return SearchAnswer(hits=self.hits[: request.limit], warnings=self.warnings)
 
+    async def search_in_memory(
+        self, request: SearchRequest, tools: Sequence[CatalogueTool]
+    ) -> SearchAnswer:
+        return search.search_in_memory(
+            request, tools=tools, embedder=self.embedder, index=self.index
+        )
+
     @property
     def effects(self) -> Effects[Any]:
         return Effects(
             catalogue=lambda: self.catalogue,
             search=self.search,
+            search_in_memory=self.search_in_memory,
             upstream=self.upstream,
             describe_trouble=lambda server: self.trouble.get(server, ""),
             count_tokens=lambda text: len(text) // 4,
@@ -113,7 +130,7 @@ class World:
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
-            rank=self.rank,
+            load_ranker=self.load_ranker,
             count_call=lambda *call: self.counted.append(call),
             observe_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
             runs=self.runs,

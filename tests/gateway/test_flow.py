@@ -4,15 +4,17 @@ import threading
 from dataclasses import replace
 
 import django.db
+import numpy as np
 import pytest
 
 from gateway_project import flow
-from gateway_project.find import catalogue_search, fallback, unknown_names, waiting_matches
+from gateway_project.find import fallback, unknown_names, waiting_matches
 from gateway_project.find.request import FindRequest
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
+from tools import catalogue_index
 from tools.catalogue import UnknownTool
 from tools.query_text import QueryError
 from tools.upstream.request import UpstreamRequest
@@ -144,6 +146,20 @@ async def test_without_the_database_tools_are_matched_by_words_with_a_warning(wo
     assert warning.startswith("the database is unavailable, so tools were matched by words only")
 
 
+async def test_without_the_database_meaning_is_compared_if_the_index_is_in_memory(world):
+    world.search_error = django.db.OperationalError("cannot reach PostgreSQL")
+    words = catalogue_index.index_words(world.catalogue.tools.values())
+    vectors = np.eye(len(words.tools), world.embedder.dimensions, dtype=np.float32)
+    world.index = replace(words, embeddings=words.tools, vectors=vectors)
+    world.embedder.embed(["show the log"], kind="query")
+    found = await find(world)
+    assert {card.tool for card in found.tools} == set(world.catalogue.tools)
+    assert found.warnings == (
+        "the database is unavailable, so tools were searched in memory and not confirmed: "
+        "cannot reach PostgreSQL",
+    )
+
+
 async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
     monkeypatch.setattr(fallback, "SEARCH_TIMEOUT_S", 0.01)
 
@@ -269,14 +285,14 @@ async def test_a_tool_awaiting_approval_is_named_only_if_it_matches_the_query(wo
 
 async def test_a_limited_number_of_waiting_tools_is_ranked_off_the_event_loop(world, monkeypatch):
     threads, sizes = [], []
-    rank = catalogue_search.rank_by_words
+    index_words = catalogue_index.index_words
 
-    def noted(query, tools, *, limit):
+    def noted(tools):
         threads.append(threading.get_ident())
         sizes.append(sum(item.state == "quarantined" for item in tools))
-        return rank(query, tools, limit=limit)
+        return index_words(tools)
 
-    monkeypatch.setattr(catalogue_search, "rank_by_words", noted)
+    monkeypatch.setattr(catalogue_index, "index_words", noted)
     monkeypatch.setattr(waiting_matches, "MAX_RANKED_TOOLS", 2)
     waiting = [tool(f"git:log_{number}", state="quarantined") for number in range(4)]
     world.catalogue = catalogue(*world.catalogue.tools.values(), *waiting)

@@ -1,21 +1,23 @@
 """From an intent to a suggested workflow."""
 
 import asyncio
+import threading
 from dataclasses import replace
 
-import django.db
 import pytest
 
 from execution.mode import SuggestionMode
 from gateway_project import flow
 from gateway_project.find import unknown_names
 from gateway_project.flow import SearchNotPermitted
+from gateway_project.foundation.computing import WORKER_THREADS
 from gateway_project.intent.answer import IntentRequest
 from graph.rank_intent import RankedIntent, RankingUnavailable
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.suggestion.binding.parameters import ParameterError
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.graph.suggestion.workflow.builders import ranked, ranking
+from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.query_text import QueryError
 
@@ -70,7 +72,6 @@ async def test_the_team_and_the_considered_tools_are_passed_on(world):
     ("error", "reason"),
     [
         (RankingUnavailable("the model is missing"), "the model is missing"),
-        (django.db.OperationalError("connection refused"), "connection refused"),
         (TimeoutError(), "no answer within 10 s"),
     ],
 )
@@ -243,7 +244,55 @@ async def test_a_draft_contains_no_unlikely_destructive_tool(world):
     assert tasks(await suggest(world)) == ["git:git_reset", LOG]
 
 
-async def test_a_driver_s_error_is_reported_in_one_line(world):
-    world.ranked = django.db.OperationalError("connection refused\nHINT: host=10.0.0.5 user=x")
-    (warning,) = (await suggest(world, "show the log")).warnings
-    assert warning.endswith("without confidence: connection refused")
+async def test_an_intent_crosses_to_a_worker_thread_once(world, monkeypatch):
+    rank_as(world, LOG)
+    crossings, run = [], flow.run_in_worker_thread
+
+    async def count(function, /, *args):
+        crossings.append(function)
+        return await run(function, *args)
+
+    monkeypatch.setattr(flow, "run_in_worker_thread", count)
+    await suggest(world)
+    world.ranked = RankingUnavailable("no model")
+    await suggest(world)
+    assert len(crossings) == 2
+
+
+@pytest.fixture
+def hanging_rank(world):
+    """Have the first ranking wait for the event returned; later ones find the log."""
+    rank_as(world, LOG)
+    released, found = threading.Event(), world.ranked
+
+    async def load_ranker(_team):
+        def rank(reading, _considered):
+            if reading.text == "hang":
+                released.wait(PATIENCE_S)
+            return found
+
+        return rank
+
+    world.load_ranker = load_ranker
+    yield released
+    released.set()
+
+
+@pytest.mark.usefixtures("hanging_rank")
+async def test_an_intent_that_takes_too_long_is_drafted(world, monkeypatch):
+    monkeypatch.setattr(flow.fallback, "SEARCH_TIMEOUT_S", 0.05)
+    answer = await suggest(world, "hang")
+    assert answer.mode is SuggestionMode.EXPLICIT_REQUIRED
+    assert answer.warnings[-1].endswith("without confidence: no answer within 0.05 s")
+
+
+async def test_a_cancelled_intent_gives_its_worker_thread_back(world, hanging_rank):
+    for _ in range(2 * WORKER_THREADS):
+        cancelled = asyncio.create_task(suggest(world, "hang"))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+    hanging_rank.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert tasks(await suggest(world)) == [LOG]

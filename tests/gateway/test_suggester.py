@@ -3,11 +3,11 @@
 import asyncio
 import threading
 
-import django.db
 import pytest
 
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.wiring import suggester
-from gateway_project.wiring.suggester import IntentRanker
+from gateway_project.wiring.suggester import RankerLoader
 from graph import rank_intent
 from graph.rank_intent import (
     NOT_LOADED_MESSAGE,
@@ -22,121 +22,137 @@ from tests.patience import PATIENCE_S
 from tools.embed.cache import CachedEmbedder
 from tools.search_index_cache import SearchIndexCache
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 READ = read_intent("show the log")
 FOUND = RankedIntent(ranking=ranking(ranked(1)))
 
 
 class Rankers:
-    async def get(self, _team):
-        return object()
+    """Models that are in memory, or that a function reads from the database."""
+
+    def __init__(self, read=None):
+        self.read = read
+
+    def find(self, _team):
+        return None if self.read else object()
+
+    async def load(self, _team):
+        return await self.read()
 
 
 @pytest.fixture
 def index(monkeypatch):
     # What a test is to see waited for in vain, it makes short itself.
-    for name in ("RANK_TIMEOUT_S", "RETRY_TIMEOUT_S", "FAILURE_COOLDOWN_S"):
+    for name in ("MODELS_TIMEOUT_S", "RETRY_TIMEOUT_S", "FAILURE_COOLDOWN_S"):
         monkeypatch.setattr(suggester, name, 10 * PATIENCE_S)
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 0.01)
     return SearchIndexCache("fake", max_bytes=1)
 
 
+def make_loader(index, rankers=None):
+    return RankerLoader(
+        embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=rankers or Rankers()
+    )
+
+
+async def rank(loader):
+    return await run_in_worker_thread(await loader.load_ranker(None), READ, ())
+
+
 @pytest.fixture
-def asked(index, monkeypatch):
-    """Make a suggester whose database answers as a function does."""
-
-    def made(encode):
-        monkeypatch.setattr(
-            rank_intent, "require_usable_models", lambda *_args, **_more: (None, None)
-        )
-        monkeypatch.setattr(rank_intent, "encode_intent", encode)
-        monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
-        index._read.set()
-        return IntentRanker(
-            embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers()
-        )
-
-    return made
-
-
-async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(index, monkeypatch):
-    monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 10 * PATIENCE_S)
-    monkeypatch.setattr(rank_intent, "require_usable_models", lambda *_args, **_more: (None, None))
-    monkeypatch.setattr(rank_intent, "encode_intent", lambda *_args, **_more: None)
+def ranking_found(monkeypatch):
+    """Have every ranking with loaded models find the same."""
+    monkeypatch.setattr(
+        rank_intent, "_require_usable_models", lambda *_args, **_more: (None, None)
+    )
     monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
-    one = IntentRanker(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+
+
+@pytest.mark.usefixtures("ranking_found")
+async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(index, monkeypatch):
+    loader = make_loader(index)
+    monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 10 * PATIENCE_S)
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
-        waiting = group.create_task(one.rank_tools(READ, None, ()))
+        waiting = group.create_task(rank(loader))
         await asyncio.sleep(0)
         index._read.set()
     assert waiting.result() is FOUND
 
 
 async def test_an_unloaded_and_an_oversized_index_are_distinguished(index):
-    one = IntentRanker(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+    loader = make_loader(index)
     with pytest.raises(RankingUnavailable) as early:
-        await one.rank_tools(READ, None, ())
+        await rank(loader)
     index._read.set()
     with pytest.raises(RankingUnavailable) as never:
-        await one.rank_tools(READ, None, ())
+        await rank(loader)
     assert (str(early.value), str(never.value)) == (NOT_LOADED_MESSAGE, TOO_LARGE_MESSAGE)
 
 
 async def test_a_wait_in_vain_is_not_repeated_at_once(index, monkeypatch):
-    one = IntentRanker(embedder=CachedEmbedder(FakeEmbedder()), index=index, rankers=Rankers())
+    loader = make_loader(index)
     with pytest.raises(RankingUnavailable):
-        await one.rank_tools(READ, None, ())
+        await rank(loader)
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 10 * PATIENCE_S)
     async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(RankingUnavailable):
-            await one.rank_tools(READ, None, ())
+            await rank(loader)
 
 
-async def test_a_database_that_hangs_is_waited_for_once(asked, monkeypatch):
-    monkeypatch.setattr(suggester, "RANK_TIMEOUT_S", 0.05)
-    answers, calls = threading.Event(), []
+async def test_models_that_are_not_read_in_time_are_waited_for_once(index, monkeypatch):
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
+    index._read.set()
+    calls = []
 
-    def hang(*_args, **_more):
+    async def hang():
         calls.append(1)
-        answers.wait(PATIENCE_S)
+        await asyncio.Event().wait()
 
-    one = asked(hang)
-    try:
-        for _ in range(3):
-            with pytest.raises(RankingUnavailable, match=r"no answer within 0\.05 s"):
-                await one.rank_tools(READ, None, ())
-        assert len(calls) <= 1  # not even once where the time was up before it was asked
-        answers.set()
-        monkeypatch.setattr(one, "_failed_until", 0.0)
-        assert await one.rank_tools(READ, None, ()) is FOUND
-    finally:
-        answers.set()
+    loader = make_loader(index, Rankers(hang))
+    for _ in range(3):
+        with pytest.raises(RankingUnavailable, match=r"no answer within 0\.05 s"):
+            await rank(loader)
+    assert calls == [1]
 
 
-async def test_driver_messages_are_cut_to_one_line(asked):
-    def refuse(*_args, **_more):
-        raise django.db.OperationalError("refused\nIs the server running on 10.0.0.5?")
+@pytest.mark.usefixtures("ranking_found")
+async def test_models_that_arrive_later_are_used(index, monkeypatch):
+    monkeypatch.setattr(suggester, "FAILURE_COOLDOWN_S", 0.0)
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
+    index._read.set()
+    answers = asyncio.Event()
+    loader = make_loader(index, Rankers(answers.wait))
+    with pytest.raises(RankingUnavailable):
+        await rank(loader)
+    answers.set()
+    assert await rank(loader) is FOUND
 
-    one = asked(refuse)
-    for _ in range(2):
-        with pytest.raises(RankingUnavailable) as error:
-            await one.rank_tools(READ, None, ())
-        assert str(error.value) == "refused"
+
+@pytest.mark.usefixtures("ranking_found")
+async def test_models_in_memory_need_no_database_that_hangs(index, monkeypatch):
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
+    index._read.set()
+    rankers = Rankers(asyncio.Event().wait)
+    loader = make_loader(index, rankers)
+    with pytest.raises(RankingUnavailable):
+        await rank(loader)
+    rankers.read = None
+    assert await rank(loader) is FOUND
 
 
-async def test_vectors_and_rankings_occupy_no_thread_of_the_database(asked, monkeypatch):
-    threads = {}
+async def test_an_intent_is_encoded_and_ranked_on_one_worker_thread(index, monkeypatch):
+    threads = []
 
-    def note(name, value=None):
+    def note(value):
         def noted(*_args, **_more):
-            threads[name] = threading.current_thread().name.partition("_")[0]
+            threads.append(threading.current_thread().name)
             return value
 
         return noted
 
-    one = asked(note("words"))
-    monkeypatch.setattr(rank_intent, "embed_intent", note("vectors"))
-    monkeypatch.setattr(rank_intent, "rank_encoded", note("ranking", FOUND))
-    await one.rank_tools(READ, None, ())
-    assert threads == {"vectors": "computing", "words": "database", "ranking": "computing"}
+    index._read.set()
+    monkeypatch.setattr(rank_intent, "_require_usable_models", note((None, None)))
+    monkeypatch.setattr("graph.encode.encode_intents", note([None]))
+    monkeypatch.setattr(rank_intent, "rank_encoded", note(FOUND))
+    await rank(make_loader(index))
+    assert len(set(threads)) == 1
+    assert threads[0].startswith("computing")

@@ -6,8 +6,8 @@ import pytest
 from django.conf import settings as django_settings
 
 from gateway_project import flow, wiring
+from gateway_project.find import fallback
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.intent import rank
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import suggester
@@ -39,8 +39,8 @@ async def served(readiness):
 
 async def test_an_intent_is_ranked_from_memory(embedder, monkeypatch):
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 0)
-    monkeypatch.setattr(suggester, "RANK_TIMEOUT_S", PATIENCE_S)
-    monkeypatch.setattr(rank, "SEARCH_TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(fallback, "SEARCH_TIMEOUT_S", PATIENCE_S)
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     tool = await run_in_database_thread(ToolFactory, server__name="sky", name="get_weather")
     await run_in_database_thread(embed_missing, embedder)

@@ -17,7 +17,7 @@ def test_intents_are_encoded_in_one_batch(django_assert_num_queries):
         read_intent("convert the time zone, then mail it to bob@example.org"),
         read_intent("mail it"),
     ]
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(0):
         first, second = encode_intents(readings, embedder=embedder)
     texts = list(dict.fromkeys(text for reading in readings for text in reading.distinct_texts))
     assert embedder.embedded == texts

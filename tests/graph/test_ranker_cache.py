@@ -77,21 +77,21 @@ def reads(monkeypatch):
 
 
 async def test_without_history_the_shipped_models_are_used(tools, kept):
-    found = await kept.get(None)
+    found = await kept.load(None)
     assert (found.ranker.runs, found.digest) == (0, "")
     assert found.knowledge.totals == {}
 
 
 async def test_without_a_model_there_is_nothing(sealer):
-    assert await RankerCache(None, sealer=sealer).get(None) is None
+    assert await RankerCache(None, sealer=sealer).load(None) is None
 
 
 async def test_concurrent_requests_load_a_fitted_model_once(tools, learn, kept, reads):
     await learn(run("r1", "Send it", task("x", tools[1], to="ann")))
     async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(kept.get(None)) for _ in range(5)]
+        asked = [group.create_task(kept.load(None)) for _ in range(5)]
     assert {one.result().ranker.runs for one in asked} == {1}
-    assert (await kept.get(None)).knowledge.run_counts == {tools[1]: 1}
+    assert (await kept.load(None)).knowledge.run_counts == {tools[1]: 1}
     assert reads == [None]
 
 
@@ -99,7 +99,7 @@ async def test_a_team_without_runs_uses_the_shared_model(tools, learn, kept, rea
     mine, other = await run_in_database_thread(TeamFactory.create_batch, 2)
     await learn(run("r1", "Send it", task("x", tools[1])))
     await learn(run("r2", "Read it", task("x", tools[0])), team=mine.pk)
-    shared, theirs, own = [await kept.get(team) for team in (None, other.pk, mine.pk)]
+    shared, theirs, own = [await kept.load(team) for team in (None, other.pk, mine.pk)]
     assert shared.ranker is theirs.ranker
     assert (shared.ranker.runs, own.ranker.runs) == (1, 2)
     assert reads == [None, mine.pk]
@@ -107,13 +107,13 @@ async def test_a_team_without_runs_uses_the_shared_model(tools, learn, kept, rea
 
 async def test_a_refitted_model_replaces_the_old_one(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
-    before = await kept.get(None)
+    before = await kept.load(None)
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         follows = group.create_task(kept.run())
         await learn(run("r2", "Read it", task("x", tools[0])))
-        assert await kept.get(None) is before
+        assert await kept.load(None) is before
         kept.invalidate()
-        while (await kept.get(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+        while (await kept.load(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
             await asyncio.sleep(0.01)
         follows.cancel()
 
@@ -121,7 +121,7 @@ async def test_a_refitted_model_replaces_the_old_one(tools, learn, kept):
 async def test_without_a_database_the_old_model_serves(tools, learn, kept, monkeypatch):
     monkeypatch.setattr(ranker_cache, "RETRY_S", 0.01)
     await learn(run("r1", "Send it", task("x", tools[1])))
-    before = await kept.get(None)
+    before = await kept.load(None)
     tries, digest = [], fitted_models.load_digest
 
     def away(team, model):
@@ -135,7 +135,7 @@ async def test_without_a_database_the_old_model_serves(tools, learn, kept, monke
         follows = group.create_task(kept.run())
         kept.invalidate()
         while len(tries) < 3:
-            assert (await kept.get(None)).ranker is before.ranker
+            assert (await kept.load(None)).ranker is before.ranker
             await asyncio.sleep(0.01)
         follows.cancel()
 
@@ -143,7 +143,7 @@ async def test_without_a_database_the_old_model_serves(tools, learn, kept, monke
 async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, monkeypatch):
     monkeypatch.setattr(ranker_cache, "RETRY_S", 0.01)
     await learn(run("r1", "Send it", task("x", tools[1])))
-    await kept.get(None)
+    await kept.load(None)
     tries, load = [], ranker_cache._load_team_models
 
     def broken(*given, **named):
@@ -157,7 +157,7 @@ async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, mon
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         follows = group.create_task(kept.run())
         kept.invalidate()
-        while (await kept.get(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+        while (await kept.load(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
             await asyncio.sleep(0.01)
         follows.cancel()
 
@@ -168,14 +168,14 @@ async def test_an_initially_unavailable_database_is_retried(tools, kept, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(fitted_models, "load_digest", away)
-        assert await kept.get(None) is None
-    assert await kept.get(None) is not None
+        assert await kept.load(None) is None
+    assert await kept.load(None) is not None
 
 
 async def test_an_unreadable_model_falls_back_to_the_shipped_one(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
     await run_in_database_thread(FittedModel.objects.update, content=b"torn", bindings=b"torn")
-    found = await kept.get(None)
+    found = await kept.load(None)
     assert found.ranker.runs == 0
     assert found.binding is load_shipped_model()
     assert found.digest
@@ -189,20 +189,22 @@ async def test_a_binding_model_of_other_features_is_replaced_until_refitted(
         patch.setattr(fit_models, "FEATURES_DIGEST", "others")
         await learn(run("r1", "Send it", task("x", tools[1])))
     with structlog.testing.capture_logs() as logs:
-        found = await kept.get(None)
+        found = await kept.load(None)
     assert found.binding is load_shipped_model()
     assert found.ranker.runs == 1
     assert [one["event"] for one in logs] == ["rankers.model_unusable"]
     assert await run_in_database_thread(fit_models.is_due, TERMS)
     await learn()
-    again = await RankerCache(EMBEDDER.model, sealer=sealer).get(None)
+    again = await RankerCache(EMBEDDER.model, sealer=sealer).load(None)
     assert again.binding is not load_shipped_model()
 
 
 async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, learn):
     await learn(*(run(f"r{n}", "Send it", task("x", tools[1], to="ann")) for n in range(3)))
     with structlog.testing.capture_logs() as logs:
-        found = await RankerCache(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).get(None)
+        found = await RankerCache(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).load(
+            None
+        )
     assert found.ranker.runs == 0
     assert found.knowledge.run_counts == {tools[1]: 3}
     assert [one["event"] for one in logs] == ["rankers.model_unusable"]
@@ -211,5 +213,5 @@ async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, lear
 async def test_only_some_teams_stay_in_memory(tools, learn, kept, reads, monkeypatch):
     monkeypatch.setattr(ranker_cache, "MAX_TEAMS", 2)
     for team in (None, 1, 2, None):
-        await kept.get(team)
+        await kept.load(team)
     assert list(kept._models_by_team) == [2, None]

@@ -24,7 +24,7 @@ from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, taken, task
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import embed_missing
-from tools.store import indexed
+from tools.lexemes import hash_lexeme, map_lexemes
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +73,7 @@ class TestIntents:
         kept = bytes(PatternEmbedding.objects.get().encoded)
         content = bytes(FittedModel.objects.get().content)
         guessed = ("hunter2", "password", "ann.miller", "miller")
-        keys = [key for found in indexed.load_lexeme_keys(guessed).values() for key in found]
+        keys = [hash_lexeme(lexeme) for lexeme in map_lexemes(guessed)]
         assert keys
         opened = sealer.unseal_bytes(kept)
         assert any(np.int64(key).tobytes() in opened for key in keys), "the guess is a good one"

@@ -1,14 +1,19 @@
+from contextlib import contextmanager
+
 import pytest
+from django.db import connection
 
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
+from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import embed_missing
 from tools.fusion import FusionWeights
 from tools.models import Server, Tool
 from tools.query_text import QueryError
-from tools.search import SearchRequest, explain_hit, search
+from tools.search import SearchRequest, explain_hit, search, search_in_memory
 from tools.store import postings, search_index
+from tools.store.catalogue import load_catalogue
 from tools.store.search import SearchCandidate, SearchContext, SearchScope
 
 
@@ -224,6 +229,80 @@ def test_without_vectors_memory_and_database_answer_alike(db):
 
 def test_without_a_model_memory_and_database_answer_alike(embedder):
     alike(*both_ways("convert zones", MissingEmbedder()))
+
+
+def without_database(query, embedder, *, team=None, embedded=True, index=None, **values):
+    """Search as while the database is away, after an attempt that embedded the query."""
+    scope = values.get("scope", SearchScope(team=team))
+    request = SearchRequest(query=query, **values | {"scope": scope})
+    cached = CachedEmbedder(embedder)
+    if embedded:
+        search(request, embedder=cached)
+    tools = [
+        tool
+        for tool in load_catalogue().tools.values()
+        if tool.is_usable
+        and tool.team in (None, team)
+        and scope.server in (None, tool.server)
+        and scope.category in (None, tool.category)
+    ]
+    with block_queries():
+        return search_in_memory(request, tools=tools, embedder=cached, index=index)
+
+
+@contextmanager
+def block_queries():
+    def refuse(*_args):
+        raise AssertionError("the database was asked")
+
+    with connection.execute_wrapper(refuse):
+        yield
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_memory_answers_the_same_without_the_database(embedder, query):
+    answer = without_database(query, embedder, index=loaded(embedder))
+    alike(answer, ask(query, embedder))
+
+
+@pytest.mark.parametrize(
+    "scope", [SearchScope(server="files"), SearchScope(server="absent"), SearchScope()]
+)
+def test_memory_keeps_to_filters_and_context_without_the_database(embedder, scope):
+    used = Tool.objects.get(name="convert_time")
+    context = SearchContext(tools=frozenset({used.pk}), servers=frozenset({"clock"}))
+    values = {"scope": scope, "context": context}
+    answer = without_database("read the date", embedder, index=loaded(embedder), **values)
+    alike(answer, ask("read the date", embedder, **values))
+
+
+def test_memory_shows_a_team_its_own_tools_without_the_database(embedder):
+    team, other = TeamFactory(), TeamFactory()
+    for owner in (team, other):
+        ToolFactory(name=f"zones_{owner.pk}", server=ServerFactory(team=owner))
+    embed_missing(embedder)
+    for pk in (None, team.pk):
+        answer = without_database("convert zones", embedder, team=pk, index=loaded(embedder))
+        alike(answer, ask("convert zones", embedder, scope=SearchScope(team=pk)))
+
+
+def test_a_query_that_was_never_embedded_is_compared_by_words_without_the_database(embedder):
+    answer = without_database("convert zones", embedder, embedded=False, index=loaded(embedder))
+    alike(answer, ask("convert zones", embedder, mode="lexical"))
+
+
+def test_words_are_searched_though_no_index_was_loaded_before_the_database_went(embedder):
+    alike(
+        without_database("convert zones", embedder), ask("convert zones", embedder, mode="lexical")
+    )
+
+
+def test_what_the_catalogue_in_memory_no_longer_has_is_not_found_without_the_database(embedder):
+    behind = loaded(embedder)
+    Tool.objects.filter(name="read_file").update(enabled=False)
+    answer = without_database("read the text of a file", embedder, index=behind)
+    assert answer.hits
+    assert "files:read_file" not in {hit.tool for hit in answer.hits}
 
 
 @pytest.mark.parametrize(

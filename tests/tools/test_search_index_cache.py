@@ -9,12 +9,12 @@ from gateway_project.foundation.database import run_in_database_thread
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
-from tools import search_index_cache
+from tools import lexemes, search_index_cache
 from tools.embed_catalogue import embed_missing
 from tools.models import Tool
 from tools.search import SearchRequest, search
 from tools.search_index_cache import SearchIndexCache
-from tools.store import search_index
+from tools.store import postings, search_index
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,6 +81,16 @@ async def test_what_is_disabled_leaves_the_index(monkeypatch):
         await until(lambda: index.current is not None and len(index.current.tools) == 1)
         await run_in_database_thread(lambda: Tool.objects.update(enabled=False))
         await until(lambda: len(index.current.tools) == 0)
+
+
+async def test_words_that_an_earlier_version_indexed_are_indexed_again(monkeypatch):
+    tool = await run_in_database_thread(ToolFactory, name="late_tool")
+    monkeypatch.setattr(lexemes, "STEMMER_VERSION", "0.0")
+    await run_in_database_thread(lambda: postings.index_tools([tool.pk]))
+    monkeypatch.undo()
+    assert await run_in_database_thread(postings.find_stale_tools) == [tool.pk]
+    await keeper().refresh()
+    assert await run_in_database_thread(postings.find_stale_tools) == []
 
 
 async def test_while_the_database_is_away_the_old_index_stays(monkeypatch):

@@ -66,6 +66,15 @@ class CachedEmbedder:
 
         return np.stack([vectors[text] for text in texts])
 
+    def recall(self, texts: Sequence[str]) -> Vectors | None:
+        """Return the vectors of queries that were embedded before; None if one is missing."""
+        vectors = self._load_cached(texts)
+        if not all(text in vectors for text in texts):
+            return None
+        import numpy as np
+
+        return np.stack([vectors[text] for text in texts])
+
     def _load_cached(self, texts: Sequence[str]) -> dict[str, Vectors]:
         cached = {}
         with self._lock:

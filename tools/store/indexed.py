@@ -1,23 +1,18 @@
-"""Finds candidates in the in-memory index and confirms them in the database."""
+"""Finds candidates in the in-memory index and confirms them in the database, if it can."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db import connection
 
+from tools.catalogue import CatalogueTool
 from tools.embed.embedder import Vectors
-from tools.fusion import FusionWeights
+from tools.fusion import DEFAULT_WEIGHTS, FusionWeights
+from tools.lexemes import hash_lexeme
 from tools.search_index import IndexHit, RankingPreference, SearchFilter, SearchIndex
-from tools.store.postings import CONFIGURATION
 from tools.store.search import SearchCandidate, SearchContext, SearchScope
-
-_LEXEMES_SQL = """
-SELECT word, lexeme, hashtextextended(lexeme, 0)
-FROM unnest(%(words)s::text[]) AS word,
-     unnest(to_tsvector(%(configuration)s::regconfig, word)) AS parsed
-"""
 
 _CONFIRM_SQL = """
 SELECT t.id, s.name, t.name
@@ -36,43 +31,13 @@ class IndexQuery:
     """A query in the form the index takes.
 
     Attributes:
+        lexemes: Stems of its words.
         vectors: Shape (k, d), norm 1: the whole query, then its sentences if it has several;
             None: compare words only.
-        words: The query's first word of each lexeme, by lexeme.
-        keys: Each lexeme's key in the index, by lexeme.
     """
 
+    lexemes: Collection[str]
     vectors: Vectors | None
-    words: Mapping[str, str]
-    keys: Mapping[str, int]
-
-
-def read_index_query(words: Sequence[str], vectors: Vectors | None) -> IndexQuery:
-    """Turn the words of a query into lexemes; stop words are dropped."""
-    first_words: dict[str, str] = {}
-    keys: dict[str, int] = {}
-    if words:
-        with connection.cursor() as cursor:
-            cursor.execute(_LEXEMES_SQL, {"words": list(words), "configuration": CONFIGURATION})
-            for word, lexeme, key in cursor.fetchall():
-                first_words.setdefault(lexeme, word)
-                keys[lexeme] = key
-    return IndexQuery(vectors=vectors, words=first_words, keys=keys)
-
-
-def load_lexeme_keys(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return the index keys of each word's lexemes; stop words are left out.
-
-    One database query for any number of words.
-    """
-    wanted = sorted(set(words))
-    found: dict[str, tuple[int, ...]] = {}
-    if wanted:
-        with connection.cursor() as cursor:
-            cursor.execute(_LEXEMES_SQL, {"words": wanted, "configuration": CONFIGURATION})
-            for word, _lexeme, key in cursor.fetchall():
-                found[word] = (*found.get(word, ()), key)
-    return found
 
 
 def find_candidates(
@@ -88,7 +53,7 @@ def find_candidates(
 
     Args:
         index: Of the model that made the vectors.
-        query: From `read_index_query`.
+        query: The query.
         scope: Restricts the search.
         context: Tools and servers in use already.
         weights: How evidence is added.
@@ -100,6 +65,50 @@ def find_candidates(
     only = _make_filter(index, scope, context)
     if only is None:
         return None
+    hits = _find_hits(index, query, only=only, context=context, weights=weights, limit=limit)
+    names = _confirm_candidates([hit.tool_pk for hit in hits], scope)
+    if len(names) < len(hits):
+        return None
+    return _make_candidates(hits, names, query.lexemes)
+
+
+def find_unconfirmed(
+    index: SearchIndex,
+    query: IndexQuery,
+    *,
+    tools: Iterable[CatalogueTool],
+    team: int | None,
+    context: SearchContext,
+    limit: int,
+) -> list[SearchCandidate]:
+    """Find the best of some tools of the catalogue in memory, without the database.
+
+    Args:
+        index: Of the model that made the vectors.
+        query: The query.
+        tools: The tools to choose from.
+        team: The caller's; the rarity of words is that among the tools it sees.
+        context: Tools and servers in use already.
+        limit: Maximum number of candidates.
+    """
+    names = {tool.pk: (tool.server, tool.name) for tool in tools}
+    others = frozenset(index.tools.tolist()) - names.keys()
+    only = SearchFilter(team=team, excluded=others | context.tools)
+    hits = _find_hits(
+        index, query, only=only, context=context, weights=DEFAULT_WEIGHTS, limit=limit
+    )
+    return _make_candidates(hits, names, query.lexemes)
+
+
+def _find_hits(
+    index: SearchIndex,
+    query: IndexQuery,
+    *,
+    only: SearchFilter,
+    context: SearchContext,
+    weights: FusionWeights,
+    limit: int,
+) -> list[IndexHit]:
     servers = (index.server_names.get(name) for name in context.servers)
     preference = RankingPreference(
         dense=weights.dense,
@@ -107,15 +116,10 @@ def find_candidates(
         affinity=weights.affinity,
         servers=frozenset(server for server in servers if server is not None),
     )
-    keys = list(query.keys.values())
-    hits = index.find_best(
+    keys = [hash_lexeme(lexeme) for lexeme in query.lexemes]
+    return index.find_best(
         keys, vectors=query.vectors, only=only, preference=preference, limit=limit
     )
-    names = _confirm_candidates([hit.tool_pk for hit in hits], scope)
-    if len(names) < len(hits):
-        return None
-    lexeme_by_key = {key: lexeme for lexeme, key in query.keys.items()}
-    return [_make_candidate(hit, names[hit.tool_pk], lexeme_by_key) for hit in hits]
 
 
 def _make_filter(
@@ -138,16 +142,19 @@ def _confirm_candidates(pks: list[int], scope: SearchScope) -> dict[int, tuple[s
         return {pk: (server, name) for pk, server, name in cursor.fetchall()}
 
 
-def _make_candidate(
-    hit: IndexHit, names: tuple[str, str], lexeme_by_key: Mapping[int, str]
-) -> SearchCandidate:
-    server, name = names
-    return SearchCandidate(
-        tool_pk=hit.tool_pk,
-        server=server,
-        name=name,
-        similarity=hit.similarity,
-        bm25=hit.bm25,
-        in_name=frozenset(lexeme_by_key[key] for key in hit.in_name),
-        in_text=frozenset(lexeme_by_key[key] for key in hit.in_text),
-    )
+def _make_candidates(
+    hits: Iterable[IndexHit], names: Mapping[int, tuple[str, str]], lexemes: Iterable[str]
+) -> list[SearchCandidate]:
+    by_key = {hash_lexeme(lexeme): lexeme for lexeme in lexemes}
+    return [
+        SearchCandidate(
+            tool_pk=hit.tool_pk,
+            server=names[hit.tool_pk][0],
+            name=names[hit.tool_pk][1],
+            similarity=hit.similarity,
+            bm25=hit.bm25,
+            in_name=frozenset(by_key[key] for key in hit.in_name),
+            in_text=frozenset(by_key[key] for key in hit.in_text),
+        )
+        for hit in hits
+    ]

@@ -7,15 +7,12 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from tools import embedding_text
+from tools import embedding_text, lexemes
 from tools.definition import Definition
 from tools.models import Tool
 
-INDEX_VERSION = 1  # part of every content hash: raise it when fields or weights change
+INDEX_VERSION = 2  # part of every content hash: raise it when fields, weights or words change
 BATCH_ROWS = 500
-
-CONFIGURATION = "english"
-"""PostgreSQL text search configuration: stems English and keeps other words unchanged."""
 
 _STALE_SQL = """
 SELECT t.id
@@ -29,15 +26,9 @@ ORDER BY t.id
 """
 
 _INDEX_SQL = """
-WITH part AS (
-    SELECT * FROM unnest(%(tools)s::bigint[], %(texts)s::text[], %(weights)s::float8[],
-                         %(names)s::boolean[]) AS part (tool_id, text, weight, is_name)
-), desired AS MATERIALIZED (
-    SELECT part.tool_id, word.lexeme,
-           sum(part.weight * cardinality(word.positions)) AS frequency,
-           bool_or(part.is_name) AS in_name
-    FROM part, unnest(to_tsvector(%(configuration)s::regconfig, part.text)) AS word
-    GROUP BY part.tool_id, word.lexeme
+WITH desired AS MATERIALIZED (
+    SELECT * FROM unnest(%(tools)s::bigint[], %(lexemes)s::text[], %(frequencies)s::float8[],
+                         %(in_name)s::boolean[]) AS word (tool_id, lexeme, frequency, in_name)
 ), dropped AS (
     DELETE FROM tools_toolposting p
     WHERE p.tool_id = ANY(%(all_tools)s)
@@ -104,19 +95,20 @@ def _index_batch(pks: list[int]) -> int:
 
 
 def _index_parameters(tools: list[Tool]) -> dict[str, Any]:
-    parts = [(tool.pk, field) for tool in tools for field in _tool_text_fields(tool)]
+    rows = [
+        (tool.pk, lexeme, frequency, in_name)
+        for tool in tools
+        for lexeme, (frequency, in_name) in _count_lexemes(tool).items()
+    ]
+    columns = ("tools", "lexemes", "frequencies", "in_name")
     return {
-        "tools": [pk for pk, _ in parts],
-        "texts": [field.text for _, field in parts],
-        "weights": [field.weight for _, field in parts],
-        "names": [field.is_name for _, field in parts],
+        **{name: [row[at] for row in rows] for at, name in enumerate(columns)},
         "all_tools": [tool.pk for tool in tools],
-        "configuration": CONFIGURATION,
         "version": _index_version(),
     }
 
 
-def _tool_text_fields(tool: Tool) -> tuple[embedding_text.TextField, ...]:
+def _count_lexemes(tool: Tool) -> dict[str, tuple[float, bool]]:
     pinned = tool.definition
     assert pinned is not None  # noqa: S101 - filtered in the query
     definition = Definition(
@@ -125,8 +117,8 @@ def _tool_text_fields(tool: Tool) -> tuple[embedding_text.TextField, ...]:
         description=pinned.description,
         input_schema=pinned.input_schema,
     )
-    return embedding_text.text_fields(definition, server=tool.server.name)
+    return lexemes.count_lexemes(embedding_text.text_fields(definition, server=tool.server.name))
 
 
 def _index_version() -> str:
-    return str(INDEX_VERSION)
+    return f"{INDEX_VERSION}-{lexemes.STEMMER_VERSION}"

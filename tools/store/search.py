@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from psycopg import sql
 from tools.embed.embedder import Vectors
 from tools.ranking import K1, WHOLE_QUERY_SHARE, B
 from tools.store import embeddings
-from tools.store.postings import CONFIGURATION
 
 EXACT_ROWS = 60_000
 """Up to this many tools, every vector is compared: exact, and takes milliseconds (4 for 10,000
@@ -45,10 +44,6 @@ WITH indexed AS (
     SELECT reltuples FROM pg_class WHERE oid = to_regclass(%(index)s)
 ), bound AS (
     SELECT greatest(%(rows)s, %(share)s * max(reltuples))::bigint AS rows FROM indexed
-), parsed AS (
-    SELECT word, lexeme
-    FROM unnest(%(words)s::text[]) AS word,
-         unnest(to_tsvector(%(configuration)s::regconfig, word)) AS parsed
 )
 SELECT EXISTS (SELECT FROM indexed),
        (SELECT rows FROM bound) < (
@@ -56,8 +51,7 @@ SELECT EXISTS (SELECT FROM indexed),
                SELECT FROM tools_tool t JOIN ({_SERVERS_SQL}) AS s ON s.id = t.server_id
                WHERE t.state = 'active' AND t.enabled AND {_SCOPE_CONDITION}
                LIMIT (SELECT rows + 1 FROM bound)
-           ) AS kept),
-       (SELECT array_agg(ARRAY[lexeme, word]) FROM parsed)
+           ) AS kept)
 """
 
 # Postings are read before anything is joined: otherwise the planner would probe their index once
@@ -175,19 +169,6 @@ class SearchContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryPlan:
-    """How to run a query.
-
-    Attributes:
-        lexemes: Query word by lexeme, without stop words.
-        uses_index: Whether enough tools are in scope to justify the approximate vector index.
-    """
-
-    lexemes: Mapping[str, str]
-    uses_index: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class SearchCandidate:
     """A tool with its evidence.
 
@@ -210,25 +191,8 @@ class SearchCandidate:
     in_text: frozenset[str]
 
 
-def plan_query(words: Sequence[str], *, model: str, scope: SearchScope) -> QueryPlan:
-    """Turn words into lexemes, and choose between exact and indexed vector search.
-
-    Args:
-        words: Words of the query; of several with one lexeme, the first is reported.
-        model: The model whose vectors would be searched.
-        scope: Restricts the search.
-    """
-    values = _scope_parameters(scope) | {"index": embeddings.index_name(model), "rows": EXACT_ROWS}
-    values |= {"share": EXACT_SHARE, "words": list(words), "configuration": CONFIGURATION}
-    is_indexed, is_large, parsed = _fetch_rows(_PLAN_SQL, values)[0]
-    lexemes: dict[str, str] = {}
-    for lexeme, word in parsed or ():
-        lexemes.setdefault(lexeme, word)
-    return QueryPlan(lexemes=lexemes, uses_index=bool(is_indexed and is_large))
-
-
 def gather_candidates(
-    plan: QueryPlan,
+    lexemes: Collection[str],
     *,
     vectors: Vectors | None,
     model: str,
@@ -245,7 +209,7 @@ def gather_candidates(
     those that pass the filter: a filter must not change the weight of a word.
 
     Args:
-        plan: From `plan_query`; without lexemes nothing is found by words.
+        lexemes: Stems of the query's words; without any, nothing is found by words.
         vectors: Shape (k, d), norm 1: the whole query, then its sentences if it has several;
             None: nothing is found by meaning.
         model: The model that made them.
@@ -259,13 +223,15 @@ def gather_candidates(
         Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
     """
     values = _scope_parameters(scope) | {"k1": K1, "b": B, "limit": limit, "model": model}
-    values |= {"lexemes": list(plan.lexemes)}
+    values |= {"lexemes": list(lexemes)}
+    uses_index = False
     if vectors is not None:
         values |= _vector_parameters(vectors)
-        if plan.uses_index:
+        uses_index = is_index_justified(model=model, scope=scope)
+        if uses_index:
             values["near"] = _find_nearest(vectors, model=model, scope=scope, limit=limit)
     count = 0 if vectors is None else len(vectors)
-    rows = _fetch_rows(_build_evidence_statement(count, uses_index=plan.uses_index), values)
+    rows = _fetch_rows(_build_evidence_statement(count, uses_index=uses_index), values)
     found: dict[int, SearchCandidate] = {}
     for pk, server, name, similarity, bm25, in_name, elsewhere in rows:
         # A tool whose text is being replaced may have two vectors; the nearer one counts.
@@ -281,6 +247,14 @@ def gather_candidates(
             in_text=frozenset(elsewhere or ()),
         )
     return list(found.values())
+
+
+def is_index_justified(*, model: str, scope: SearchScope) -> bool:
+    """Whether the model has a vector index and the scope is too large to compare all its tools."""
+    values = _scope_parameters(scope) | {"index": embeddings.index_name(model)}
+    values |= {"rows": EXACT_ROWS, "share": EXACT_SHARE}
+    is_indexed, is_large = _fetch_rows(_PLAN_SQL, values)[0]
+    return bool(is_indexed and is_large)
 
 
 def _find_nearest(vectors: Vectors, *, model: str, scope: SearchScope, limit: int) -> list[int]:

@@ -153,18 +153,10 @@ def _load_postings(
         parts.append((read["key"], positions, read["frequency"], read["in_name"]))
     if not parts:
         return _NO_POSTINGS
-    keys = np.concatenate([part[0] for part in parts]).astype(np.int64)
-    at = np.concatenate([part[1] for part in parts])
-    order = np.lexsort((at, keys))
-    keys = keys[order]
-    firsts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
-    return Postings(
-        keys=keys[firsts],
-        starts=np.append(firsts, len(keys)),
-        tools=at[order].astype(np.int32),
-        frequencies=np.concatenate([part[2] for part in parts]).astype(np.float32)[order],
-        in_name=np.concatenate([part[3] for part in parts])[order],
+    keys, at, frequencies, in_name = (
+        np.concatenate([part[column] for part in parts]) for column in range(4)
     )
+    return Postings.from_rows(keys.astype(np.int64), at, frequencies.astype(np.float32), in_name)
 
 
 def _split_unchanged(

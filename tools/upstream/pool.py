@@ -219,6 +219,11 @@ class UpstreamPool:
         """Return the status of each server, by name."""
         return {name: entry.status() for name, entry in sorted(self._entries.items())}
 
+    def find_status(self, server: str) -> ServerStatus | None:
+        """Return the status of one server; None if no server has that name."""
+        entry = self._entries.get(server)
+        return None if entry is None else entry.status()
+
     def get_recent_output(self, server: str) -> tuple[str, ...]:
         """Return a server's last output outside the protocol, oldest line first, redacted.
 

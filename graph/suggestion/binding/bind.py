@@ -73,6 +73,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
     feeds: FeedLookup = find_no_feeds,
     model: BindingModel | None = None,
     least: BindingThresholds = DEFAULT_THRESHOLDS,
+    compared: FeatureGrid | None = None,
 ) -> tuple[BoundStep, ...]:
     """Bind the arguments of tasks from all sources.
 
@@ -88,6 +89,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         feeds: Looks up the fields of one tool that feed another.
         model: None for the shipped one.
         least: Minimum probabilities to bind a stated value.
+        compared: Features of these steps; None: computed here.
 
     Returns:
         One for each step, in order.
@@ -97,7 +99,12 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
     """
     caller_values = given_parameters.place_parameters(steps, parameters or {})
     search = _BindingSearch(
-        steps=steps, reading=reading, knowledge=knowledge, feeds=feeds, base_thresholds=least
+        steps=steps,
+        reading=reading,
+        knowledge=knowledge,
+        feeds=feeds,
+        base_thresholds=least,
+        grid=compared or compute_grid(steps, reading=reading),
     )
     search.apply_caller_values(caller_values)
     search.apply_stated_values(model or models.load_shipped_model())
@@ -127,7 +134,7 @@ class _BindingSearch:
     found_arguments: list[dict[str, BoundArgument]] = field(init=False)
     ambiguous_references: list[dict[str, AmbiguousReference]] = field(init=False)
     habits: dict[ParameterRow, BindingHabit] = field(default_factory=dict)
-    grid: FeatureGrid = field(init=False)
+    grid: FeatureGrid
     thresholds: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,8 +159,7 @@ class _BindingSearch:
 
     def apply_stated_values(self, model: BindingModel) -> None:
         """Bind values stated in the intent."""
-        compared = compute_grid(self.steps, reading=self.reading)
-        self.grid = compared
+        compared = self.grid
         self.thresholds = protection.compute_thresholds(
             self.steps,
             compared,

@@ -38,7 +38,11 @@ MIN_CLAUSE_SHARE: Final = 0.9
 
 
 def count_instances(
-    steps: Sequence[BindingStep], *, reading: IntentReading, model: BindingModel | None = None
+    steps: Sequence[BindingStep],
+    *,
+    reading: IntentReading,
+    model: BindingModel | None = None,
+    compared: FeatureGrid | None = None,
 ) -> dict[str, int]:
     """Return, by step id, the number of tasks its tool must become, at least 1.
 
@@ -51,8 +55,9 @@ def count_instances(
         steps: One for each chosen tool.
         reading: The prepared intent.
         model: None for the shipped one.
+        compared: Features of these steps; None: computed here.
     """
-    compared = compute_grid(steps, reading=reading)
+    compared = compared or compute_grid(steps, reading=reading)
     probabilities = (model or load_shipped_model()).predict_probabilities(compared)
     tools = [step.tool.pk for step in steps]
     probabilities = protection.mask_forbidden(

@@ -72,7 +72,8 @@ class ClauseExemplars:
 
     def compute_cosines(self, clauses: Floats) -> Floats:
         """Return the cosines of clauses, shape (c, d), with all p."""
-        return np.asarray(clauses @ self.clauses.T)
+        # Twice as fast as `clauses @ self.clauses.T`, which copies the large matrix.
+        return np.ascontiguousarray((self.clauses @ clauses.T).T)
 
     def compute_votes(self, cosines: Floats, *, own: int | None = None) -> Floats:
         """Return the votes of similar past clauses for tools, per clause of an intent.

@@ -114,7 +114,7 @@ class ToolView:
         """Compare vectors of norm 1, shape (q, d), with every tool: shape (q, m)."""
         if not len(self):
             return np.zeros((len(queries), 0), dtype=np.float32)
-        cosines = queries @ self.index.vectors.T
+        cosines = np.ascontiguousarray((self.index.vectors @ queries.T).T)
         return cosines if self.index_positions is None else cosines[:, self.index_positions]
 
     def sample_columns(self, rows: Floats) -> Floats:

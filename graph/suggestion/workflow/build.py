@@ -16,7 +16,6 @@ from graph.suggestion.workflow import wording
 from graph.suggestion.workflow.choose import choose_set, display_id, find_objection, is_risky
 from graph.suggestion.workflow.dag import arrange_tasks, to_bind_tool
 from graph.suggestion.workflow.evidence import count_evidence
-from graph.suggestion.workflow.excerpt import copy_surroundings
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
     SuggestedTask,
@@ -60,9 +59,6 @@ def suggest_workflow(
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type;
             the message names it.
     """
-    context = replace(
-        context, topology=copy_surroundings(context.topology, list_ranked_tools(ranking))
-    )
     ranking, replaced_tools = replace_deprecated(ranking, context)
     chosen = choose_set(ranking, context)
     if chosen is None:

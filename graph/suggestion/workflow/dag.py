@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from graph.algorithms.reduction import reduce_transitively
 from graph.relations import Relation, RelationKind
 from graph.suggestion.binding import bind, instances
+from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
 from graph.suggestion.binding.steps import BindingStep, BindTool, BoundStep, FeedLookup, FieldPair
 from graph.suggestion.workflow.order import order_tools
@@ -74,7 +76,17 @@ def arrange_tasks(
     """
     tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
     shares = ranking.clause_shares
-    tools = list(_repeat_tools(tools, chosen, request, ranking=ranking, context=context))
+    ranked_counts = Counter(tool.pk for tool in tools)
+    repeatable = [
+        make_step(str(tool.pk), tool, shares=shares.get(tool.pk))
+        for tool in tools
+        if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
+    ]
+    compared = compute_grid(repeatable, reading=request.reading)
+    counts = instances.count_instances(
+        repeatable, reading=request.reading, model=context.binding, compared=compared
+    )
+    tools = [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
     order = order_tools(
         tools,
         context.topology.relations_among([tool.pk for tool in tools]),
@@ -87,6 +99,7 @@ def arrange_tasks(
         make_step(task, tool, shares=shares.get(tool.pk))
         for task, tool in zip(ids, order.tools, strict=True)
     ]
+    is_compared = [step.tool.pk for step in steps] == [step.tool.pk for step in repeatable]
     bound = bind.bind_arguments(
         steps,
         reading=request.reading,
@@ -94,6 +107,7 @@ def arrange_tasks(
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
         model=context.binding,
+        compared=compared if is_compared else None,
     )
     place = {task: number for number, task in enumerate(ids)}
     data_flow = {
@@ -166,31 +180,6 @@ def make_task_ids(names: Iterable[str]) -> list[str]:
             task = f"{base}_{number}"
         taken[task] = None
     return list(taken)
-
-
-def _repeat_tools(
-    tools: Sequence[SuggestTool],
-    chosen: ChosenTools,
-    request: SuggestionRequest,
-    *,
-    ranking: Ranking,
-    context: SuggestionContext,
-) -> Iterator[SuggestTool]:
-    """Yield each tool as often as the intent asks for, unless past runs already repeat it."""
-    counts = {tool.pk: 0 for tool in tools}
-    for tool in tools:
-        counts[tool.pk] += 1
-    steps = [
-        make_step(str(tool.pk), tool, shares=ranking.clause_shares.get(tool.pk))
-        for tool in tools
-        if counts[tool.pk] == 1 and tool.pk not in chosen.required_by
-    ]
-    instance_counts = instances.count_instances(
-        steps, reading=request.reading, model=context.binding
-    )
-    for tool in tools:
-        for _ in range(min(instance_counts.get(str(tool.pk), 1), MAX_REPEATS)):
-            yield tool
 
 
 def _serial_pairs(tools: Sequence[SuggestTool]) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from operator import itemgetter
 from typing import Final
@@ -19,35 +18,18 @@ MAX_PAIRED_TOOLS: Final = 24
 MAX_NEIGHBOURS: Final = 200
 """Limit of neighbours per tool, the most confident first: some tools have thousands."""
 
-ArcMap = Mapping[int, Mapping[int, float]]
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PathEnds:
-    """Copies of the outgoing and incoming arcs of tools, for use on another thread."""
-
-    outgoing_arcs: ArcMap
-    incoming_arcs: ArcMap
-
-
-def copy_path_ends(topology: Topology, tools: Iterable[int]) -> PathEnds:
-    """Copy the arcs of the first `MAX_PAIRED_TOOLS` distinct tools."""
-    paired = list(dict.fromkeys(tools))[:MAX_PAIRED_TOOLS]
-    return PathEnds(
-        outgoing_arcs={tool: dict(topology.successors(tool)) for tool in paired},
-        incoming_arcs={tool: dict(topology.predecessors(tool)) for tool in paired},
-    )
-
-
-def find_intermediate_tools(ends: PathEnds) -> tuple[int, ...]:
+def find_intermediate_tools(topology: Topology, tools: Iterable[int]) -> tuple[int, ...]:
     """Return, for each pair of tools, the tool on the best path of two hops between them.
 
-    Considers the `MAX_NEIGHBOURS` most confident neighbours of each tool.
+    Considers the first `MAX_PAIRED_TOOLS` distinct tools, and the `MAX_NEIGHBOURS` most confident
+    neighbours of each.
 
     Complexity: O(tools² · `MAX_NEIGHBOURS`).
     """
-    ahead = {tool: _most_confident_arcs(arcs) for tool, arcs in ends.outgoing_arcs.items()}
-    behind = {tool: _most_confident_arcs(arcs) for tool, arcs in ends.incoming_arcs.items()}
+    paired = list(dict.fromkeys(tools))[:MAX_PAIRED_TOOLS]
+    ahead = {tool: _most_confident_arcs(topology.successors(tool)) for tool in paired}
+    behind = {tool: _most_confident_arcs(topology.predecessors(tool)) for tool in paired}
     found: dict[int, None] = {}
     for start, end in permutations(ahead, 2):
         forward, backward = ahead[start], behind[end]
@@ -56,19 +38,15 @@ def find_intermediate_tools(ends: PathEnds) -> tuple[int, ...]:
     return tuple(found)
 
 
-def copy_surroundings(
-    topology: Topology, tools: Sequence[int], *, ways: Sequence[int] | None = None
-) -> Topology:
+def copy_surroundings(topology: Topology, tools: Sequence[int]) -> Topology:
     """Copy the relations that can matter to a workflow of these tools.
 
     Selects the tools, their direct and transitive requirements, tools connecting two of them in
-    two hops, and replacements of any of these; copies all relations among the selected. The copy
-    may be read on another thread.
+    two hops, and replacements of any of these; copies all relations among the selected.
 
     Args:
         topology: The whole graph.
         tools: Primary keys, the likeliest first.
-        ways: Connecting tools from `find_intermediate_tools`; None: they are searched for here.
 
     Example:
         >>> from graph.relations import Relation
@@ -79,9 +57,7 @@ def copy_surroundings(
         [1, 2, 3]
     """
     selected = _add_required(topology, dict.fromkeys(tools))
-    selected |= dict.fromkeys(
-        find_intermediate_tools(copy_path_ends(topology, tools)) if ways is None else ways
-    )
+    selected |= dict.fromkeys(find_intermediate_tools(topology, tools))
     replaced = [
         relation
         for tool in selected

@@ -74,8 +74,7 @@ class SuggestionContext:
 
     Attributes:
         find_tool: Looks up a tool by primary key; None if it is hidden from the caller.
-        topology: The relations around the ranked tools; a private copy if other threads change
-            the graph.
+        topology: The relations around the ranked tools.
         metrics: Graph metrics of each tool in the shared graph, by primary key.
         binding: Model that matches stated values to parameters; None: the shipped one.
         knowledge: Values that past runs bound to parameters; None: no history.

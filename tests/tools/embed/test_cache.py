@@ -44,6 +44,15 @@ def test_a_result_is_the_callers_own():
     assert np.linalg.norm(cached.embed(["a"], kind="query")) > 0.9
 
 
+def test_only_queries_embedded_before_are_recalled():
+    inner = FakeEmbedder()
+    cached = CachedEmbedder(inner)
+    rows = cached.embed(["a", "b"], kind="query")
+    assert np.array_equal(cached.recall(["b", "a"]), rows[::-1])
+    assert cached.recall(["a", "c"]) is None
+    assert inner.embedded == ["a", "b"]
+
+
 def test_it_tells_of_its_model():
     inner = FakeEmbedder()
     assert (CachedEmbedder(inner).model, CachedEmbedder(inner).dimensions) == (

@@ -5,6 +5,7 @@ from django.db import connection
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tools.embed_catalogue import embed_missing
+from tools.lexemes import map_lexemes
 from tools.models import Tool
 from tools.store import search
 from tools.store.search import SearchScope
@@ -16,9 +17,8 @@ EMBEDDER = FakeEmbedder()
 
 def find(*words, scope=None, vectors=None, limit=10):
     scope = scope or SearchScope()
-    plan = search.plan_query(words, model=EMBEDDER.model, scope=scope)
     found = search.gather_candidates(
-        plan, vectors=vectors, model=EMBEDDER.model, scope=scope, limit=limit
+        map_lexemes(words), vectors=vectors, model=EMBEDDER.model, scope=scope, limit=limit
     )
     return {item.name: item for item in found}
 
@@ -53,12 +53,6 @@ def test_stop_words_alone_find_nothing():
     ToolFactory(description="the of and")
     embed_missing(EMBEDDER)
     assert find("the", "of") == {}
-    assert search.plan_query(["the"], model="m", scope=SearchScope()).lexemes == {}
-
-
-def test_a_stem_is_represented_by_its_first_word():
-    plan = search.plan_query(["Zones", "zone"], model="m", scope=SearchScope())
-    assert plan.lexemes == {"zone": "Zones"}
 
 
 def test_the_nearest_tools_are_returned_with_their_cosine():
@@ -146,7 +140,7 @@ def test_the_index_finds_what_comparing_every_vector_finds(monkeypatch):
     embed_missing(EMBEDDER)
     exact = by_meaning("does 7 things", limit=10)
     monkeypatch.setattr(search, "EXACT_ROWS", 10)
-    assert search.plan_query([], model=EMBEDDER.model, scope=SearchScope()).uses_index
+    assert search.is_index_justified(model=EMBEDDER.model, scope=SearchScope())
     assert by_meaning("does 7 things", limit=10) == exact
 
 
@@ -156,9 +150,7 @@ def test_a_narrow_filter_is_compared_exactly_though_there_is_an_index(monkeypatc
     ToolFactory.create_batch(60, server=many)
     embed_missing(EMBEDDER)
     monkeypatch.setattr(search, "EXACT_ROWS", 10)
-    assert not search.plan_query(
-        [], model=EMBEDDER.model, scope=SearchScope(server="few")
-    ).uses_index
+    assert not search.is_index_justified(model=EMBEDDER.model, scope=SearchScope(server="few"))
     assert len(by_meaning("what", scope=SearchScope(server="few"))) == 2
 
 

@@ -6,7 +6,6 @@ from graph.suggestion.workflow import excerpt
 from graph.suggestion.workflow.excerpt import (
     MAX_NEIGHBOURS,
     MAX_PAIRED_TOOLS,
-    copy_path_ends,
     copy_surroundings,
     find_intermediate_tools,
 )
@@ -55,9 +54,9 @@ def test_only_the_most_confident_neighbours_are_considered():
         for confidence in [0.1 + 0.5 * number / len(others)]
         for ends in ((hubs[0], other), (other, hubs[1]))
     ]
-    known = copy_path_ends(Topology(steps), hubs)
-    assert len(known.outgoing_arcs[1]) == 2 * MAX_NEIGHBOURS
-    assert find_intermediate_tools(known) == (others[-1],)
+    whole = Topology(steps)
+    assert len(whole.successors(1)) == 2 * MAX_NEIGHBOURS
+    assert find_intermediate_tools(whole, hubs) == (others[-1],)
 
 
 def test_the_cost_of_hubs_is_bounded(monkeypatch):
@@ -69,6 +68,12 @@ def test_the_cost_of_hubs_is_bounded(monkeypatch):
         return best(shared, *rest)
 
     monkeypatch.setattr(excerpt, "_best_intermediate", counted)
-    arcs = {tool: dict.fromkeys(range(100, 5100), 0.5) for tool in range(MAX_PAIRED_TOOLS)}
-    find_intermediate_tools(excerpt.PathEnds(outgoing_arcs=arcs, incoming_arcs=arcs))
+    hubs = range(MAX_PAIRED_TOOLS)
+    steps = [
+        Relation(*ends, RelationKind.PRECEDES, 0.5)
+        for hub in hubs
+        for other in range(100, 100 + 2 * MAX_NEIGHBOURS)
+        for ends in ((hub, other), (other, hub))
+    ]
+    find_intermediate_tools(Topology(steps), hubs)
     assert max(compared) <= MAX_NEIGHBOURS

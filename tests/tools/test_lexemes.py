@@ -1,0 +1,73 @@
+import pytest
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.embedding_text import TextField
+from tools.lexemes import (
+    MAX_LEXEME_CHARS,
+    STOP_WORDS,
+    count_lexemes,
+    hash_lexeme,
+    map_lexemes,
+    split_lexemes,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The zones, zone and ZONE's", ["zone", "zone", "zone"]),
+        ("list_files of user_id", ["list", "file", "user", "id"]),
+        ("time-zones", ["time-zon", "time", "zone"]),
+        ("read/write node.js 3.5", ["read", "write", "node.j", "node", "js", "3.5", "3", "5"]),
+        ("Don't e-mail!", ["e-mail", "e", "mail"]),
+        ("必应 запуск", ["必应", "запуск"]),
+        ("a" * (MAX_LEXEME_CHARS + 1) + " " + "b" * MAX_LEXEME_CHARS, ["b" * MAX_LEXEME_CHARS]),
+        ("... - _", []),
+    ],
+)
+def test_texts_are_split_into_stems_without_stop_words(text, found):
+    assert list(split_lexemes(text)) == found
+
+
+@given(st.text())
+def test_any_text_is_split_into_lexemes_that_are_no_stop_words(text):
+    for lexeme in split_lexemes(text):
+        assert lexeme
+        assert len(lexeme) <= MAX_LEXEME_CHARS
+
+
+def test_the_first_word_of_a_stem_stands_for_it():
+    assert map_lexemes(["the", "Zones", "zone"]) == {"zone": "Zones"}
+
+
+def test_frequencies_are_weighted_by_field_and_a_name_counts_wherever_it_stands():
+    fields = (
+        TextField(text="zones", weight=2.0, is_name=True),
+        TextField(text="A zone in a zone of time", weight=0.5),
+    )
+    assert count_lexemes(fields) == {"zone": (3.0, True), "time": (0.5, False)}
+
+
+@pytest.mark.django_db
+def test_keys_are_the_hashes_of_the_database():
+    words = ["", "x", "zone", "必应", *("abcdefghijklmnopqrstuvwxyz" * 2)[:30], "é" * 40]
+    words += ["w" * length for length in range(40)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT word, hashtextextended(word, 0) FROM unnest(%s::text[]) AS word", [words]
+        )
+        keys = dict(cursor.fetchall())
+    assert {word: hash_lexeme(word) for word in words} == keys
+
+
+@pytest.mark.django_db
+def test_stop_words_are_those_of_the_database():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT word FROM unnest(%s::text[]) AS word "
+            "WHERE ts_lexize('english_stem', word) <> '{}'",
+            [sorted(STOP_WORDS)],
+        )
+        assert cursor.fetchall() == []
