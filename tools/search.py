@@ -157,7 +157,7 @@ def search_in_memory(
     Raises:
         QueryError: If the query is empty.
     """
-    from tools import catalogue_index  # noqa: PLC0415 - heavy: numpy
+    from tools import catalogue_index
     from tools.store import indexed
 
     query = query_text.read_query(request.query)

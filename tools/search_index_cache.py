@@ -65,26 +65,32 @@ class SearchIndexCache:
         """Read the changes; if that fails, the old index stays in use.
 
         That is safe: the database confirms every hit. The notification listener resyncs once the
-        database is back, which invalidates the index again.
+        database is back, which invalidates the index again. So do the words that another version
+        indexed, which are indexed again after the first load.
         """
+        is_first = not self.is_loaded
         try:
             self._current = await run_in_database_thread(
                 _refresh_index, self._current, model=self._model, max_bytes=self._max_bytes
             )
+            self._read.set()
+            if is_first:
+                await run_in_database_thread(_index_stale_words)
         except django.db.Error as error:
             log.warning("search.index_refresh_failed", reason=str(error).strip())
             return
-        self._read.set()
         index = self._current
         log.debug("search.index_refreshed", tools=0 if index is None else len(index.tools))
+
+
+def _index_stale_words() -> None:
+    postings.index_tools(postings.find_stale_tools())
 
 
 def _refresh_index(
     previous: SearchIndex | None, *, model: str, max_bytes: int
 ) -> SearchIndex | None:
-    """Like `tools.store.search_index.refresh_index`; the first time, index stale words before."""
+    """See `tools.store.search_index.refresh_index`."""
     from tools.store import search_index
 
-    if previous is None:
-        postings.index_tools(postings.find_stale_tools())
     return search_index.refresh_index(previous, model=model, max_bytes=max_bytes)

@@ -39,7 +39,7 @@ def warn_waiting_matches(
     quarantined = list(islice(eligible, MAX_RANKED_TOOLS))
     if not quarantined:
         return ()
-    from tools.catalogue_index import index_words, rank_by_words  # noqa: PLC0415 - heavy: numpy
+    from tools.catalogue_index import index_words, rank_by_words
 
     found = [catalogue.tools[hit.tool] for hit in hits if hit.tool in catalogue.tools]
     ranked = rank_by_words(request.query, index_words([*found, *quarantined]), limit=TOP_RANKS)

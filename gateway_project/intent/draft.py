@@ -24,7 +24,7 @@ def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> 
         A ranking of one set with confidence 0; of none if no tool shares a word.
     """
     from graph.suggestion.ranking.rank import RankedSet, Ranking
-    from tools.catalogue_index import index_words, rank_by_words  # noqa: PLC0415 - heavy: numpy
+    from tools.catalogue_index import index_words, rank_by_words
 
     index = index_words(tools)
     texts = [clause.text for clause in reading.clauses]
