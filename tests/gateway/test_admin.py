@@ -105,6 +105,7 @@ def test_the_add_page_opens_where_adding_is_allowed_and_is_forbidden_elsewhere(
     assert client.get(page(model, "add")).status_code == (200 if allowed else 403)
 
 
+@pytest.mark.usefixtures("_without_sidebar")
 @pytest.mark.parametrize("model", REGISTERED, ids=label)
 def test_lists_can_be_searched_and_filtered(client, rows, model):
     options = admin.site._registry[model]

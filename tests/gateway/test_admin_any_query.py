@@ -115,6 +115,7 @@ def test_no_address_of_the_console_is_a_server_error(client, rows, address):
     assert visit(client, address) < 500
 
 
+@pytest.mark.usefixtures("_without_sidebar")
 def test_no_filter_of_a_list_is_a_server_error(client, rows):
     """Each field is filtered by what has no place in its type, which hypothesis rarely meets."""
     for model, options in admin.site._registry.items():
@@ -136,6 +137,7 @@ def test_no_filter_of_a_list_is_a_server_error(client, rows):
             assert visit(client, f"{address}?{urlencode(query)}") < 500, (model, query)
 
 
+@pytest.mark.usefixtures("_without_sidebar")
 @pytest.mark.parametrize("value", DATE_VALUES)
 def test_no_filter_by_a_date_is_a_server_error(client, rows, value):
     addresses = [
@@ -148,6 +150,7 @@ def test_no_filter_by_a_date_is_a_server_error(client, rows, value):
         assert visit(client, f"{address}?{urlencode(query)}") < 500, (address, query)
 
 
+@pytest.mark.usefixtures("_without_sidebar")
 @pytest.mark.parametrize("year", ["0", "-1", "10000", "99999", str(10**30)])
 def test_a_year_that_no_date_has_is_a_bad_request(client, rows, year):
     for model in REGISTERED:
@@ -222,6 +225,7 @@ def test_an_action_on_a_list_that_cannot_be_looked_up_is_refused(client, rows):
     assert client.post(address, data).status_code == 400
 
 
+@pytest.mark.usefixtures("_without_sidebar")
 def test_an_action_on_rows_that_no_row_can_be_is_refused_or_does_nothing(client, rows):
     data = {"action": "delete_selected", "_selected_action": ["9" * 30], "index": "0"}
     for model in REGISTERED:
