@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from benchmarks.execution import peers
 from benchmarks.execution.no_journal import NoJournal
 from benchmarks.execution.shapes import REPEATS, TASKS, shapes
 from benchmarks.tables import markdown
-from execution.call import PreparedCall
+from execution.call import CallOutcome, PreparedCall
 from execution.changes import Journal
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.executor import Execution
@@ -35,6 +34,7 @@ from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import RunOptions, Workflow, WorkflowTask
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tools.upstream.result import UpstreamResult
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AT_ONCE = 64
@@ -46,29 +46,12 @@ HEADINGS = (
     f"LangGraph {peers.LANGGRAPH} in memory, likewise",
     "durable, µs that pass a task",
 )
-
-
-@dataclass(frozen=True)
-class EmptyResult:
-    """The result of every call."""
-
-    is_error: bool = False
-    raw: Mapping[str, Any] = field(default_factory=lambda: {"structuredContent": {"ok": True}})
-
-    def redact(self, text: str) -> str:
-        """Return the text unchanged: there are no secrets here."""
-        return text
-
-
-@dataclass(frozen=True)
-class CompletedCall:
-    """A call that took no time."""
-
-    result: EmptyResult = field(default_factory=EmptyResult)
-    duration_s: float = 0.0
-
-
-COMPLETED = CompletedCall()
+COMPLETED = CallOutcome(
+    tool="s:t",
+    definition_hash="",
+    result=UpstreamResult(raw={"structuredContent": {"ok": True}}),
+    duration_s=0.0,
+)
 
 
 def run() -> str:
@@ -112,7 +95,7 @@ def prepare(tool: str, _arguments: Mapping[str, Any]) -> PreparedCall:
     )
 
 
-async def invoke(_invocation: Invocation) -> CompletedCall:
+async def invoke(_invocation: Invocation) -> CallOutcome:
     """Await once, like a call."""
     await asyncio.sleep(0)
     return COMPLETED

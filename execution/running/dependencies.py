@@ -5,42 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from execution.call import ApprovalGrant, PreparedCall
+from execution.call import ApprovalGrant, CallOutcome, PreparedCall
 from execution.changes import Journal, TaskKey
 from execution.running.limits import CallSlots
 from execution.running.results import ResultRoot
 
 RawResult = Mapping[str, Any]
 """A server's raw result."""
-
-
-class ToolAnswer(Protocol):
-    """A tool's answer."""
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the tool itself reports a failure."""
-
-    @property
-    def raw(self) -> RawResult:
-        """The result as received."""
-
-    def redact(self, text: str) -> str:
-        """Redact the server's secrets from a part of the result."""
-
-
-class AnsweredCall(Protocol):
-    """A call that was answered; `execution.call.CallOutcome` is one."""
-
-    @property
-    def result(self) -> ToolAnswer:
-        """The answer."""
-
-    @property
-    def duration_s(self) -> float:
-        """From dispatch to answer."""
 
 
 class Invocation(NamedTuple):
@@ -91,7 +64,7 @@ class ExecutorDependencies:
     """
 
     prepare: Callable[[str, Mapping[str, Any]], PreparedCall]
-    invoke: Callable[[Invocation], Awaitable[AnsweredCall]]
+    invoke: Callable[[Invocation], Awaitable[CallOutcome]]
     journal: Journal
     call_slots: CallSlots
     clock: Callable[[], datetime]

@@ -11,10 +11,10 @@ import structlog
 from execution import retry
 from execution.call_errors import DeadlineExceeded
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED, INTERNAL_ERROR, TOOL_ERROR
-from execution.running.dependencies import ToolAnswer
 from execution.running.results import find_first_text
 from gateway_project.foundation.reasons import summarize_error
 from tools.catalogue import UnknownTool
+from tools.upstream.result import UpstreamResult
 
 MAX_MESSAGE_CHARS: Final = 2_000
 """Characters of a tool's error text to keep; the rest stays in its result."""
@@ -123,7 +123,7 @@ _REFUSAL_MESSAGES: Final[Mapping[str, str]] = {
 }
 
 
-def failure_from_result(answer: ToolAnswer, duration_ms: float) -> CallFailure:
+def failure_from_result(answer: UpstreamResult, duration_ms: float) -> CallFailure:
     """Build a failure from a result that the tool itself reports as an error.
 
     The result is kept unchanged; the text quoted from it is redacted.

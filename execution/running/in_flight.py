@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, Protocol
 
+from execution.call import CallOutcome
 from execution.changes import TaskKey
 from execution.running import results
 from execution.running.dependencies import (
-    AnsweredCall,
     ExecutorDependencies,
     Invocation,
     RawResult,
@@ -25,7 +25,7 @@ from gateway_project.foundation.task_group import TaskGroup
 RESULT_BATCH_SIZE: Final = 16
 """Tasks whose results are loaded together; whole results are in memory until reduced."""
 
-CallCompletion = AnsweredCall | Exception | None
+CallCompletion = CallOutcome | Exception | None
 """A call's outcome; None: it was cancelled."""
 _LaunchedCall = tuple[TaskKey, Invocation, str]
 """A call, and the server whose slot it holds."""
