@@ -80,7 +80,7 @@ def world() -> Iterator[World]:
     """One whose queue has its tables, which the first worker makes."""
     with counting_world() as made:
         with worker(made.installation, "maker") as maker:
-            assert maker.end() == 0
+            assert maker.end() == 0, maker.log.read_text()
         yield made
 
 
@@ -157,7 +157,7 @@ def test_a_gateway_whose_queue_has_no_tables_says_so_until_a_worker_makes_them()
             eventually(lambda: served(gateway))
             done = run(gateway, 3, asked(workflow, key="fresh", wait_s=PATIENCE_S))
             assert done["status"] == "succeeded"
-            assert maker.end() == 0
+            assert maker.end() == 0, maker.log.read_text()
         assert gateway.end()[0] == 0
 
 
