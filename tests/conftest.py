@@ -88,7 +88,7 @@ def _tests_may_last(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """Allow a test, which is one transaction, to take longer than a transaction of the product.
 
     The limits that the product sets for its own short ones hold from then on to the end of the
-    one around them, which is that of the test.
+    one around them, which is that of the test; pytest ends one that hangs.
     """
     marker = request.node.get_closest_marker("django_db")
     commits = "transactional_db" in request.fixturenames or (
@@ -96,7 +96,7 @@ def _tests_may_last(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     )
     if commits or (marker is None and "db" not in request.fixturenames):
         return
-    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", PATIENCE_S)
+    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", 10 * PATIENCE_S)
     for module, name in ((fencing, "_LOCK"), (transactions, "_SET_IDLE_LIMIT")):
         limited = getattr(module, name)
         lasting = limited.replace(f"'{fencing.MAX_IDLE_TIME}'", f"'{PATIENCE_S}s'")
