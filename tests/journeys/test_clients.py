@@ -42,7 +42,7 @@ async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, e
     async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == META_TOOLS
         found = await client.call_tool(
-            "search_tools", {"query": "what time is it in Tokyo", "limit": 2}
+            "search_tools", {"query": "what is the current time in Tokyo", "limit": 2}
         )
         best = found.structured_content["tools"][0]
         assert best["tool"] == "time:get_current_time"

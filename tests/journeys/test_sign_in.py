@@ -14,6 +14,7 @@ from gateway_project.use_cases.sign_in import SignInDependencies
 from tests.factories import ServerFactory, UserFactory
 from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
+from tests.upstream_calls import call_tool
 from tools.models import ServerSignIn
 from tools.sign_in_store import make_remote_with_sign_ins
 from tools.store import servers
@@ -88,7 +89,7 @@ class Gateway:
 
     async def call(self, user=""):
         downstream = Downstream(session=user, user=user)
-        result = await self.pool.call_tool("notes", "whoami", {}, downstream=downstream)
+        result = await call_tool(self.pool, "notes", "whoami", {}, downstream=downstream)
         return result.raw["content"][0]["text"]
 
     async def notices(self):
