@@ -157,7 +157,8 @@ async def execute_run(held: HeldRun, execution: Execution, sealer: Sealer) -> Ru
     """
     async with TaskGroup() as group:
         listening = group.create_task(
-            _watch_instructions(held, execution, sealer), name=f"told {execution.snapshot.run}"
+            _watch_instructions(held, execution, sealer),
+            name=f"instructions of run {execution.snapshot.run}",
         )
         status = await execution.run()
         listening.cancel()
