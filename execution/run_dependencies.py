@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tools.pinned_upstream import PinnedUpstream
 
 RefreshRights = Callable[[Caller], Caller]
-"""Returns a caller with their current rights; blocking; raises `LookupError` if they no longer"""
+"""Returns a caller with their current rights; blocking; raises `LookupError` if they no longer
+have any."""
 
 DEFAULT_RUNS_AT_ONCE: Final = 256
 FIRST_RETRY_S = 0.1

@@ -1,4 +1,4 @@
-"""The state of a run when a process claims it."""
+"""The state of a run when a process begins to hold it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TaskSnapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSnapshot:
-    """State of a run when this process claimed it.
+    """State of a run when this process claimed it, or created it for itself.
 
     Attributes:
         run: Its id.

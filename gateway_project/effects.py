@@ -55,7 +55,7 @@ class IntentEffects:
         describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
         topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
-        load_ranker: Ranks sets of tools for an intent.
+        load_ranker: Loads what ranks sets of tools for a team's intents.
     """
 
     catalogue: Callable[[], Catalogue]

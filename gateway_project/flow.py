@@ -395,7 +395,7 @@ def _require_search_scope(caller: Caller) -> None:
 
 
 async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView:
-    """Return all that a suggestion reads, as it is once the models are in memory."""
+    """Return all that a suggestion reads; waits briefly for the index and the models."""
     rank = await effects.load_ranker(caller.team)
     catalogue = effects.catalogue()
     troubles = {name: effects.describe_trouble(name) for name in catalogue.servers}

@@ -38,7 +38,7 @@ class Gateway:
 
     Attributes:
         effects: Dependencies of the flow.
-        caller: Who asks.
+        caller: Default caller of requests that name none.
         variables: Names of environment variables that server entries refer to.
     """
 

@@ -110,7 +110,7 @@ class RankerCache:
 
     async def _load_team(self, team: int | None) -> bool:
         """Load the models of a team; on a database error keep the old ones and return False."""
-        assert self._model is not None  # noqa: S101 - checked by `get`
+        assert self._model is not None  # noqa: S101 - checked by `load`
         previous = self._models_by_team.get(team)
         try:
             self._models_by_team[team] = await run_in_database_thread(

@@ -26,7 +26,7 @@ RESERVED_NAMES = frozenset(
         "search_tools",
     }
 )
-"""Names of the meta-tools, which no server's tool may take."""
+"""Names of the meta-tools and of a future one, which no server's tool may take."""
 _UNSAFE_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 
 

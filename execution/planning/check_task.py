@@ -172,10 +172,9 @@ class _TaskChecker:
             )
         except schema.StepBudgetExceeded as error:
             reason = f"checking those of all tasks takes more than {error.bound}"
-            told = ArgumentsTooCostly(tool.tool, reason)
-            self._note_problem(
-                index, task, "/arguments", f"{told.code}: {told}", "fewer or smaller items"
-            )
+            too_costly = ArgumentsTooCostly(tool.tool, reason)
+            message = f"{too_costly.code}: {too_costly}"
+            self._note_problem(index, task, "/arguments", message, "fewer or smaller items")
             return
         except schema.UnusableSchema as error:
             self._note_problem(
@@ -269,9 +268,9 @@ class _TaskChecker:
     def _load_output_schema(self, tool: CatalogueTool) -> OutputSchema | None:
         """Return a tool's output schema; None if it has none."""
         if tool.tool not in self._outputs:
-            told = tool.output_schema
+            declared = tool.output_schema
             self._outputs[tool.tool] = (
-                OutputSchema(normalise(told).schema, self._budget) if told else None
+                OutputSchema(normalise(declared).schema, self._budget) if declared else None
             )
         return self._outputs[tool.tool]
 

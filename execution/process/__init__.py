@@ -1,1 +1,1 @@
-"""The runs that a process holds: taken, renewed, watched, given back."""
+"""The runs that a process holds: created or claimed, renewed, journalled, released."""

@@ -1,4 +1,4 @@
-"""One run of this process, from the attempt to claim it until its release."""
+"""One run of this process, from its creation or the attempt to claim it until its release."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ BATCH_WINDOW_S: Final = 0.004
 
 @dataclass(eq=False, kw_only=True)
 class HeldRun:
-    """A run that this process is claiming, executes, or has just released.
+    """A run that this process is creating or claiming, executes, or has just released.
 
     Attributes:
         journal: Records its changes; knows whether it exists and has not ended.
         slot_group: Whose share it counts against; None: not known yet.
-        task: Claims and executes it; returns whether it could be claimed.
+        task: Creates or claims it, and executes it; returns whether it could be claimed.
         execution: Executes it; None before the claim and after the release.
         instruction_event: Set when there may be new instructions.
         seen_instructions: Commands and approvals already forwarded.
@@ -157,7 +157,8 @@ async def execute_run(held: HeldRun, execution: Execution, sealer: Sealer) -> Ru
     """
     async with TaskGroup() as group:
         listening = group.create_task(
-            _watch_instructions(held, execution, sealer), name=f"told {execution.snapshot.run}"
+            _watch_instructions(held, execution, sealer),
+            name=f"instructions of run {execution.snapshot.run}",
         )
         status = await execution.run()
         listening.cancel()

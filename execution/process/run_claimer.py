@@ -81,7 +81,7 @@ class RunClaimer:
             each=self.max_per_group,
             limit=self._slots.max_slots,
             new=self._dependencies.can_claim_new_runs,
-            only_told=is_full,
+            only_with_instructions=is_full,
         )
         if not is_full:
             self._queued_groups.clear()

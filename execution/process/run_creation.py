@@ -101,7 +101,7 @@ class RunCreation:
     ) -> asyncio.Task[CreatedRun]:
         self._creation_task = asyncio.create_task(
             self._create_in_database(new, also),
-            name=f"making of run {new.run}",
+            name=f"creation of run {new.run}",
         )
         self._creation_task.add_done_callback(self._forward_outcome)
         return self._creation_task

@@ -216,7 +216,7 @@ class RunHolder:
         *,
         create: CreateRun | None = None,
     ) -> asyncio.Task[bool]:
-        journal = RunJournal(self._journal, self._watchers, make=create)
+        journal = RunJournal(self._journal, self._watchers, create=create)
         held = self._runs[run] = HeldRun(journal=journal, slot_group=slot_group)
         held.task = asyncio.create_task(self._run_guarded(run, work), name=f"run {run}")
         return held.task

@@ -18,20 +18,20 @@ class RunJournal:
     Args:
         journal: Does the writing.
         watchers: Local watchers, besides those the database notifies.
-        make: Creates the run together with its first changes, and returns its view cache, if any;
-            None: it exists.
+        create: Creates the run together with its first changes, and returns its view cache, if
+            any; None: it exists.
     """
 
     def __init__(
-        self, journal: DatabaseJournal, watchers: RunWatchers, *, make: CreateRun | None = None
+        self, journal: DatabaseJournal, watchers: RunWatchers, *, create: CreateRun | None = None
     ) -> None:
         self.has_ended = False
         """Whether its end is durable; then nobody holds it."""
-        self.is_created = make is None
+        self.is_created = create is None
         """Whether it exists."""
         self._journal = journal
         self._watchers = watchers
-        self._create_run = make
+        self._create_run = create
         self._view_cache: RunViewCache | None = None
 
     @property
@@ -46,8 +46,8 @@ class RunJournal:
             RunNotCreated: If creation failed, or an earlier request created it.
         """
         if self._create_run is not None:
-            make, self._create_run = self._create_run, None
-            self._view_cache = await make(changes)
+            create, self._create_run = self._create_run, None
+            self._view_cache = await create(changes)
             self.is_created = True
         else:
             written = await self._journal.record(changes)

@@ -1,1 +1,1 @@
-"""Running: one run carried on from task to task, in memory and written down as it goes."""
+"""Executes one run: its state in memory, its calls, and the changes to journal."""

@@ -53,8 +53,10 @@ def _seal_task_change(run: UUID, change: TaskChange, sealer: Sealer) -> Iterable
 def build_task_rows(entries: Iterable[tuple[RunChanges, Iterable[SealedPayload]]]) -> list[Row]:
     """Return one row per task or item, with its state after all entries."""
     rows: dict[tuple[UUID, str, int], Row] = {}
-    for changes, kept in entries:
-        sizes = {(one.task, one.item): one.size for one in kept if one.kind is PayloadKind.RESULT}
+    for changes, sealed in entries:
+        sizes = {
+            (one.task, one.item): one.size for one in sealed if one.kind is PayloadKind.RESULT
+        }
         for change in changes.tasks:
             key = (changes.run, change.task, change.item)
             row = rows.setdefault(key, _make_key_row(changes.run, change))

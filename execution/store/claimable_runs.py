@@ -12,20 +12,22 @@ from django.db import connection
 from execution.store.leases import CLAIMABLE_CONDITION
 
 _HAS_INSTRUCTIONS = """(run.status NOT IN ('queued', 'running') OR EXISTS (
-    SELECT FROM execution_runcommand AS told
-    WHERE told.run_id = run.id AND told.applied_at IS NULL))
+    SELECT FROM execution_runcommand AS command
+    WHERE command.run_id = run.id AND command.applied_at IS NULL))
 """
 
 _CLAIMABLE_RUNS = f"""
-SELECT id, "user", team_id, is_told, owner FROM (
-    SELECT id, "user", team_id, is_told, owner, created_at, row_number() OVER (
-        PARTITION BY "user", team_id, is_told ORDER BY created_at) AS place
+SELECT id, "user", team_id, has_instructions, owner FROM (
+    SELECT id, "user", team_id, has_instructions, owner, created_at, row_number() OVER (
+        PARTITION BY "user", team_id, has_instructions ORDER BY created_at) AS place
     FROM (
-        SELECT run.*, {_HAS_INSTRUCTIONS} AS is_told FROM execution_workflowexecution AS run
+        SELECT run.*, {_HAS_INSTRUCTIONS} AS has_instructions
+        FROM execution_workflowexecution AS run
         WHERE {CLAIMABLE_CONDITION}) AS claimable
-    WHERE is_told OR (NOT %(only_told)s AND (%(new)s OR status <> 'queued' OR epoch > 0))
+    WHERE has_instructions OR (
+        NOT %(only_with_instructions)s AND (%(new)s OR status <> 'queued' OR epoch > 0))
 ) AS placed
-WHERE place <= %(each)s ORDER BY is_told DESC, place, created_at
+WHERE place <= %(each)s ORDER BY has_instructions DESC, place, created_at
 LIMIT %(limit)s
 """
 
@@ -61,7 +63,7 @@ def load_claimable_runs(
     each: int,
     limit: int,
     new: bool = True,
-    only_told: bool = False,
+    only_with_instructions: bool = False,
 ) -> list[ClaimableRun]:
     """Return runs that may be claimed, those with instructions first.
 
@@ -77,20 +79,22 @@ def load_claimable_runs(
         each: Maximum per user and team, and as many again with instructions; oldest first.
         limit: Maximum count.
         new: Whether to include runs never claimed before.
-        only_told: Whether to return only runs with instructions.
+        only_with_instructions: Whether to return only runs with instructions.
     """
     values: dict[str, Any] = {
         "dead": list(dead),
         "each": each,
         "limit": limit,
         "new": new,
-        "only_told": only_told,
+        "only_with_instructions": only_with_instructions,
     }
     with connection.cursor() as cursor:
         cursor.execute(_CLAIMABLE_RUNS, values)
         return [
-            ClaimableRun(run=run, user=user, team=team, has_instructions=is_told, owner=owner)
-            for run, user, team, is_told, owner in cursor.fetchall()
+            ClaimableRun(
+                run=run, user=user, team=team, has_instructions=has_instructions, owner=owner
+            )
+            for run, user, team, has_instructions, owner in cursor.fetchall()
         ]
 
 

@@ -33,8 +33,8 @@ run.status IN ('queued', 'running', 'paused', 'waiting', 'unknown') AND (
       run.lease_until IS NULL OR run.lease_until <= now() OR run.owner = ANY(%(dead)s)))
   OR (run.owner = '' AND (
       run.status IN ('queued', 'running')
-      OR EXISTS (SELECT FROM execution_runcommand AS told
-                 WHERE told.run_id = run.id AND told.applied_at IS NULL)
+      OR EXISTS (SELECT FROM execution_runcommand AS command
+                 WHERE command.run_id = run.id AND command.applied_at IS NULL)
       OR (run.status IN ('paused', 'waiting') AND run.deadline_at <= now())
       OR (run.status = 'waiting' AND EXISTS (
           SELECT FROM execution_taskrun AS task

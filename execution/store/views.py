@@ -115,8 +115,8 @@ def load_view(
         if results or workflow:
             payload_values = {**values, "version": row[5], "all": results}
             stored.execute(_PAYLOADS, payload_values, binary=True)
-        kept = _open_payloads(stored, sealer) if results or workflow else {}
-        return _build_run_view(run, row, tuple(tasks), tuple(approvals), kept)
+        opened = _open_payloads(stored, sealer) if results or workflow else {}
+        return _build_run_view(run, row, tuple(tasks), tuple(approvals), opened)
 
 
 def load_status(run: UUID) -> RunStatus:
@@ -199,7 +199,7 @@ def _build_run_view(
     row: Sequence[Any],
     tasks: Sequence[Row],
     approvals: Sequence[Row],
-    kept: OpenedPayloads,
+    opened: OpenedPayloads,
 ) -> RunView:
     user, team, kind, is_direct, status, version, last_seq, *times, options, code, expired = row
     created_at, changed_at, started_at, ended_at, delivered_at, deadline_at = times
@@ -218,24 +218,26 @@ def _build_run_view(
         ended_at=ended_at,
         delivered_at=delivered_at,
         deadline_at=deadline_at,
-        tasks=_build_task_views(tasks, kept),
-        approvals=tuple(_build_approval_view(run, row, one, kept) for one in approvals),
-        workflow=kept.get((PayloadKind.WORKFLOW, ("", version))),
-        intent=kept.get((PayloadKind.INTENT, ("", WHOLE_TASK)), ""),
+        tasks=_build_task_views(tasks, opened),
+        approvals=tuple(_build_approval_view(run, row, one, opened) for one in approvals),
+        workflow=opened.get((PayloadKind.WORKFLOW, ("", version))),
+        intent=opened.get((PayloadKind.INTENT, ("", WHOLE_TASK)), ""),
         options=json.loads(options),
         error_code=code,
-        error=kept.get((PayloadKind.ERROR, ("", WHOLE_TASK)), "") if code else "",
+        error=opened.get((PayloadKind.ERROR, ("", WHOLE_TASK)), "") if code else "",
         has_expired=expired,
     )
 
 
-def _build_task_views(rows: Sequence[Row], kept: OpenedPayloads) -> tuple[TaskView, ...]:
+def _build_task_views(rows: Sequence[Row], opened: OpenedPayloads) -> tuple[TaskView, ...]:
     positions: dict[str, int] = {row[0]: row[2] for row in rows if row[1] == WHOLE_TASK}
-    views = [_build_task_view(row, positions.get(str(row[0]), int(row[2])), kept) for row in rows]
+    views = [
+        _build_task_view(row, positions.get(str(row[0]), int(row[2])), opened) for row in rows
+    ]
     return tuple(sorted(views, key=lambda one: (one.position, one.task, one.item)))
 
 
-def _build_task_view(row: Row, position: int, kept: OpenedPayloads) -> TaskView:
+def _build_task_view(row: Row, position: int, opened: OpenedPayloads) -> TaskView:
     name, item, _, tool, status, attempts, definition_hash, *times, code, result_bytes = row
     started_at, ended_at, duration_ms = times
     task = unescape_text(name)
@@ -251,13 +253,13 @@ def _build_task_view(row: Row, position: int, kept: OpenedPayloads) -> TaskView:
         ended_at=ended_at,
         duration_ms=duration_ms,
         error_code=code,
-        error=kept.get((PayloadKind.ERROR, (task, item)), "") if code else "",
-        result=kept.get((PayloadKind.RESULT, (task, item))),
+        error=opened.get((PayloadKind.ERROR, (task, item)), "") if code else "",
+        result=opened.get((PayloadKind.RESULT, (task, item))),
         result_bytes=result_bytes,
     )
 
 
-def _build_approval_view(run: UUID, of: Row, row: Row, kept: OpenedPayloads) -> ApprovalView:
+def _build_approval_view(run: UUID, of: Row, row: Row, opened: OpenedPayloads) -> ApprovalView:
     user, team, *_ = of
     pk, name, item, tool, reason, status, definition_hash, digest, *times, by, via = row
     created_at, expires_at, decided_at = times
@@ -276,7 +278,7 @@ def _build_approval_view(run: UUID, of: Row, row: Row, kept: OpenedPayloads) -> 
         expires_at=expires_at,
         definition_hash=definition_hash,
         arguments_digest=digest,
-        arguments=kept.get((PayloadKind.ARGUMENTS, (task, item))),
+        arguments=opened.get((PayloadKind.ARGUMENTS, (task, item))),
         decided_at=decided_at,
         decided_by=by,
         decided_via=via,

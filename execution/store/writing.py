@@ -91,13 +91,13 @@ def _write_judged(entries: Sequence[BatchEntry], expiry_s: float) -> Sequence[Re
     """Write a batch except for entries that are refused or already written."""
     batch = [changes for changes, _ in entries]
     with transaction.atomic(), prepared.cursor(pipelined=True, size=_estimate_bytes(entries)):
-        holds = fencing.lock_leases(changes.run for changes in batch)
-        verdicts = fencing.judge_entries(batch, holds)
+        leases = fencing.lock_leases(changes.run for changes in batch)
+        verdicts = fencing.judge_entries(batch, leases)
         accepted = [
             entry for entry, verdict in zip(entries, verdicts, strict=True) if verdict.is_new
         ]
         if accepted:
-            versions = {run: hold.version for run, hold in holds.items()}
+            versions = {run: lease.version for run, lease in leases.items()}
             _write_entries(accepted, versions, expiry_s)
     return [verdict.refusal for verdict in verdicts]
 
@@ -110,7 +110,7 @@ def _build_written(entry: BatchEntry, at: datetime) -> WrittenEntry:
 def _estimate_bytes(entries: Sequence[BatchEntry]) -> int:
     """Return the bytes that entries count for."""
     rows = sum(len(changes.tasks) + len(changes.events) for changes, _ in entries)
-    return rows * ROW_BYTES + sum(len(one.content) for _, kept in entries for one in kept)
+    return rows * ROW_BYTES + sum(len(one.content) for _, sealed in entries for one in sealed)
 
 
 def write_first_changes(
@@ -183,8 +183,8 @@ def _assign_versions(
 ) -> Iterator[SealedPayload]:
     """Yield the payloads; each new workflow is numbered with its version."""
     versions = dict(versions)
-    for changes, kept in entries:
-        for one in kept:
+    for changes, sealed in entries:
+        for one in sealed:
             if one.kind is PayloadKind.WORKFLOW:
                 versions[changes.run] += 1
                 yield replace(one, item=versions[changes.run])

@@ -41,8 +41,8 @@ class IntentRequest:
         intent: The task, in words.
         parameters: Values by name.
         considered: Ids of tools that are always considered.
-        mode: `auto`, or `suggest`: never run anything without being told to. Equal so far.
-        context: Kind of work: `workflow_type`, `domain`, `complexity`.
+        mode: `auto`, or `suggest`: never run anything unasked. Not read yet.
+        context: Kind of work: `workflow_type`, `domain`, `complexity`. Not read yet.
     """
 
     intent: str

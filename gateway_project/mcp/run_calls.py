@@ -81,7 +81,7 @@ async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolRe
 
 
 async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
-    """Serve control_run; approvals are decided only by a person, who is request if possible."""
+    """Serve control_run; only a person decides approvals, here the client's user."""
     control = arguments.read_control_request(args)
 
     async def operation(turn: UpstreamTurn) -> ServerReply:

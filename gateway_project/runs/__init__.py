@@ -1,1 +1,1 @@
-"""Runs as clients and people ask for them, and as they are shown."""
+"""Requests for runs, from clients and people, and answers about them."""

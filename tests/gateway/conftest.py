@@ -114,7 +114,7 @@ class World:
         )
 
     @property
-    def effects(self) -> Effects[Any]:
+    def effects(self) -> Effects:
         return Effects(
             catalogue=lambda: self.catalogue,
             search=self.search,

@@ -9,7 +9,6 @@ from execution import codes, control
 from execution.call import CallError, InvalidArguments, ToolUnavailable
 from execution.control import ActionNotPossible
 from execution.planning import references
-from execution.process import held_run
 from execution.process.journal import JournalClosed
 from execution.running import failure, for_each, reported_status, result_cache
 from gateway_project import user_errors
@@ -59,7 +58,8 @@ def of_runs():
         *(kind.code for kind in (*raised, *bounds)),
         *(f"run_not_{rule.required_state}" for rule in control._RULES.values()),
         decide_approval.NOT_WAITING_CODE,
-        *held_run._REFUSAL_CODES.values(),
+        codes.APPROVAL_REJECTED,
+        codes.APPROVAL_EXPIRED,
         codes.TOOL_ERROR,
         reported_status.ABORTED,
         failure.CALL_LOST,

@@ -1,1 +1,1 @@
-"""Where the arguments of a workflow's tasks come from."""
+"""Binds the arguments of a workflow's tasks, each with its source and confidence."""

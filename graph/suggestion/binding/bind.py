@@ -174,7 +174,7 @@ class _BindingSearch:
             self.steps,
             compared=compared,
             probabilities=model.predict_probabilities(compared),
-            bars=self.thresholds,
+            thresholds=self.thresholds,
             without=bound_elsewhere | self.habits.keys(),
         )
         for (position, name), argument in chosen.items():

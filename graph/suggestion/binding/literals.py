@@ -81,7 +81,7 @@ def choose_literals(
     *,
     compared: FeatureGrid,
     probabilities: Floats,
-    bars: Floats,
+    thresholds: Floats,
     without: Collection[ParameterRow] = (),
 ) -> dict[ParameterRow, BoundArgument]:
     """Choose stated values for the parameters of steps.
@@ -93,13 +93,13 @@ def choose_literals(
         steps: In run order.
         compared: The grid of their parameters and the values.
         probabilities: `(p, n + 1)`, from the model.
-        bars: `(p, n)` minimum probability to bind each value; see `protection`.
+        thresholds: `(p, n)` minimum probability to bind each value; see `protection`.
         without: Parameters bound from other sources.
     """
     rows = _index_rows(compared, without)
-    probabilities = mask_forbidden(probabilities, bars)
+    probabilities = mask_forbidden(probabilities, thresholds)
     shared = _share_among_tasks(steps, compared, probabilities, rows)
-    lowest = bars.min(axis=1, initial=1.0)
+    lowest = thresholds.min(axis=1, initial=1.0)
     is_plausible = probabilities[:, :-1].sum(axis=1) >= lowest
     found: dict[ParameterRow, BoundArgument] = {}
     by_step: dict[int, list[LiteralOption]] = defaultdict(list)
@@ -109,7 +109,7 @@ def choose_literals(
         elif is_plausible[position]:
             by_step[row[0]] += rank_options(compared, probabilities, position)
     for chosen in by_step.values():
-        assigned = _assign_greedily(chosen, bars, rows)
+        assigned = _assign_greedily(chosen, thresholds, rows)
         assigned |= _swap_opposed_pairs(assigned, chosen, compared, rows)
         assigned |= _assign_transfer_pair(assigned, chosen, compared, rows)
         found |= {row: _to_bound_argument(option) for row, option in assigned.items()}
@@ -160,12 +160,12 @@ def _make_option(
 
 
 def _assign_greedily(
-    chosen: list[LiteralOption], bars: Floats, rows: Mapping[ParameterRow, int]
+    chosen: list[LiteralOption], thresholds: Floats, rows: Mapping[ParameterRow, int]
 ) -> dict[ParameterRow, LiteralOption]:
     assigned: dict[ParameterRow, LiteralOption] = {}
     used: set[tuple[int, int]] = set()
     for option in sorted(chosen, key=lambda one: -one.probability):
-        threshold = bars[rows[option.row], option.column]
+        threshold = thresholds[rows[option.row], option.column]
         if option.row in assigned or option.span in used or option.probability < threshold:
             continue
         used.add(option.span)

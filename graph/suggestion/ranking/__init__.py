@@ -1,1 +1,1 @@
-"""Which tools an intent wants: a small ranker, fitted on past runs, with a shipped prior."""
+"""Ranks sets of tools for an intent: small models fitted on past runs, with a shipped prior."""

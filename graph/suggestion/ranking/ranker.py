@@ -45,7 +45,7 @@ class Ranker:
         order_model: Orders the tools of a set.
         calibrator: Maps probabilities of sets to confidences.
         past: The past intents; None without history.
-        runs: Number of past intents.
+        runs: Number of past intents (not of their runs: see `counted_runs`).
         embedding_model: Name of the model that made all vectors.
     """
 

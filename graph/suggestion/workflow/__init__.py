@@ -1,1 +1,1 @@
-"""A workflow suggested for an intent, with its evidence."""
+"""Turns ranked sets of tools into a workflow with dependencies, arguments and evidence."""

@@ -1,4 +1,4 @@
-"""Find extra candidates: tools that the graph relates to the likeliest ones."""
+"""Find further candidates to rank: tools that the graph relates to the likeliest ones."""
 
 from __future__ import annotations
 

@@ -39,7 +39,11 @@ class Line:
     def __call__(self, **asked):
         self.asked.append(asked)
         self.meanwhile()
-        return [one for one in self.waiting if one.has_instructions or not asked["only_told"]]
+        return [
+            one
+            for one in self.waiting
+            if one.has_instructions or not asked["only_with_instructions"]
+        ]
 
     def put(self, *whose, is_told=False, owner=""):
         for user, team in whose:
@@ -80,7 +84,7 @@ async def test_a_full_process_only_claims_runs_with_commands(home, sealer, line)
     line.put(ANN)
     line.put(EVE, is_told=True)
     assert await due(claims_of(home, sealer), carried(BOB, BOB, ANN, ANN)) == [EVE]
-    assert line.asked[0]["only_told"]
+    assert line.asked[0]["only_with_instructions"]
 
 
 async def test_a_claimed_run_is_not_due(home, sealer, line):

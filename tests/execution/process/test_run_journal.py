@@ -39,7 +39,7 @@ async def test_only_the_first_entry_creates_the_run():
     async def make(first):
         made.append(first)
 
-    journal = RunJournal(kept, RunWatchers(), make=make)
+    journal = RunJournal(kept, RunWatchers(), create=make)
     assert not journal.is_held
     await journal.record(changes(RunStatus.RUNNING))
     assert journal.is_held
@@ -51,7 +51,7 @@ async def test_a_run_that_was_not_created_is_not_owned():
     async def make(_first):
         raise LookupError
 
-    journal = RunJournal(KeptJournal(), RunWatchers(), make=make)
+    journal = RunJournal(KeptJournal(), RunWatchers(), create=make)
     with pytest.raises(LookupError):
         await journal.record(changes())
     assert not journal.is_held

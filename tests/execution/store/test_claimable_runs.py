@@ -44,7 +44,7 @@ def test_runs_with_commands_come_first_with_a_queue_too(sealer):
     assert found() == [told, first, taken]
     assert found(each=1) == [told, first]
     assert found(new=False) == [told, taken]
-    assert found(only_told=True) == [told]
+    assert found(only_with_instructions=True) == [told]
     assert load_claimable_runs(each=1, limit=1)[0].has_instructions
 
 
