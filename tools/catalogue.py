@@ -206,7 +206,7 @@ class Catalogue:
     tools: Mapping[str, CatalogueTool] = field(default_factory=dict)
     approve_from: Mapping[int, Danger] = field(default_factory=dict)
 
-    def list_visible(self, caller: Caller) -> list[CatalogueTool]:
+    def list_usable(self, caller: Caller) -> list[CatalogueTool]:
         """Return the tools that the caller may use, by id."""
         return [
             tool
@@ -324,7 +324,7 @@ class Catalogue:
     def find_similar_ids(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
         """Return usable ids similar to a text, best first."""
         wanted = tool_id[:MAX_COMPARED_CHARS].casefold()
-        id_by_folded = {tool.tool.casefold(): tool.tool for tool in self.list_visible(caller)}
+        id_by_folded = {tool.tool.casefold(): tool.tool for tool in self.list_usable(caller)}
         bare = wanted.rpartition(ids.SEPARATOR)[2].rpartition(ids.EXPOSED_SEPARATOR)[2]
         ids_by_bare: dict[str, list[str]] = {}
         for folded, full_id in id_by_folded.items():

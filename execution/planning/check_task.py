@@ -128,7 +128,7 @@ class _TaskChecker:
         """Whether a tool with this name may exist; without looking for similar ones."""
         if self._bare_names is None:
             self._bare_names = frozenset(
-                tool.name for tool in self._catalogue.list_visible(self._caller)
+                tool.name for tool in self._catalogue.list_usable(self._caller)
             )
         known = name in self._catalogue.tools or self._catalogue.exposed_id(name)
         return bool(known) or name in self._bare_names

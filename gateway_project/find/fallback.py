@@ -43,7 +43,7 @@ async def search_with_fallback(
     log.warning("search.fell_back_to_memory", reason=reason)
     tools = [
         tool
-        for tool in catalogue.list_visible(caller)
+        for tool in catalogue.list_usable(caller)
         if request.server in (None, tool.server) and request.category in (None, tool.category)
     ]
     answer = await effects.search_in_memory(search_request, tools)

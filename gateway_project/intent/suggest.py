@@ -152,7 +152,7 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
 
 
 def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str) -> RankedIntent:
-    tools = view.visibility.catalogue.list_visible(view.visibility.caller)
+    tools = view.visibility.catalogue.list_usable(view.visibility.caller)
     return RankedIntent(
         ranking=draft.draft_from_words(reading, tools),
         fallback_reason=f"drafted from words alone, without confidence: {reason}",

@@ -58,7 +58,7 @@ def list_exposed(catalogue: Catalogue, caller: Caller, exposure: Exposure) -> Ex
     key = ("shown", exposure, caller.team)
     exposed: ExposedTools | None = catalogue.derived_cache.get(key)
     if exposed is None:
-        tools = [tool for tool in catalogue.list_visible(caller) if _is_exposed(tool, exposure)]
+        tools = [tool for tool in catalogue.list_usable(caller) if _is_exposed(tool, exposure)]
         named = sorted((catalogue.exposed_name(tool.tool), tool) for tool in tools)
         definitions = [_get_definitions(tool, name) for name, tool in named]
         exposed = ExposedTools(

@@ -56,30 +56,30 @@ def names(tools):
 
 def test_a_caller_may_use_shared_tools_and_those_of_its_team_by_id():
     found = catalogue(tool("z:a"), tool("blue:x", team=1), tool("red:y", team=2), tool("a:z"))
-    assert names(found.list_visible(EVERYBODY)) == ["a:z", "z:a"]
-    assert names(found.list_visible(BLUE)) == ["a:z", "blue:x", "z:a"]
-    assert names(found.list_visible(RED)) == ["a:z", "red:y", "z:a"]
+    assert names(found.list_usable(EVERYBODY)) == ["a:z", "z:a"]
+    assert names(found.list_usable(BLUE)) == ["a:z", "blue:x", "z:a"]
+    assert names(found.list_usable(RED)) == ["a:z", "red:y", "z:a"]
 
 
 @pytest.mark.parametrize("state", ["pending", "quarantined", "removed"])
 def test_only_active_tools_may_be_used(state):
     assert not tool("a:b", state=state).is_usable
-    assert catalogue(tool("a:b", state=state)).list_visible(EVERYBODY) == []
+    assert catalogue(tool("a:b", state=state)).list_usable(EVERYBODY) == []
 
 
 def test_what_an_admin_switched_off_may_not_be_used():
     assert tool("a:b").is_usable
     assert not tool("a:b", enabled=False).is_usable
     off = catalogue(tool("off:b"), tool("on:b"), servers=[server("off", enabled=False)])
-    assert names(off.list_visible(EVERYBODY)) == ["on:b"]
+    assert names(off.list_usable(EVERYBODY)) == ["on:b"]
 
 
 def test_a_tool_whose_server_is_unknown_may_not_be_used():
-    assert Catalogue(tools={"a:b": tool("a:b")}).list_visible(EVERYBODY) == []
+    assert Catalogue(tools={"a:b": tool("a:b")}).list_usable(EVERYBODY) == []
 
 
 def test_an_empty_catalogue_holds_nothing():
-    assert Catalogue().list_visible(EVERYBODY) == []
+    assert Catalogue().list_usable(EVERYBODY) == []
     with pytest.raises(UnknownTool):
         Catalogue().find_tool("a:b", EVERYBODY)
 
