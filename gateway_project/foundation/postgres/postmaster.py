@@ -179,6 +179,11 @@ def _ensure_database(cluster: Cluster) -> None:
                 session.execute(f"CREATE DATABASE {NAME}")
     except wire.ServerRefusal as error:
         raise ServerError(initialise.explain_log(f"FATAL: {error}", cluster)) from None
+    except (ConnectionError, TimeoutError) as error:  # it died or hangs: no fault of the folder
+        raise ServerError(
+            f"the embedded PostgreSQL started but did not stay reachable: {error}; see "
+            f"{cluster.log_file}"
+        ) from None
 
 
 def _read_log_since(cluster: Cluster, offset: int) -> str:

@@ -76,6 +76,20 @@ def test_a_connection_that_is_known_to_be_closed_is_replaced(opened: Open) -> No
     assert backend_pid(one) != first
 
 
+def test_a_closed_connection_is_dropped_without_opening_another(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = opened(), opened()
+    terminate(backend_pid(one), other)
+
+    def fail(_: object) -> None:
+        raise OperationalError("the database is down")
+
+    monkeypatch.setattr(one, "get_new_connection", fail)
+    one.close_if_unusable_or_obsolete()
+    assert one.connection is None
+
+
 def test_a_notice_does_not_break_the_connection(opened: Open) -> None:
     one, other = opened(), opened()
     with one.cursor() as cursor:

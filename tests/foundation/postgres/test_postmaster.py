@@ -1,5 +1,6 @@
 """Start, adopt, watch and stop a real server, as its keeper does."""
 
+import errno
 import os
 import signal
 import struct
@@ -222,6 +223,22 @@ def test_a_database_that_cannot_be_prepared_is_an_error(
         lambda *_, **__: wire.ProbeResult(wire.SocketState.READY) if _answers(data) else ABSENT,
     )
     with pytest.raises(ServerError, match="could not open extension control file"):
+        postmaster.ensure_server(data, programs)
+
+
+def test_a_server_lost_while_its_database_is_prepared_is_not_blamed_on_the_folder(
+    data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_connection(*_: object) -> str:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(wire.WireSession, "execute", lose_connection)
+    monkeypatch.setattr(
+        wire,
+        "probe_server",
+        lambda *_, **__: wire.ProbeResult(wire.SocketState.READY) if _answers(data) else ABSENT,
+    )
+    with pytest.raises(ServerError, match=r"did not stay reachable: .*Broken pipe"):
         postmaster.ensure_server(data, programs)
 
 

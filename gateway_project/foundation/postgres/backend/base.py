@@ -62,13 +62,26 @@ class DatabaseWrapper(base.DatabaseWrapper):
         Between transactions a connection has no state to lose, so a restart of the server goes
         unnoticed; inside a transaction, the error is raised.
         """
+        self._drop_closed_connection()
+        super().ensure_connection()
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        """Close the connection if it is of no further use; never open another one.
+
+        Django's own version asks for the autocommit state, which reconnects where the server has
+        closed the connection. During an outage, that would raise before work that does not need
+        the database.
+        """
+        self._drop_closed_connection()
+        super().close_if_unusable_or_obsolete()
+
+    def _drop_closed_connection(self) -> None:
         if (
             self.connection is not None
             and not self.in_atomic_block
             and self._is_closed_by_server()
         ):
             self.close()
-        super().ensure_connection()
 
     def _connect_embedded(self, cluster: Cluster, conn_params: dict[str, Any]) -> Connection[Any]:
         try:
