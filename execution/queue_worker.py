@@ -104,7 +104,8 @@ async def _fetch_jobs(execute_run: ExecuteRun, *, concurrency: int, lease_s: flo
     """
     parameters = await run_in_database_thread(notify.get_connection_parameters)
     app = _make_app(execute_run, parameters=dict(parameters))
-    async with app.open_async():
+    try:
+        await app.open_async()
         await app.run_worker_async(
             queues=[jobs.QUEUE],
             concurrency=concurrency,
@@ -115,6 +116,9 @@ async def _fetch_jobs(execute_run: ExecuteRun, *, concurrency: int, lease_s: flo
             update_heartbeat_interval=lease_s / RENEWALS_PER_LEASE,
             stalled_worker_timeout=lease_s,
         )
+    finally:
+        # Also if cancelled while it opened: the tasks of its pool would keep the process alive.
+        await app.close_async()
 
 
 def _make_app(execute_run: ExecuteRun, *, parameters: dict[str, Any]) -> procrastinate.App:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import connection
 from procrastinate.exceptions import ConnectorException
+from psycopg_pool import AsyncConnectionPool
 
 from execution import queue_worker
 from execution.models import WorkflowExecution
@@ -122,6 +123,22 @@ async def test_it_ends_though_its_connection_breaks_off_at_that_moment(monkeypat
     monkeypatch.setattr(queue_worker, "_fetch_jobs", break_off_when_cancelled)
     async with working(Runner().take):
         await fetching.wait()
+
+
+async def test_connections_are_closed_if_it_is_cancelled_while_they_open(monkeypatch):
+    open_pool, is_open = AsyncConnectionPool.open, asyncio.Event()
+    pools = []
+
+    async def hang_once_open(pool, **options):
+        await open_pool(pool, **options)
+        pools.append(pool)
+        is_open.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(AsyncConnectionPool, "open", hang_once_open)
+    async with working(Runner().take):
+        await is_open.wait()
+    assert [pool.closed for pool in pools] == [True]
 
 
 async def test_no_job_is_fetched_by_a_transaction_that_could_be_left_open(monkeypatch):

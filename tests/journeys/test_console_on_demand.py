@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from pathlib import Path
@@ -201,12 +201,27 @@ async def test_gateways_share_one_console_and_one_that_was_killed_is_replaced(st
 
 
 async def test_a_stranger_on_the_port_is_not_taken_for_the_console(stage: Stage):
-    with socket.create_server(("127.0.0.1", stage.port)):
+    with listening(stage.port):
         async with stage.client() as client:
             link = (await ask(client, "stranger")).meta["foregate/error"]["link"]
         assert urlsplit(link).port != stage.port
         with build_opener().open(link, timeout=PATIENCE_S) as answer:
             assert "/admin/login/" in answer.url
+
+
+@contextmanager
+def listening(port: int) -> Iterator[None]:
+    """Listen on a port as soon as what a killed console had forked lets go of it."""
+    sockets: list[socket.socket] = []
+
+    def listens() -> bool:
+        with suppress(OSError):
+            sockets.append(socket.create_server(("127.0.0.1", port)))
+        return bool(sockets)
+
+    eventually(listens)
+    with sockets[0]:
+        yield
 
 
 async def test_nothing_is_started_where_people_reach_the_console_elsewhere(stage: Stage):
