@@ -1,0 +1,1 @@
+"""Predict the next calls of a session, with their arguments, from what came before."""

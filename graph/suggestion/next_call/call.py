@@ -1,0 +1,54 @@
+"""The calls of a session, as prediction reads them, and predicted calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CompletedCall:
+    """A call that was answered.
+
+    Attributes:
+        tool: Primary key of the tool.
+        arguments: As sent.
+        result: The structured content, else the JSON in the first text block, else the text.
+            None: there is none, or it is too large to be read.
+        is_error: Whether the tool reported an error.
+        is_read_only: Whether the call is known to change nothing.
+        at: When it was answered, in seconds of a monotonic clock.
+        duration_s: How long it took.
+    """
+
+    tool: int
+    arguments: Mapping[str, Any]
+    result: Any
+    is_error: bool
+    is_read_only: bool
+    at: float
+    duration_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PredictedCall:
+    """A call that may come next.
+
+    Attributes:
+        tool: Primary key of the tool.
+        arguments: Complete and valid arguments.
+        chance: Calibrated probability, in [0, 1], that exactly this call comes before anything
+            invalidates it.
+        saves_ms: Estimate of the time that its result saves.
+        reason: Why, in plain words, without any value.
+        sources: Where each argument comes from: `result` or `argument` of an earlier call (with
+            its server), `stated` by the client, or a `constant`.
+    """
+
+    tool: int
+    arguments: Mapping[str, Any]
+    chance: float
+    saves_ms: float
+    reason: str
+    sources: Mapping[str, str]

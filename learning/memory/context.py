@@ -1,0 +1,106 @@
+"""The context of an intent or a call: what thresholds and memory are kept apart by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+DIGEST_HEX_DIGITS: Final = 16
+"""Of a digest: 64 bits."""
+MAX_CATEGORIES: Final = 3
+SIZE_BUCKETS: Final = ((1, "single"), (3, "few"), (6, "several"))
+"""Largest number of tools of each bucket of complexity; more are `many`."""
+
+ComputeDigest = Callable[..., str]
+"""Keyed digest of JSON values, in hex, such as `Sealer.digest`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """What kind of work an intent is.
+
+    Attributes:
+        workflow_type: As stated by the client; else the categories of the best matches.
+        domain: As stated; else the category, or the server, of the best match.
+        complexity: As stated; else a bucket of the number of tools.
+    """
+
+    workflow_type: str
+    domain: str
+    complexity: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextKey:
+    """A context in the form in which it is stored: keyed hashes, signed 64-bit.
+
+    Attributes:
+        context: Hash of the whole context.
+        domain: Hash of its domain, on which sparse contexts lean.
+    """
+
+    context: int
+    domain: int
+
+
+def describe_context(
+    *,
+    workflow_type: str = "",
+    domain: str = "",
+    complexity: str = "",
+    categories: Sequence[str] = (),
+    tool_count: int = 1,
+) -> Context:
+    """Return the context of an intent; the same for everyone who writes or reads by it.
+
+    Args:
+        workflow_type: As stated by the client; empty: not stated.
+        domain: As stated.
+        complexity: As stated.
+        categories: Categories of the best matches, best first; where a tool has none, its server.
+        tool_count: Number of tools expected: of clauses of the intent, or 1 for a call.
+
+    Example:
+        >>> describe_context(categories=["files", "git", "files"], tool_count=2)
+        Context(workflow_type='files+git', domain='files', complexity='few')
+    """
+    distinct = tuple(dict.fromkeys(_fold(one) for one in categories if one))[:MAX_CATEGORIES]
+    return Context(
+        workflow_type=_fold(workflow_type) or "+".join(sorted(distinct)),
+        domain=_fold(domain) or (distinct[0] if distinct else ""),
+        complexity=_fold(complexity) or _choose_bucket(tool_count),
+    )
+
+
+def hash_context(context: Context, digest: ComputeDigest) -> ContextKey:
+    """Return the key of a context.
+
+    Args:
+        context: The context.
+        digest: Keyed digest, so that stored hashes do not reveal what a client stated.
+    """
+    return ContextKey(
+        context=to_signed_64(
+            digest("context", context.workflow_type, context.domain, context.complexity)
+        ),
+        domain=to_signed_64(digest("domain", context.domain)),
+    )
+
+
+def to_signed_64(digest: str) -> int:
+    """Return the first 64 bits of a hex digest as a signed integer, for a `bigint` column.
+
+    Example:
+        >>> to_signed_64("ffffffffffffffff" + "00" * 24)
+        -1
+    """
+    return int.from_bytes(bytes.fromhex(digest[:DIGEST_HEX_DIGITS]), "big", signed=True)
+
+
+def _fold(text: Any) -> str:
+    return " ".join(str(text).split()).casefold()
+
+
+def _choose_bucket(tool_count: int) -> str:
+    return next((name for most, name in SIZE_BUCKETS if tool_count <= most), "many")
