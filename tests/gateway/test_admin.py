@@ -33,7 +33,7 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import ToolExperience
+from learning.models import EpisodicEvent, EventSpool, IntentVector, ToolExperience
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -71,7 +71,8 @@ BY_THE_PRODUCT = (
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
-    FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
+    FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector,
+    WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
     Payload,
 )  # fmt: skip
 
