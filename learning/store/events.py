@@ -15,6 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 
 from learning.memory.encoding import Record
 from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
+from learning.models.events import NO_TEAM, IntentVector
 
 _COLUMNS: Final = (
     "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
@@ -28,7 +29,7 @@ _COPY: Final = f"COPY learning_episodicevent ({', '.join(_COLUMNS)}) FROM STDIN 
 _KINDS: Final = {code: kind for kind, code in KIND_CODES.items()}
 
 _SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM learning_episodicevent"
-_OF_TEAM: Final = "coalesce(team_id, 0) = coalesce(%(team)s, 0)"
+_OF_TEAM: Final = f"coalesce(team_id, {NO_TEAM}) = %(team)s"
 
 _BEGIN_FILE = """
 INSERT INTO learning_eventspool (id, position, loaded_at) VALUES (%s, 0, now())
@@ -201,8 +202,8 @@ def load_observations(
         since: Time of the oldest call.
         limit: Maximum number of calls; the newest.
     """
-    values = {
-        "team": team,
+    values: dict[str, Any] = {
+        "team": team or NO_TEAM,
         "kind": KIND_CODES[EventKind.TASK_COMPLETE],
         "since": since,
         "limit": limit,
@@ -215,7 +216,60 @@ def load_observations(
             )
 
 
-def row_to_event(row: Sequence[Any]) -> Event:
+def load_events_of_context(team: int | None, context_hash: int, *, limit: int) -> list[Event]:
+    """Return a team's events of one context, the newest first.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        context_hash: Hash of the context.
+        limit: Maximum number.
+    """
+    return _select(
+        f"{_SELECT} WHERE {_OF_TEAM} AND context_hash = %(context)s"
+        " ORDER BY at DESC LIMIT %(limit)s",
+        {"team": team or NO_TEAM, "context": context_hash, "limit": limit},
+    )
+
+
+def load_events_of_intents(
+    team: int | None, intent_hashes: Collection[int], *, limit: int
+) -> list[Event]:
+    """Return a team's events about some texts, the newest first.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        intent_hashes: Hashes of the texts.
+        limit: Maximum number.
+    """
+    return _select(
+        f"{_SELECT} WHERE intent_hash = ANY(%(hashes)s) AND {_OF_TEAM}"
+        " ORDER BY at DESC LIMIT %(limit)s",
+        {"team": team or NO_TEAM, "hashes": list(intent_hashes), "limit": limit},
+    )
+
+
+def load_sealed_vectors(team: int | None, model: str, *, limit: int) -> list[tuple[int, bytes]]:
+    """Return the newest vectors of a team's intents: hash of the text, and the sealed vector.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        model: Model that computed them.
+        limit: Maximum number.
+    """
+    rows = IntentVector.objects.filter(team=team, model=model).order_by("-pk")
+    return [
+        (intent_hash, bytes(sealed))
+        for intent_hash, sealed in rows.values_list("intent_hash", "sealed")[:limit]
+    ]
+
+
+def _select(statement: str, values: Mapping[str, Any]) -> list[Event]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return [_row_to_event(row) for row in cursor.fetchall()]
+
+
+def _row_to_event(row: Sequence[Any]) -> Event:
     """Return the event of a row of `_COLUMNS`."""
     values = dict(zip(_COLUMNS, row, strict=True))
     return Event(
