@@ -6,7 +6,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -60,7 +60,7 @@ def run() -> str:
 
 
 def _make_event(
-    draw: random.Random, team: int, number: int, data: dict[str, object] | None = None
+    draw: random.Random, team: int, number: int, data: Mapping[str, object] | None = None
 ) -> Event:
     is_predicted = number % 4 == 0
     return Event(
@@ -83,7 +83,7 @@ def _pick_context(draw: random.Random, team: int) -> int:
     return team * 1_000_003 + draw.randrange(CONTEXTS)
 
 
-def _measure_capture(data: dict[str, object]) -> float:
+def _measure_capture(data: Mapping[str, object]) -> float:
     """Return the median processor time of `record` in microseconds, by batches."""
     draw, times = random.Random(1), []  # noqa: S311 - no secret
     with tempfile.TemporaryDirectory() as folder:
