@@ -315,12 +315,12 @@ async def run_workflow(
         options=request.options,
         idempotency_key=request.idempotency_key,
     )
-    tools = effects.catalogue().tools
-    effects.memory.record_run(
-        caller,
-        started.run,
-        [tools[task.tool].pk for task in planned.workflow.tasks if task.tool in tools],
-    )
+    if started.is_new:
+        tools = effects.catalogue().tools
+        planned_tools = [
+            tools[task.tool].pk for task in planned.workflow.tasks if task.tool in tools
+        ]
+        effects.memory.record_run(caller, started.run, planned_tools)
     return await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
 
 
