@@ -51,7 +51,7 @@ SELECT session, observation FROM (
            max(at) OVER (PARTITION BY session) AS ended_at
     FROM (
         SELECT * FROM learning_episodicevent
-        WHERE {_OF_TEAM} AND kind = %(kind)s AND at >= %(since)s AND data ? 'observation'
+        WHERE {_OF_TEAM} AND kind = ANY(%(kinds)s) AND at >= %(since)s AND data ? 'observation'
         ORDER BY at DESC LIMIT %(limit)s
     ) AS newest
 ) AS placed
@@ -203,7 +203,7 @@ def load_observations(
     """
     values = {
         "team": team,
-        "kind": KIND_CODES[EventKind.TASK_COMPLETE],
+        "kinds": [KIND_CODES[kind] for kind in (EventKind.TASK_COMPLETE, EventKind.OBSERVATION)],
         "since": since,
         "limit": limit,
     }
