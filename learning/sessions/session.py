@@ -25,7 +25,7 @@ SessionKey = tuple[str, int | None, str]
 """User and team of a caller, and its session."""
 
 
-class SessionCall(NamedTuple):
+class RecentCall(NamedTuple):
     """A call that a session made, without its values.
 
     Attributes:
@@ -43,7 +43,7 @@ class SessionCall(NamedTuple):
     at: float
 
 
-class SessionRun(NamedTuple):
+class RecentRun(NamedTuple):
     """A run that a session started.
 
     Attributes:
@@ -57,14 +57,20 @@ class SessionRun(NamedTuple):
     at: float
 
 
-class Statement(NamedTuple):
-    """The words of a search or an intent, to be analysed.
+class StatedWords(NamedTuple):
+    """A search or an intent, to be analysed.
 
     Attributes:
-        text: The words; never stored.
+        text: Its words; never stored.
+        found: Primary keys of the tools in the answer.
+        is_intent: Whether it is an intent.
+        at: When it was answered, Unix time in seconds.
     """
 
     text: str
+    found: tuple[int, ...]
+    is_intent: bool
+    at: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +83,9 @@ class AnsweredCall:
         result: The raw result; None: it is too large to be read.
         is_error: Whether the tool reported an error.
         arguments_hash: As in its event.
-        ended_at: When it was answered, in seconds of a monotonic clock.
+        is_task: Whether a run made it; such a call teaches with its run.
+        at: When it was answered, Unix time in seconds.
+        ended_at: The same, in seconds of a monotonic clock.
         duration_s: How long it took.
     """
 
@@ -86,6 +94,8 @@ class AnsweredCall:
     result: Mapping[str, Any] | None
     is_error: bool
     arguments_hash: int | None
+    is_task: bool
+    at: float
     ended_at: float
     duration_s: float
 
@@ -104,6 +114,7 @@ class Session:
         calls: Its latest calls, oldest first.
         runs: Its latest runs, oldest first.
         waiting: What waits to be analysed, oldest first.
+        has_gap: Whether something was dropped that its analysis would have needed.
         analysis: State of its analysis; used by one thread at a time, never by the event loop.
     """
 
@@ -113,9 +124,10 @@ class Session:
     active_at: float
     run: UUID | None = None
     context: ContextKey | None = None
-    calls: deque[SessionCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
-    runs: deque[SessionRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
-    waiting: deque[Statement | AnsweredCall] = field(default_factory=deque)
+    calls: deque[RecentCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
+    runs: deque[RecentRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
+    waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
+    has_gap: bool = False
     analysis: Any = None
 
     @property
