@@ -24,6 +24,7 @@ from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
+from gateway_project.wiring.memory import make_memory
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
@@ -31,6 +32,7 @@ from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from learning.event_loader import EventLoader
+from learning.sessions.memory import NO_MEMORY
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -111,16 +113,21 @@ async def run_gateway(
         base = _build_effects(
             current, pool, embedder=embedder, index=index, config=config, lists=lists
         )
-        payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
         learning = make_learner(
-            sealer=current.sealer, payloads=payloads, embedder=embedder, index=index, keeper=keeper
+            sealer=current.sealer,
+            payloads=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS),
+            embedder=embedder,
+            index=index,
+            keeper=keeper,
         )
+        memory = make_memory(capture, sealer=current.sealer) if config.memory else NO_MEMORY
         runs = make_runs(
             current,
             base.upstream,
             config=config,
             works=works,
             claims=claims,
+            on_call_ended=memory.record_task_call,
             on_run_ended=learning.enqueue_ended_run,
         )
         effects = replace(
@@ -132,6 +139,7 @@ async def run_gateway(
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
+            memory=memory,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))

@@ -112,7 +112,7 @@ class SessionRegistry:
         self._record_call(ended, is_task=False)
 
     def record_task_call(self, ended: EndedCall) -> None:
-        """Record a call that a run made."""
+        """See `SessionMemory`."""
         self._record_call(ended, is_task=True)
 
     def _record_call(self, ended: EndedCall, *, is_task: bool) -> None:
