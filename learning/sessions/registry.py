@@ -12,7 +12,7 @@ from uuid import UUID
 
 from execution.codes import TOOL_ERROR
 from execution.running import results
-from execution.snapshot import bind_run_session, find_session_run
+from execution.snapshot import bind_run_session, compute_run_session, find_session_run
 from gateway_project.foundation import json_size, telemetry
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.context import (
@@ -257,12 +257,15 @@ class SessionRegistry:
         self._forget_silent()
         if len(self._sessions) >= MAX_SESSIONS:
             self.forget_oldest()
+        run = find_session_run(caller)
         session = self._sessions[key] = Session(
             key=key,
-            hash=to_signed_64(self._digest("session", self._nonce, *key)),
+            hash=to_signed_64(self._digest("session", self._nonce, *key))
+            if run is None
+            else compute_run_session(run),
             caller=caller,
             active_at=now,
-            run=find_session_run(caller),
+            run=run,
         )
         return session
 

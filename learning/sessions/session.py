@@ -106,7 +106,7 @@ class Session:
 
     Attributes:
         key: By which the registry finds it.
-        hash: Keyed hash of the key and the process, as in its events.
+        hash: As in its events: a keyed hash of the key and the process, or that of the run.
         caller: Whose it is, with the permissions of its latest request.
         active_at: When it was last active, in seconds of a monotonic clock.
         run: The run that it is; None: it is a conversation.

@@ -185,6 +185,12 @@ def _add_vectors(cursor: Any, vectors: Collection[IntentVectorRecord]) -> None:
         )
 
 
+def insert_event(event: Event) -> None:
+    """Store an event in the current transaction, beside what it is about."""
+    with connection.cursor() as cursor:
+        _add_records(cursor, [event])
+
+
 def forget_file(spool: UUID) -> None:
     """Forget the position of a file that has been deleted."""
     with connection.cursor() as cursor:
