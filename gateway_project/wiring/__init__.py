@@ -20,6 +20,7 @@ from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.result_store import ResultStore
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.discoverer import ServerDiscoverer
+from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
@@ -29,6 +30,7 @@ from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
+from learning.event_loader import EventLoader
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -93,6 +95,7 @@ async def run_gateway(
             session_idle_s=config.session_idle_s,
         ) as pool,
         ItemLists(pool, on_late=current.handle_late_list, memory=ITEM_STORE) as lists,
+        open_capture(config) as capture,
     ):
         current.item_lists = lists
         keeper = GraphKeeper()
@@ -141,6 +144,7 @@ async def run_gateway(
             )
             group.create_task(runs.run(), name="runs")
             group.create_task(learning.run(), name="learning")
+            group.create_task(EventLoader(capture).run(), name="events")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh_snapshot(current, pool, sign_ins, load=load, gateway=gateway),
