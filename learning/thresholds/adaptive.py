@@ -38,9 +38,9 @@ MAX_INHERITED_WEIGHT: Final = 20.0
 CONVERGED_CAUTION: Final = 1.5
 CONVERGED_DISTANCE: Final = 0.05
 """A threshold has converged if that much more caution would raise it by no more than this."""
-REFERENCE_INTERVAL: Final = 25
+REFERENCE_INTERVAL: Final = 10
 """Outcomes after which the reference of drift detection is fitted anew."""
-CHECK_INTERVAL: Final = 5
+CHECK_INTERVAL: Final = 2
 """Outcomes after which drift is looked for."""
 MIN_RECENT_WEIGHT: Final = 12.0
 """Recent outcomes below which drift cannot be told from chance."""
@@ -86,7 +86,7 @@ class AdaptivePolicy:
     misfit_weight: float = 50.0
     half_life: float = 1_500.0
     recent_half_life: float = 25.0
-    fall_deviations: float = 2.8
+    fall_deviations: float = 2.4
     rise_deviations: float = 3.5
     least_confidence: float = 0.5
     drift_tails: tuple[float, ...] = (0.70, 0.85)

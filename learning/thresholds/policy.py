@@ -21,6 +21,11 @@ RICH_WEIGHT: Final = 50.0
 """Weight of resolved predictions from which a context no longer counts as sparse."""
 
 
+ANY_DOMAIN: Final = 1 << 64
+ANY_CONTEXT: Final = 1 << 64
+"""Hashes of no domain and no context: those are signed 64-bit."""
+
+
 class EvidenceLevel(StrEnum):
     """The narrowest level with enough evidence; a threshold leans on it."""
 
