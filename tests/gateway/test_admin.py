@@ -33,7 +33,7 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import ToolExperience
+from learning.models import AdaptiveThreshold, ThresholdChange, ToolExperience
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -72,7 +72,7 @@ BY_THE_PRODUCT = (
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload,
+    Payload, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 
