@@ -6,12 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.task_group import TaskGroup
-from learning.event_loader import EventLoader
 from learning.memory import spool
 from learning.memory.capture import Capture
 from learning.memory.spool import Spool
-from learning.memory_keeper import MemoryKeeper
 
 BYTES_PER_MB = 1_000_000
 
@@ -27,16 +24,3 @@ async def open_capture(config: Config) -> AsyncIterator[Capture]:
         yield capture
     finally:
         capture.close()
-
-
-def start_memory(group: TaskGroup, capture: Capture, *, config: Config, deletes: bool) -> None:
-    """Start loading events, and keeping the memory within its limits.
-
-    Args:
-        group: Runs the tasks.
-        capture: Records the events of this process.
-        config: Of the installation.
-        deletes: Whether this process deletes what is no longer kept.
-    """
-    group.create_task(EventLoader(capture).run(), name="events")
-    group.create_task(MemoryKeeper(config, deletes=deletes).run(), name="memory")

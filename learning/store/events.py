@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -47,12 +47,12 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bytea[], %s::float8[])
 ON CONFLICT (team_id, model, intent_hash) DO NOTHING
 """
 _LOAD_OBSERVATIONS = f"""
-SELECT session, observation FROM (
+SELECT session, observation, extract(epoch FROM ended_at) FROM (
     SELECT session, at, id, data -> 'observation' AS observation,
            max(at) OVER (PARTITION BY session) AS ended_at
     FROM (
         SELECT * FROM learning_episodicevent
-        WHERE {_OF_TEAM} AND kind = %(kind)s AND at >= %(since)s AND data ? 'observation'
+        WHERE {_OF_TEAM} AND kind = ANY(%(kinds)s) AND at >= %(since)s AND data ? 'observation'
         ORDER BY at DESC LIMIT %(limit)s
     ) AS newest
 ) AS placed
@@ -75,10 +75,12 @@ class SessionObservations:
     Attributes:
         session: Hash of the session.
         observations: `data["observation"]` of its events.
+        ended_at: When it made the last of these calls, Unix time in seconds.
     """
 
     session: int
     observations: Sequence[Mapping[str, Any]]
+    ended_at: float = field(default=0.0, compare=False)
 
 
 def load_position(spool: UUID) -> int:
@@ -186,6 +188,12 @@ def _add_vectors(cursor: Any, vectors: Collection[IntentVectorRecord]) -> None:
         )
 
 
+def insert_event(event: Event) -> None:
+    """Store an event in the current transaction, beside what it is about."""
+    with connection.cursor() as cursor:
+        _add_records(cursor, [event])
+
+
 def forget_file(spool: UUID) -> None:
     """Forget the position of a file that has been deleted."""
     with connection.cursor() as cursor:
@@ -204,15 +212,17 @@ def load_observations(
     """
     values: dict[str, Any] = {
         "team": team or NO_TEAM,
-        "kind": KIND_CODES[EventKind.TASK_COMPLETE],
+        "kinds": [KIND_CODES[kind] for kind in (EventKind.TASK_COMPLETE, EventKind.OBSERVATION)],
         "since": since,
         "limit": limit,
     }
     with connection.cursor() as cursor:
         cursor.execute(_LOAD_OBSERVATIONS, values)
-        for session, rows in groupby(cursor, key=itemgetter(0)):
+        for (session, ended_at), rows in groupby(cursor, key=itemgetter(0, 2)):
             yield SessionObservations(
-                session=session, observations=[json.loads(row[1]) for row in rows]
+                session=session,
+                observations=[json.loads(row[1]) for row in rows],
+                ended_at=float(ended_at),
             )
 
 

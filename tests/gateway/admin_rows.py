@@ -20,7 +20,14 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import EpisodicEvent, EventSpool, IntentVector, ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    EpisodicEvent,
+    EventSpool,
+    IntentVector,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.execution.asking import waiting
 from tests.execution.stored import ADMIN
 from tests.factories import (
@@ -85,6 +92,12 @@ def store_one_of_each(root, sealer):
     store_history(tool, sealed)
     store_memory(tool)
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
+    threshold = AdaptiveThreshold.objects.create(
+        policy="adaptive", threshold=0.92, level="none", updated_at=SEEN_AT
+    )
+    ThresholdChange.objects.create(
+        threshold=threshold, after=0.92, reason="evidence", evidence={"level": "none"}, at=SEEN_AT
+    )
     commands.add_command(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
 
 

@@ -33,7 +33,14 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import EpisodicEvent, EventSpool, IntentVector, ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    EpisodicEvent,
+    EventSpool,
+    IntentVector,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -73,7 +80,7 @@ BY_THE_PRODUCT = (
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector,
     WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload,
+    Payload, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 

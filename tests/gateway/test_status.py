@@ -116,9 +116,7 @@ def test_names_leave_out_a_source():
     assert overview.list_server_names(but_from=["demo"]) == {"mine"}
 
 
-def test_the_memory_is_reported_with_what_was_dropped_and_its_problems(
-    settings, tmp_path, capsys
-):
+def test_the_memory_is_reported_with_what_was_dropped_and_its_problems(settings, tmp_path, capsys):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"home": tmp_path, "spool_mb": 1})
     (tmp_path / "spool").mkdir()
     (tmp_path / "spool" / "x.spool").write_bytes(b"x" * 700_000)
