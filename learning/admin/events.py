@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
@@ -18,6 +19,7 @@ from django.utils.timezone import localtime
 from graph.admin.bases import TeamScopedAdmin
 from graph.admin.breakable import breakable_html
 from graph.admin.filters import ToolFilter
+from learning.memory.stored_observation import UnreadableObservation, restore_observation
 from learning.models import EpisodicEvent, EventSpool, IntentVector
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.admin_bases import ReadOnlyAdmin
@@ -102,7 +104,7 @@ class EpisodicEventAdmin(TeamScopedAdmin):
     fields = (
         "timestamp", "kind", "tool_label", "team", "session_label", "context_label",
         "arguments_label", "intent_label", "prediction", "outcome", "duration_label", "weight",
-        "data", "sealed_size",
+        "data", "observation_label", "sealed_size",
     )  # fmt: skip
     readonly_fields = fields
 
@@ -110,7 +112,8 @@ class EpisodicEventAdmin(TeamScopedAdmin):
         """Add the names of the tools that the user may see."""
         name = Concat("server__name", Value(ids.SEPARATOR), "name", output_field=TextField())
         tools = _filter_visible(request).filter(pk=OuterRef("tool")).values(label=name)
-        rows: QuerySet[Any] = super().get_queryset(request).annotate(tool_name=Subquery(tools))
+        rows: QuerySet[Any] = super().get_queryset(request).defer("observation", "sealed")
+        rows = rows.annotate(tool_name=Subquery(tools))
         return rows.filter(Q(tool=None) | ~Q(tool_name=None))
 
     @admin.display(description="at")
@@ -152,6 +155,16 @@ class EpisodicEventAdmin(TeamScopedAdmin):
     def duration_label(self, row: EpisodicEvent) -> str:
         """Milliseconds."""
         return "" if row.duration_ms is None else f"{row.duration_ms:.1f} ms"
+
+    @admin.display(description="observation")
+    def observation_label(self, row: EpisodicEvent) -> str:
+        """What the call teaches: structure without values."""
+        if row.observation is None:
+            return ""
+        try:
+            return json.dumps(restore_observation(bytes(row.observation)))
+        except UnreadableObservation as error:
+            return f"damaged ({error})"
 
     @admin.display(description="sealed values")
     def sealed_size(self, row: EpisodicEvent) -> str:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 import gateway_project.urls  # noqa: F401 - finds the pages
 from learning.admin import events as event_pages
+from learning.memory.stored_observation import compress_observation
 from learning.models import EpisodicEvent
 from tests.factories import MembershipFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.admin_pages import page
@@ -82,3 +83,13 @@ def test_a_sealed_value_is_shown_by_its_size_alone(client, root):
     shown = client.get(page(EpisodicEvent, "change", row.pk)).content.decode()
     assert "6\xa0bytes" in shown
     assert "canary" not in shown
+
+
+def test_an_observation_is_shown_as_the_structure_it_is(client, root):
+    row = store(observation=compress_observation({"order": [1, 2]}))
+    damaged = store(observation=b"no zlib")
+    shown = client.get(page(EpisodicEvent, "change", row.pk)).content.decode()
+    assert "[1, 2]" in shown
+    assert (
+        "damaged (error)" in client.get(page(EpisodicEvent, "change", damaged.pk)).content.decode()
+    )

@@ -131,7 +131,7 @@ def test_observations_come_by_session_in_the_order_of_their_ends():
     observe(2, 3, "b1")
     observe(1, 1, "a1")
     observe(3, 9, "of another team", team=None)
-    observe(3, 9, "of a search", kind=EventKind.SEARCH)
+    observe(2, 4, "b2", kind=EventKind.OBSERVATION)
     observe(4, -100, "too old")
     store(an_event(session=2, at=AT + 8, team=team))
 
@@ -142,8 +142,8 @@ def test_observations_come_by_session_in_the_order_of_their_ends():
             for one in events.load_observations(team, since=since, limit=limit)
         ]
 
-    assert load(10) == [(2, ["b1"]), (1, ["a1", "a2"])]
-    assert load(2) == [(2, ["b1"]), (1, ["a2"])]
+    assert load(10) == [(2, ["b1", "b2"]), (1, ["a1", "a2"])]
+    assert load(2) == [(2, ["b2"]), (1, ["a2"])]
 
 
 def test_a_stored_vector_is_sealed_and_nearly_exact(sealer):
