@@ -232,7 +232,7 @@ def load_observations(
         for (session, ended_at), rows in groupby(cursor, key=itemgetter(0, 2)):
             yield SessionObservations(
                 session=session,
-                observations=[json.loads(row[1]) for row in rows],
+                observations=[restore_observation(row[1]) for row in rows],
                 ended_at=float(ended_at),
             )
 
