@@ -48,6 +48,17 @@ servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
+unanalysed_calls = Counter(
+    "foregate_unanalysed_calls_total",
+    "Calls and searches from which no next call was predicted, because they came too fast.",
+    registry=registry,
+)
+next_call_predictions = Counter(
+    "foregate_next_call_predictions_total",
+    "Predicted next calls by server and outcome; none of them was made ahead.",
+    ["server", "outcome"],
+    registry=registry,
+)
 http_requests = Counter(
     "foregate_http_requests_total",
     "Requests to the MCP endpoint by method and status.",
@@ -56,6 +67,18 @@ http_requests = Counter(
 )
 http_sessions = Gauge(
     "foregate_http_sessions", "MCP sessions over HTTP of this process.", registry=registry
+)
+events = Counter(
+    "foregate_events_total",
+    "Events of the memory: recorded, dropped, unencodable, loaded, refused, orphaned.",
+    ["outcome"],
+    registry=registry,
+)
+memory_bytes = Gauge(
+    "foregate_memory_bytes",
+    "Size of the memory's events, in the database and in the spool.",
+    ["place"],
+    registry=registry,
 )
 
 
