@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -125,8 +126,9 @@ class SessionAnalyst:
         model, was_active_at = self._models.find_model(session.team), session.active_at
         try:
             result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
-        except Exception:  # one session's content must not end the analysis of all
-            log.exception("sessions.analysis_failed")
+        except Exception as error:  # noqa: BLE001 - one session must not end the analysis of all
+            # Neither the message nor the values of the frames: both may hold what a client said.
+            log.error("sessions.analysis_failed", error=_locate(error))  # noqa: TRY400
             self._drop_analysis(session)
             return
         self._budget.spend(spent_s)
@@ -178,6 +180,13 @@ class SessionAnalyst:
                     },
                 )
             )
+
+
+def _locate(error: BaseException) -> str:
+    """Return the type of an error and where it was raised, without any value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 def _describe_taught(session: Session, taught: Taught) -> Event:

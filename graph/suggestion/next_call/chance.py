@@ -92,7 +92,7 @@ class ChanceModel:
 
     def estimate(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """Return the chance of each row, in (0, 1)."""
-        weights = [c / s for c, s in zip(self.coefficients, self.scales, strict=True)]
+        weights = [c / s if s else 0.0 for c, s in zip(self.coefficients, self.scales, strict=True)]
         base = self.intercept - sum(map(mul, weights, self.means))
         return [_sigmoid(base + sum(map(mul, weights, row))) for row in rows]
 
