@@ -119,7 +119,11 @@ async def run_gateway(
             keeper=keeper,
         )
         memory = make_memory(
-            config, capture, sealer=current.sealer, catalogue=lambda: current.snapshot.catalogue
+            config,
+            capture,
+            sealer=current.sealer,
+            embedder=embedder,
+            catalogue=lambda: current.snapshot.catalogue,
         )
         runs = make_runs(
             current,

@@ -14,7 +14,9 @@ from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
 from learning.sessions.team_models import TeamModels
+from learning.sessions.word_vectors import WordVectors
 from tools.catalogue import Catalogue
+from tools.embed.cache import CachedEmbedder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +46,20 @@ class ProcessMemory:
 
 
 def make_memory(
-    config: Config, capture: Capture, *, sealer: Sealer, catalogue: Callable[[], Catalogue]
+    config: Config,
+    capture: Capture,
+    *,
+    sealer: Sealer,
+    embedder: CachedEmbedder,
+    catalogue: Callable[[], Catalogue],
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
 
     Args:
         config: Of the installation.
         capture: Records events.
-        sealer: Makes keyed digests.
+        sealer: Makes keyed digests, and seals vectors.
+        embedder: Remembers the vectors of recent queries.
         catalogue: Returns the current servers and tools.
     """
     loader = EventLoader(capture)
@@ -59,5 +67,12 @@ def make_memory(
         return ProcessMemory(sessions=NO_MEMORY, loader=loader)
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
     models = TeamModels()
-    analyst = SessionAnalyst(registry, models=models, catalogue=catalogue, record=capture.record)
+    vectors = WordVectors(capture, embedder=embedder, sealer=sealer)
+    analyst = SessionAnalyst(
+        registry,
+        models=models,
+        catalogue=catalogue,
+        record=capture.record,
+        record_words=vectors.record,
+    )
     return ProcessMemory(sessions=registry, loader=loader, analyst=analyst, models=models)

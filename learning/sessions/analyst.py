@@ -16,12 +16,13 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from learning.memory.event import Event, EventKind
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
 from learning.sessions.processor_budget import ProcessorBudget
+from learning.sessions.session import StatedWords
 
 if TYPE_CHECKING:
     from graph.suggestion.next_call.model import NextCallModel
     from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught
     from learning.sessions.registry import SessionRegistry
-    from learning.sessions.session import AnsweredCall, Session, StatedWords
+    from learning.sessions.session import AnsweredCall, Session
     from learning.sessions.team_models import TeamModels
     from tools.catalogue import Catalogue
 
@@ -38,7 +39,14 @@ MAX_VALUES: Final = 200_000
 """Values that all analyses remember together, some 100 MB; the oldest sessions make room."""
 _CHANCE_DIGITS: Final = 4
 
+RecordWords = Callable[["Session", StatedWords], None]
+"""Records what belongs to the words of a search or an intent."""
+
 log = structlog.get_logger(__name__)
+
+
+def _ignore_words(_session: Session, _words: StatedWords) -> None:
+    """Null implementation of `RecordWords`."""
 
 
 class SessionAnalyst:
@@ -49,6 +57,7 @@ class SessionAnalyst:
         models: What past sessions of each team taught.
         catalogue: Returns the current servers and tools.
         record: Records an event; thread-safe.
+        record_words: Called with each search and intent that is analysed; thread-safe.
         clock: Monotonic clock, in seconds.
         wall: Unix time in seconds.
         processor_clock: Processor time of the calling thread, in seconds.
@@ -61,6 +70,7 @@ class SessionAnalyst:
         models: TeamModels,
         catalogue: Callable[[], Catalogue],
         record: Callable[[Event], None],
+        record_words: RecordWords = _ignore_words,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         processor_clock: Callable[[], float] = time.thread_time,
@@ -69,6 +79,7 @@ class SessionAnalyst:
         self._models = models
         self._catalogue = catalogue
         self._record = record
+        self._record_words = record_words
         self._clock = clock
         self._wall = wall
         self._processor_clock = processor_clock
@@ -150,6 +161,9 @@ class SessionAnalyst:
         """Analyse a session and record what came out; return it with the processor time."""
         started = self._processor_clock()
         result = analyse_session(session, items, model=model, catalogue=self._catalogue())
+        for item in items:
+            if isinstance(item, StatedWords):
+                self._record_words(session, item)
         for taught in result.taught:
             self._record(_describe_taught(session, taught))
         self._record_resolved(session, result.resolved)

@@ -247,3 +247,12 @@ async def test_the_profiles_of_a_catalogue_are_built_once_for_teams_without_tool
     assert analyse.load_profiles(known, replace(ANN, team=7)) is first
     assert analyse.load_profiles(known, BOB).tools.keys() == {1, 2, 9}
     assert first.tools.keys() == {1, 2}
+
+
+async def test_the_words_of_an_analysed_search_are_passed_on(live):
+    passed = []
+    live.analyst._record_words = lambda session, words: passed.append((session, words.text))
+    live.registry.record_search(ANN, "find records", context=describe_context(), hits=[])
+    live.call(FIND, owner="ann")
+    await live.pause()
+    assert passed == [(live.session(), "find records")]
