@@ -28,6 +28,7 @@ NAMES = (
     "execution.real_servers",
     "execution.workers",
     "loop_stalls",
+    "events",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 

@@ -124,6 +124,7 @@ async def run_gateway(
             sealer=current.sealer,
             embedder=embedder,
             catalogue=lambda: current.snapshot.catalogue,
+            deletes=claims,
         )
         runs = make_runs(
             current,

@@ -10,6 +10,7 @@ from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
+from learning.memory_keeper import MemoryKeeper
 from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
@@ -26,12 +27,14 @@ class ProcessMemory:
     Attributes:
         sessions: Records what callers do.
         loader: Loads recorded events into the database, also those of processes that ended.
+        keeper: Deletes events that are no longer kept, and reports their size.
         analyst: Analyses sessions; None: nothing is remembered.
         models: What past sessions taught.
     """
 
     sessions: SessionMemory
     loader: EventLoader
+    keeper: MemoryKeeper
     analyst: SessionAnalyst | None = None
     models: TeamModels | None = None
 
@@ -39,6 +42,7 @@ class ProcessMemory:
         """Load events, analyse sessions and keep models current until cancelled."""
         async with TaskGroup() as group:
             group.create_task(self.loader.run(), name="events")
+            group.create_task(self.keeper.run(), name="event limits")
             if self.analyst is not None:
                 group.create_task(self.analyst.run(), name="sessions")
             if self.models is not None:
@@ -52,6 +56,7 @@ def make_memory(
     sealer: Sealer,
     embedder: CachedEmbedder,
     catalogue: Callable[[], Catalogue],
+    deletes: bool = True,
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
 
@@ -61,10 +66,11 @@ def make_memory(
         sealer: Makes keyed digests, and seals vectors.
         embedder: Remembers the vectors of recent queries.
         catalogue: Returns the current servers and tools.
+        deletes: Whether this process deletes events that are no longer kept.
     """
-    loader = EventLoader(capture)
+    loader, keeper = EventLoader(capture), MemoryKeeper(config, deletes=deletes)
     if not config.memory:
-        return ProcessMemory(sessions=NO_MEMORY, loader=loader)
+        return ProcessMemory(sessions=NO_MEMORY, loader=loader, keeper=keeper)
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
     models = TeamModels()
     vectors = WordVectors(capture, embedder=embedder, sealer=sealer)
@@ -75,4 +81,6 @@ def make_memory(
         record=capture.record,
         record_words=vectors.record,
     )
-    return ProcessMemory(sessions=registry, loader=loader, analyst=analyst, models=models)
+    return ProcessMemory(
+        sessions=registry, loader=loader, keeper=keeper, analyst=analyst, models=models
+    )

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -132,6 +133,12 @@ def copied_table(dump: bytes, table: str) -> bytes:
     return found[1]
 
 
+def unpack_observations(dump: bytes) -> bytes:
+    """Return the stored observations, which are compressed, as JSON."""
+    stored = re.findall(rb"\\\\x(789c[0-9a-f]+)", copied_table(dump, "learning_episodicevent"))
+    return b"\n".join(zlib.decompress(bytes.fromhex(one.decode())) for one in stored)
+
+
 def test_the_search_finds_each_form() -> None:
     for text in SECRET_TEXTS:
         for form in encode(text):
@@ -152,7 +159,9 @@ def test_what_clients_and_servers_say_is_stored_nowhere_in_clear(
     assert find_in_clear(logged.encode()) == set()
     dump = dump_database(installation, tmp_path)
     assert count_events(dump) >= MIN_EVENTS
-    assert b"observation" in copied_table(dump, "learning_episodicevent")
+    observations = unpack_observations(dump)
+    assert b'"values"' in observations
+    assert find_in_clear(observations) == set()
     assert find_in_clear(dump) == set()
     found = dict(read_files(installation.home))
     assert any(file.parent.name == "logs" for file in found)
