@@ -16,8 +16,8 @@ from benchmarks.gateway_cost import compare, foregate
 from benchmarks.gateway_cost.processes import RunningServer, free_port, post, serving
 from benchmarks.tables import markdown
 
-TOOLS = 1_000
-ROUNDS, CALLS_AT_ONCE, CALLS_PACED = 9, 1_000, 40
+TOOLS = 100
+ROUNDS, CALLS_AT_ONCE, CALLS_PACED = 7, 300, 20
 PAUSE_S = 0.15
 """Between calls, as of a fast language model: each call is analysed before the next one."""
 CALL = foregate.wrap_in_call_tool(compare.CALL)

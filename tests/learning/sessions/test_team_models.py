@@ -14,6 +14,8 @@ from learning.store.events import SessionObservations
 from tests.learning.sessions.live import ANN, BOB, FIND, READ, Clock, Live
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.django_db  # they load in a database thread, which looks at its connection
+
 
 async def taught_sessions(count=3):
     """Return the stored form of some sessions, each a search for records and their reading."""
