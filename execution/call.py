@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from execution import approval, retry
@@ -26,6 +26,7 @@ from execution.call_errors import (
     InvalidArguments,
     ToolUnavailable,
 )
+from execution.codes import TOOL_ERROR
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
@@ -45,6 +46,7 @@ __all__ = [
     "CallOutcome",
     "DeadlineExceeded",
     "DefinitionUnusable",
+    "EndedCall",
     "InvalidArguments",
     "PreparedCall",
     "ToolUnavailable",
@@ -54,11 +56,21 @@ __all__ = [
 ]
 
 SCOPE = "call"
+CANCELLED: Final = "cancelled"
+"""Code of a call whose caller no longer waits for it."""
+FAILED: Final = "failed"
+"""Code of a call that failed with an error without a code."""
+_UNKNOWN_TOOL: Final = "unknown_tool"
+_INPUT_REQUIRED: Final = "input_required"
+_UNFINISHED_CODES: Final = frozenset({ApprovalRequired.code, _INPUT_REQUIRED})
+"""Codes of calls that have not ended."""
 
 Digest = Callable[[Any], str]
 """Keyed digest of a JSON value, such as `Sealer.digest`."""
 OnRetry = Callable[[int, BaseException], None]
 """Called with the number of failed attempts and the last error."""
+OnCallEnded = Callable[["EndedCall"], None]
+"""Called with each call that ended, on the event loop; takes microseconds and never raises."""
 SendCall = Callable[[], Awaitable["UpstreamResult"]]
 """Sends the call once; cancelling it cancels the call upstream."""
 
@@ -78,6 +90,32 @@ class CallOutcome:
     definition_hash: str
     result: UpstreamResult
     duration_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndedCall:
+    """A call that ended, however it did.
+
+    Attributes:
+        caller: Whose call it was.
+        tool: The tool; None: the caller sees no such tool.
+        arguments: As sent.
+        code: Empty: the tool succeeded; `tool_error`: it reported an error; `cancelled`; else the
+            code of the error that prevented an answer.
+        result: The server's answer; None: there is none.
+        duration_s: From the request to its end.
+    """
+
+    caller: Caller
+    tool: CatalogueTool | None
+    arguments: Mapping[str, Any]
+    code: str
+    result: UpstreamResult | None
+    duration_s: float
+
+
+def ignore_ended_call(_ended: EndedCall) -> None:
+    """Null implementation of `OnCallEnded`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,11 +225,15 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
     digest: Digest | None = None,
     on_retry: OnRetry = lambda _failed, _error: None,
     latest: Callable[[], Catalogue] | None = None,
+    on_ended: OnCallEnded = ignore_ended_call,
 ) -> CallOutcome:
     """Call an upstream tool on behalf of a caller.
 
     A repeatable call that fails in transport is retried: at most `len(retry.DELAYS_S)` times, and
     within its time limit.
+
+    The call has not ended if it needs approval first, or if the server asks for input: it will be
+    made again.
 
     Args:
         request: The call.
@@ -203,6 +245,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         on_retry: Called before each retry.
         latest: Returns the current catalogue before each retry, which must still permit the call.
             None: `catalogue` remains in force.
+        on_ended: Called once the call has ended, successfully or not.
 
     Raises:
         UnknownTool: If the caller sees no such tool.
@@ -210,6 +253,69 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         CallError: If the call is not permitted, is invalid, or is not answered in time.
         UpstreamError: If the server cannot be reached or the connection breaks; has a code too.
     """
+    started = time.monotonic()
+    code, result = CANCELLED, None
+    try:
+        outcome = await _admit_and_send(
+            request,
+            caller=caller,
+            catalogue=catalogue,
+            upstream=upstream,
+            grant=grant,
+            digest=digest,
+            on_retry=on_retry,
+            latest=latest,
+        )
+        result = outcome.result
+        code = _INPUT_REQUIRED if result.needs_input else TOOL_ERROR if result.is_error else ""
+    except UnknownTool:
+        code = _UNKNOWN_TOOL
+        raise
+    except Exception as error:
+        code = find_error_code(error)
+        raise
+    finally:
+        if code not in _UNFINISHED_CODES:
+            on_ended(
+                EndedCall(
+                    caller=caller,
+                    tool=None
+                    if code == _UNKNOWN_TOOL
+                    else _find_visible_tool(request.tool, caller, catalogue),
+                    arguments=request.arguments,
+                    code=code,
+                    result=result,
+                    duration_s=time.monotonic() - started,
+                )
+            )
+    return outcome
+
+
+def find_error_code(error: Exception) -> str:
+    """Return the stable code of an error; `failed` if it has none."""
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) and code else FAILED
+
+
+def _find_visible_tool(name: str, caller: Caller, catalogue: Catalogue) -> CatalogueTool | None:
+    """Return a tool by its name; None if the caller sees no such tool."""
+    try:
+        return catalogue.find_tool(name, caller)
+    except UnknownTool:
+        return None
+
+
+async def _admit_and_send(  # noqa: PLR0913 - as `call`
+    request: UpstreamRequest,
+    *,
+    caller: Caller,
+    catalogue: Catalogue,
+    upstream: PinnedUpstream,
+    grant: ApprovalGrant | None,
+    digest: Digest | None,
+    on_retry: OnRetry,
+    latest: Callable[[], Catalogue] | None,
+) -> CallOutcome:
     tool = (await admit(request, caller=caller, catalogue=catalogue)).tool
     approval_reason = approval.explain_approval(tool, caller=caller, catalogue=catalogue)
     if approval_reason and not await _is_grant_for_call(
@@ -299,11 +405,11 @@ async def _dispatch(
     send: SendCall,
 ) -> CallOutcome:
     started = time.monotonic()
-    outcome = "cancelled"
+    outcome = CANCELLED
     try:
         async with asyncio.timeout(request.timeout_s) as deadline:
             result = await send()
-        outcome = "tool_error" if result.is_error else "ok"
+        outcome = TOOL_ERROR if result.is_error else "ok"
         return CallOutcome(
             tool=tool.tool,
             definition_hash=tool.definition_hash,
@@ -316,7 +422,7 @@ async def _dispatch(
         outcome = DeadlineExceeded.code
         raise DeadlineExceeded(tool.tool, request.timeout_s) from None
     except Exception as error:
-        outcome = str(getattr(error, "code", "failed"))
+        outcome = find_error_code(error)
         raise
     finally:
         telemetry.calls.labels(tool.server, outcome).inc()

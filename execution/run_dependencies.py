@@ -12,6 +12,7 @@ from uuid import UUID
 import django.db
 import structlog
 
+from execution.call import OnCallEnded, ignore_ended_call
 from execution.store.retry_patience import RetryPatience
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread
@@ -58,6 +59,7 @@ class RunDependencies:
         upstream: The pool of upstream servers.
         sealer: Seals payloads of runs, and makes digests.
         refresh_rights: Returns a caller's current rights.
+        on_call_ended: Called for each call of a task that ended here.
         on_run_ended: Called for each run that ended here; returns at once and never raises.
         enqueue_run: Called in the creating transaction of a run that this process does not start
             itself; blocking.
@@ -81,6 +83,7 @@ class RunDependencies:
     upstream: PinnedUpstream
     sealer: Sealer
     refresh_rights: RefreshRights
+    on_call_ended: OnCallEnded = ignore_ended_call
     on_run_ended: Callable[[UUID], Awaitable[None]] | None = None
     enqueue_run: Callable[[UUID], None] | None = None
     lease_s: float = 15.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -122,7 +123,8 @@ class Runs:
         if holder is not None and not holder.has_room(caller):
             holder = None
         new_run = NewRun(
-            caller=caller,
+            # The session of a direct call; any other run is a session of its own.
+            caller=caller if is_direct else replace(caller, session=""),
             workflow=parse.dump(plan.workflow),
             tasks=[(task.id, task.tool) for task in plan.workflow.tasks],
             intent=intent,

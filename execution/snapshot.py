@@ -3,14 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from execution.changes import TaskKey
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import RunOptions, Workflow
+from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import Caller
+
+SESSION_BYTES: Final = 8
+RUN_SESSION_PREFIX: Final = "run/"
+"""Of the session of a run's tasks; its id follows."""
+
+
+def bind_run_session(caller: Caller, run: UUID) -> Caller:
+    """Return a caller whose session is a run."""
+    return replace(caller, session=f"{RUN_SESSION_PREFIX}{run}")
+
+
+def find_session_run(caller: Caller) -> UUID | None:
+    """Return the run that is a caller's session; None: it is a conversation.
+
+    Example:
+        >>> caller = Caller(user="a", team=None, scopes=frozenset(), kind="stdio")
+        >>> run = UUID(int=7)
+        >>> find_session_run(caller), find_session_run(bind_run_session(caller, run)) == run
+        (None, True)
+    """
+    prefix, run = (
+        caller.session[: len(RUN_SESSION_PREFIX)],
+        caller.session[len(RUN_SESSION_PREFIX) :],
+    )
+    return UUID(run) if prefix == RUN_SESSION_PREFIX else None
+
+
+def compute_run_session(run: UUID) -> int:
+    """Return the session of a run's tasks in events, signed 64-bit: the same in every process.
+
+    Example:
+        >>> compute_run_session(UUID(int=7)) == compute_run_session(UUID(int=8))
+        False
+    """
+    digest = bytes.fromhex(canonical.hash_text(str(run)))
+    return int.from_bytes(digest[:SESSION_BYTES], "big", signed=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +101,14 @@ class RunSnapshot:
     tasks: Mapping[TaskKey, TaskSnapshot] = field(default_factory=dict)
     status: RunStatus = RunStatus.QUEUED
     was_lost: bool = False
+
+    @property
+    def task_caller(self) -> Caller:
+        """The caller of its tasks.
+
+        A run is a session of its own, unless it makes the direct call of a conversation.
+        """
+        return self.caller if self.caller.session else bind_run_session(self.caller, self.run)
 
 
 class CannotResume(Exception):

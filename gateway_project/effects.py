@@ -14,6 +14,7 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.sessions.memory import NO_MEMORY, SessionMemory
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
@@ -56,6 +57,7 @@ class IntentEffects:
         topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
         load_ranker: Loads what ranks sets of tools for a team's intents.
+        memory: Records what callers do.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -63,6 +65,7 @@ class IntentEffects:
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     load_ranker: LoadRanker = load_no_ranker
+    memory: SessionMemory = NO_MEMORY
 
 
 @dataclass(frozen=True, kw_only=True)

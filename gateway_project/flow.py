@@ -26,6 +26,7 @@ from gateway_project.find import (
     relation_words,
     unknown_names,
     waiting_matches,
+    work_context,
 )
 from gateway_project.find.alternatives import list_alternatives
 from gateway_project.find.arrange import AnswerContext
@@ -45,6 +46,7 @@ from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, w
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import refuse_to_rank
+from learning.sessions.memory import AnsweredIntent
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
@@ -55,6 +57,7 @@ SCOPE_SEARCH = "search"
 INPUT_REQUIRED: Final = "input_required"
 """`resultType` of a result in which the server asks for input before it can answer."""
 
+_AGENT_DECISIONS: Final = frozenset({Action.CONTINUE, Action.REPLAN, Action.ABORT})
 MAX_ID_LENGTH: Final = 100
 """Characters of an invalid run id that an error repeats."""
 
@@ -159,6 +162,10 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         budget_tokens=budget_tokens,
         warnings=(*filter_warnings, *context_warnings),
     )
+    hits = [hit.tool_pk for hit in found.hits]
+    effects.memory.record_search(
+        caller, request.query, context=work_context.describe_search(visibility, hits), hits=hits
+    )
     return SearchResult(
         tools=arranged.cards,
         run_order=arranged.run_order,
@@ -220,14 +227,26 @@ async def handle_intent(
         reason = f"no answer within {fallback.SEARCH_TIMEOUT_S:g} s"
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
-    suggestion, ranked, warnings = suggested
+    suggestion, ranked = suggested.suggestion, suggested.ranked
+    speculation = uuid.uuid4()
     answer = IntentAnswer(
-        speculation_id=uuid.uuid4().hex,
+        speculation_id=speculation.hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=not ranked.fallback_reason),
         suggestion=suggestion,
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
-        warnings=warnings,
+        warnings=suggested.warnings,
+    )
+    effects.memory.record_intent(
+        caller,
+        AnsweredIntent(
+            text=request.intent,
+            context=effects.memory.compute_context_key(suggested.context),
+            prediction=speculation,
+            mode=answer.mode.value,
+            confidence=suggestion.confidence,
+            tools=tuple(task.tool for task in suggestion.tasks),
+        ),
     )
     log.info("intent.suggested", **answer.log_fields)
     return answer
@@ -252,6 +271,7 @@ async def call_tool(
             catalogue=catalogue,
             upstream=effects.upstream,
             latest=effects.catalogue,
+            on_ended=effects.memory.record_call,
         )
     except ApprovalRequired:
         return await direct_call.conclude_call(effects, caller, request, user_channel=user_channel)
@@ -295,6 +315,12 @@ async def run_workflow(
         options=request.options,
         idempotency_key=request.idempotency_key,
     )
+    if started.is_new:
+        tools = effects.catalogue().tools
+        planned_tools = [
+            tools[task.tool].pk for task in planned.workflow.tasks if task.tool in tools
+        ]
+        effects.memory.record_run(caller, started.run, planned_tools)
     return await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
 
 
@@ -352,6 +378,8 @@ async def control_run(
     await effects.runs.control(
         caller, run, action, workflow=replanned.workflow if replanned else None
     )
+    if action in _AGENT_DECISIONS:
+        effects.memory.record_agent_decision(caller, run, action.value)
     view = await _wait_for_view(effects, caller, run, wait_s=request.wait_s, watch=watch)
     return ControlResult(view=view, merged=replanned.merged if replanned else None)
 

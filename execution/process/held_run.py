@@ -101,7 +101,7 @@ def build_executor_dependencies(
     on_progress: Callable[[str, int, float, float | None, str | None], None] = ignore_progress,
 ) -> ExecutorDependencies:
     """Build the dependencies with which a run is executed."""
-    caller = snapshot.caller
+    caller = snapshot.task_caller
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.PreparedCall:
         return call.prepare(
@@ -146,6 +146,7 @@ async def _make_call(
         digest=dependencies.sealer.digest,
         on_retry=invocation.on_retry,
         latest=dependencies.catalogue,
+        on_ended=dependencies.on_call_ended,
     )
 
 

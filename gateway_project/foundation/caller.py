@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 CallerKind = Literal["stdio", "http", "command", "console"]
@@ -19,12 +19,15 @@ class Caller:
         team: Primary key of the team acted for; None sees shared rows only.
         scopes: Permissions of the caller; `*` grants everything.
         kind: How the caller is connected.
+        session: Key of the conversation that a request belongs to, opaque; empty: none. It grants
+            nothing, so callers that differ only in it are equal.
     """
 
     user: str
     team: int | None
     scopes: frozenset[str]
     kind: CallerKind
+    session: str = field(default="", compare=False)
 
     def has_scope(self, scope: str) -> bool:
         """Whether the caller holds a scope.

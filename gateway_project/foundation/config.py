@@ -169,6 +169,31 @@ class Config(BaseSettings):
         default=90.0, gt=0, description="Days that runs and their events are kept."
     )
 
+    memory: bool = Field(
+        default=True,
+        description="Whether calls, searches and intents are remembered, as hashes and structure, "
+        "to learn from them and to predict the next calls.",
+    )
+    spool_mb: int = Field(
+        default=256,
+        ge=1,
+        description="Megabytes of events that may wait for the database; more are dropped.",
+    )
+    event_days: float = Field(
+        default=30.0, gt=0, description="Days that events of the memory are kept."
+    )
+    events_per_team: int = Field(
+        default=10_000, ge=1, description="Events of the memory that are kept for each team."
+    )
+    prediction_days: float = Field(
+        default=365.0, gt=0, description="Days that resolved predictions are kept."
+    )
+    memory_alert_mb: int = Field(
+        default=1_000,
+        ge=1,
+        description="Megabytes of stored events above which logs, `doctor` and metrics warn.",
+    )
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _lower_case(cls, value: object) -> object:

@@ -48,6 +48,11 @@ servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
+unanalysed_calls = Counter(
+    "foregate_unanalysed_calls_total",
+    "Calls and searches from which no next call was predicted, because they came too fast.",
+    registry=registry,
+)
 http_requests = Counter(
     "foregate_http_requests_total",
     "Requests to the MCP endpoint by method and status.",

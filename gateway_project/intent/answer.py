@@ -42,7 +42,7 @@ class IntentRequest:
         parameters: Values by name.
         considered: Ids of tools that are always considered.
         mode: `auto`, or `suggest`: never run anything unasked. Not read yet.
-        context: Kind of work: `workflow_type`, `domain`, `complexity`. Not read yet.
+        context: Kind of work: `workflow_type`, `domain`, `complexity`.
     """
 
     intent: str

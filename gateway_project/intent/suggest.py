@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from gateway_project.find import unknown_names
+from gateway_project.find import unknown_names, work_context
 from gateway_project.find.alternatives import list_alternatives
 from gateway_project.intent import draft, parse
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.memory.context import Context
 from tools.danger import Danger
 from tools.foreign_text import quote_foreign
 from tools.visibility import Visibility
@@ -53,15 +54,27 @@ class SuggestionView:
     troubles: Mapping[str, str] = field(default_factory=dict)
 
 
-def suggest_for_request(
-    view: SuggestionView, request: IntentRequest
-) -> tuple[Suggestion, RankedIntent, tuple[str, ...]]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RequestSuggestion:
+    """What is suggested for a request.
+
+    Attributes:
+        suggestion: The workflow.
+        ranked: The ranking it was built from.
+        context: Kind of work; from the request and the ranking alone.
+        warnings: Warnings beside the suggestion's own.
+    """
+
+    suggestion: Suggestion
+    ranked: RankedIntent
+    context: Context
+    warnings: tuple[str, ...] = ()
+
+
+def suggest_for_request(view: SuggestionView, request: IntentRequest) -> RequestSuggestion:
     """Read an intent and suggest a workflow for it.
 
     If tools cannot be ranked, the workflow is a draft from words alone, and a warning says why.
-
-    Returns:
-        The suggestion, the ranking it was built from, and warnings beside the suggestion's own.
 
     Raises:
         QueryError: If the intent contains no words.
@@ -77,12 +90,20 @@ def suggest_for_request(
     except RankingUnavailable as error:
         log.warning("intent.ranking_failed", reason=str(error))
         ranked = _draft_from_words(view, reading, str(error))
+    context = work_context.describe_intent(
+        view.visibility,
+        ranked.ranking.tool_probabilities,
+        stated=request.context,
+        clause_count=len(reading.clauses),
+    )
     suggestion = suggest_workflow(view, reading, ranked, parameters=request.parameters)
-    if not view.visibility.catalogue.tools:
-        return suggestion, ranked, (unknown_names.NO_TOOLS_WARNING,)
-    fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
-    cautions = parse.list_cautions(reading, ranked)
-    return suggestion, ranked, (*name_warnings, *cautions, *fallback_warning)
+    warnings: tuple[str, ...] = (unknown_names.NO_TOOLS_WARNING,)
+    if view.visibility.catalogue.tools:
+        fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
+        warnings = (*name_warnings, *parse.list_cautions(reading, ranked), *fallback_warning)
+    return RequestSuggestion(
+        suggestion=suggestion, ranked=ranked, context=context, warnings=warnings
+    )
 
 
 def rank_tools(

@@ -1,4 +1,4 @@
-"""Identifies a request's caller by its connection, never by its content.
+"""Identifies a request's caller by its connection, never by its content, and its session.
 
 Over HTTP the gate authenticates the bearer token before the protocol sees the request and stores
 the caller in the request's scope. Any other connection belongs to one caller: the process's own
@@ -7,12 +7,16 @@ client, or the one bound by `bind_connection_caller`.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server import ServerRequestContext
+
+from gateway_project.mcp import client_state
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
@@ -20,13 +24,18 @@ if TYPE_CHECKING:
 
 CALLER_SCOPE_KEY: Final = "foregate.caller"
 """Key of the caller in the scope of an HTTP request; the value None means the local caller."""
+TOKEN_SCOPE_KEY: Final = "foregate.token"  # noqa: S105 - the name of a key
+"""Key of the digest of its bearer token; empty: there is none."""
+_SESSION_KEY_BYTES: Final = 8
+_OWN_SESSION: Final = secrets.token_hex(_SESSION_KEY_BYTES)
+"""Session of the process's own client, where its connection does not name one."""
 
 _connection_caller: ContextVar[Caller | None] = ContextVar("connection_caller", default=None)
 _request_caller: ContextVar[Caller | None] = ContextVar("request_caller")
 
 
 def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
-    """Return the caller of a request.
+    """Return the caller of a request, with the session that the request belongs to.
 
     Args:
         ctx: Of the request.
@@ -36,14 +45,29 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
         KeyError: If an HTTP request has not been authenticated.
     """
     if ctx.request is None:
-        return _connection_caller.get() or gateway.caller
-    caller: Caller | None = ctx.request.scope[CALLER_SCOPE_KEY]
-    return caller or gateway.caller
+        caller = _connection_caller.get() or gateway.caller
+        session = client_state.find_connection_key(ctx) or caller.session or _OWN_SESSION
+    else:
+        scope = ctx.request.scope
+        caller = scope[CALLER_SCOPE_KEY] or gateway.caller
+        session = client_state.find_connection_key(ctx) or client_state.build_stateless_session(
+            ctx, token=scope.get(TOKEN_SCOPE_KEY, "")
+        )
+    return replace(caller, session=session)
 
 
-def note_caller(scope: MutableMapping[str, Any], caller: Caller | None) -> None:
-    """Store an HTTP request's caller in its scope; None means the local caller."""
+def note_caller(
+    scope: MutableMapping[str, Any], caller: Caller | None, *, token: str = ""
+) -> None:
+    """Store an HTTP request's caller in its scope; None means the local caller.
+
+    Args:
+        scope: Of the request.
+        caller: Its caller.
+        token: Digest of its bearer token; empty: there is none.
+    """
     scope[CALLER_SCOPE_KEY] = caller
+    scope[TOKEN_SCOPE_KEY] = token
     _request_caller.set(caller)
 
 
@@ -58,8 +82,9 @@ def caller_of_http_request(gateway: Gateway) -> Caller:
 
 @contextmanager
 def bind_connection_caller(caller: Caller) -> Iterator[None]:
-    """Set the caller of all requests on connections served within the context."""
-    token = _connection_caller.set(caller)
+    """Set the caller of all requests on the connection served within the context."""
+    session = secrets.token_hex(_SESSION_KEY_BYTES)
+    token = _connection_caller.set(replace(caller, session=session))
     try:
         yield
     finally:

@@ -6,13 +6,18 @@ state kept here ends with the request.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server import ServerRequestContext
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tools.resource_uris import ResourceAddress
@@ -36,6 +41,10 @@ DEFAULT_LOG_LEVEL: Final = "info"
 """Level for a client of the handshake era that never set one."""
 FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
+MAX_CLIENT_NAME_CHARS: Final = 100
+"""Characters of a client's name that tell its sessions apart."""
+_TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+"""`traceparent` of the W3C Trace Context; the group is the id of the trace."""
 _STATE_KEY: Final = "foregate"
 
 
@@ -88,6 +97,33 @@ def build_session_key(ctx: Context, caller: Caller) -> str:
     if is_modern(ctx):
         return f"{caller.team or ''}/{caller.user}"
     return f"{caller.team or ''}/{caller.user}/{state_of(ctx).connection_key}"
+
+
+def find_connection_key(ctx: Context) -> str:
+    """Return the key of the connection that a request belongs to; empty in the stateless era."""
+    return "" if is_modern(ctx) else state_of(ctx).connection_key
+
+
+def build_stateless_session(ctx: Context, *, token: str) -> str:
+    """Return the key of the session that a stateless request over HTTP belongs to.
+
+    It consists of the token, the client's name and the trace, as far as they are given. Spans of
+    one trace are one session.
+
+    Args:
+        ctx: Of the request.
+        token: Digest of the bearer token; empty: there is none.
+
+    References:
+        W3C Trace Context, https://www.w3.org/TR/trace-context/
+    """
+    meta = _read_meta(ctx)
+    client, trace = meta.get(CLIENT_INFO_META_KEY), meta.get("traceparent")
+    name = client.get("name") if isinstance(client, Mapping) else None
+    match = _TRACE_PARENT.fullmatch(trace) if isinstance(trace, str) else None
+    return "\n".join(
+        (token, str(name or "")[:MAX_CLIENT_NAME_CHARS], match[1] if match is not None else "")
+    )
 
 
 def read_capabilities(ctx: Context) -> Mapping[str, Any]:

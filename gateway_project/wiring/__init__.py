@@ -20,15 +20,19 @@ from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.result_store import ResultStore
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.discoverer import ServerDiscoverer
+from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
+from gateway_project.wiring.memory import make_memory
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
+from learning.event_loader import EventLoader
+from learning.sessions.memory import NO_MEMORY
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -93,6 +97,7 @@ async def run_gateway(
             session_idle_s=config.session_idle_s,
         ) as pool,
         ItemLists(pool, on_late=current.handle_late_list, memory=ITEM_STORE) as lists,
+        open_capture(config) as capture,
     ):
         current.item_lists = lists
         keeper = GraphKeeper()
@@ -108,16 +113,21 @@ async def run_gateway(
         base = _build_effects(
             current, pool, embedder=embedder, index=index, config=config, lists=lists
         )
-        payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
         learning = make_learner(
-            sealer=current.sealer, payloads=payloads, embedder=embedder, index=index, keeper=keeper
+            sealer=current.sealer,
+            payloads=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS),
+            embedder=embedder,
+            index=index,
+            keeper=keeper,
         )
+        memory = make_memory(capture, sealer=current.sealer) if config.memory else NO_MEMORY
         runs = make_runs(
             current,
             base.upstream,
             config=config,
             works=works,
             claims=claims,
+            on_call_ended=memory.record_task_call,
             on_run_ended=learning.enqueue_ended_run,
         )
         effects = replace(
@@ -129,6 +139,7 @@ async def run_gateway(
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
+            memory=memory,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))
@@ -141,6 +152,7 @@ async def run_gateway(
             )
             group.create_task(runs.run(), name="runs")
             group.create_task(learning.run(), name="learning")
+            group.create_task(EventLoader(capture).run(), name="events")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh_snapshot(current, pool, sign_ins, load=load, gateway=gateway),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from execution.call import OnCallEnded, ignore_ended_call
 from execution.run_dependencies import DEFAULT_RUNS_AT_ONCE, RunDependencies
 from execution.runs import Runs
 from gateway_project.access import callers
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from tools.pinned_upstream import PinnedUpstream
 
 
-def make_runs(
+def make_runs(  # noqa: PLR0913 - its collaborators, and two callbacks
     current: CurrentSnapshot,
     upstream: PinnedUpstream,
     *,
     config: Config,
     works: int,
     claims: bool = True,
+    on_call_ended: OnCallEnded = ignore_ended_call,
     on_run_ended: Callable[[UUID], Awaitable[None]] | None = None,
 ) -> Runs:
     """Return the runs facade of this process.
@@ -35,6 +37,7 @@ def make_runs(
         config: Of the installation.
         works: Runs executed concurrently here even if gateways leave runs to workers; 0: none.
         claims: Whether to claim runs that other processes started or left.
+        on_call_ended: Called with each call of a task that ended here.
         on_run_ended: Called with each run that ended here.
     """
     is_local = config.execution_backend == "local"
@@ -45,6 +48,7 @@ def make_runs(
             upstream=upstream,
             sealer=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS),
             refresh_rights=callers.refresh_rights,
+            on_call_ended=on_call_ended,
             on_run_ended=on_run_ended,
             enqueue_run=None if is_local else _load_enqueue(),
             lease_s=config.run_lease_s,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 DIGEST_HEX_DIGITS: Final = 16
@@ -38,10 +38,13 @@ class ContextKey:
     Attributes:
         context: Hash of the whole context.
         domain: Hash of its domain, on which sparse contexts lean.
+        check: A second, independent hash of the whole context, by which collisions are counted;
+            not part of its identity.
     """
 
     context: int
     domain: int
+    check: int = field(default=0, compare=False)
 
 
 def describe_context(
@@ -80,11 +83,11 @@ def hash_context(context: Context, digest: ComputeDigest) -> ContextKey:
         context: The context.
         digest: Keyed digest, so that stored hashes do not reveal what a client stated.
     """
+    whole = digest("context", context.workflow_type, context.domain, context.complexity)
     return ContextKey(
-        context=to_signed_64(
-            digest("context", context.workflow_type, context.domain, context.complexity)
-        ),
+        context=to_signed_64(whole),
         domain=to_signed_64(digest("domain", context.domain)),
+        check=to_signed_64(whole[DIGEST_HEX_DIGITS:]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 
@@ -26,6 +26,21 @@ class EventKind(StrEnum):
     """An agent decided how a paused run goes on."""
     HIL_DECISION = "hil_decision"
     """A person decided on an approval."""
+    OBSERVATION = "observation"
+    """What a call teaches about the next ones, known some time after the call."""
+
+
+KIND_CODES: Final[Mapping[EventKind, int]] = {
+    EventKind.TASK_COMPLETE: 1,
+    EventKind.SEARCH: 2,
+    EventKind.INTENT: 3,
+    EventKind.SPECULATION_START: 4,
+    EventKind.SPECULATION_END: 5,
+    EventKind.AIL_DECISION: 6,
+    EventKind.HIL_DECISION: 7,
+    EventKind.OBSERVATION: 8,
+}
+"""Codes under which kinds are stored; never reuse one."""
 
 
 class EventOutcome(IntEnum):
@@ -56,6 +71,10 @@ class Event:
         tool: Primary key of the tool; None: not about one tool.
         arguments_hash: Hash of the tool's definition and canonical arguments.
         context_hash: Hash of the context (`learning.memory.context`).
+        context_check: A second, independent hash of the same context, by which collisions of the
+            first are counted.
+        intent_hash: Hash of the text of an intent or a search, the same for equal texts; its
+            vector is recorded apart (`IntentVectorRecord`).
         prediction: Id of the prediction that this event starts, resolves or confirms.
         outcome: How it ended; None: it has no outcome.
         duration_ms: How long it took.
@@ -72,9 +91,30 @@ class Event:
     tool: int | None = None
     arguments_hash: int | None = None
     context_hash: int | None = None
+    context_check: int | None = None
+    intent_hash: int | None = None
     prediction: UUID | None = None
     outcome: EventOutcome | None = None
     duration_ms: float | None = None
     weight: float = 1.0
     data: Mapping[str, Any] = field(default_factory=dict)
     sealed: bytes = b""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IntentVectorRecord:
+    """The vector of the text of an intent or a search.
+
+    Attributes:
+        team: Primary key of the caller's team; None: a caller without one.
+        intent_hash: Keyed hash of the text, as in its events.
+        model: Name of the embedding model.
+        at: Unix time in seconds.
+        sealed: The vector, sealed (`learning.memory.intent_vectors`).
+    """
+
+    team: int | None
+    intent_hash: int
+    model: str
+    at: float
+    sealed: bytes

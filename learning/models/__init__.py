@@ -1,6 +1,7 @@
-"""Tables of what is learned from use."""
+"""Tables of what is learned: experience with tools, episodes, and the episodic memory."""
 
 from learning.models.episodes import UnlearnedEpisode
+from learning.models.events import EpisodicEvent, EventSpool, IntentVector
 from learning.models.experience import ToolExperience
 
-__all__ = ["ToolExperience", "UnlearnedEpisode"]
+__all__ = ["EpisodicEvent", "EventSpool", "IntentVector", "ToolExperience", "UnlearnedEpisode"]

@@ -154,7 +154,7 @@ class EndpointGate:
             raise reject(
                 429, "throttled", f"{MAX_OPEN_REQUESTS} requests are open; wait for one to end"
             )
-        callers.note_caller(scope, caller)
+        callers.note_caller(scope, caller, token=bearer.digest)
         await self._serve_while_valid(bearer, scope, headers, receive, reply)
         return caller
 

@@ -1,0 +1,110 @@
+"""What callers' requests are recorded with, and its null implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
+
+from learning.memory.context import Context, ContextKey
+
+if TYPE_CHECKING:
+    from execution.call import EndedCall
+    from gateway_project.foundation.caller import Caller
+    from learning.sessions.session import Session
+
+NO_CONTEXT: Final = ContextKey(context=0, domain=0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnsweredIntent:
+    """An intent and the workflow suggested for it.
+
+    Attributes:
+        text: The words of the intent; never stored.
+        context: Its context.
+        prediction: Id of the answer.
+        mode: How the client should treat the suggestion.
+        confidence: Of the suggestion, in [0, 1].
+        tools: Primary keys of the suggested tools, in their order.
+    """
+
+    text: str
+    context: ContextKey
+    prediction: UUID
+    mode: str
+    confidence: float
+    tools: tuple[int, ...]
+
+
+class SessionMemory(Protocol):
+    """Records what callers do; for one event loop. No method blocks or raises."""
+
+    def compute_context_key(self, context: Context) -> ContextKey:
+        """Return the key of a context."""
+
+    def record_call(self, ended: EndedCall) -> None:
+        """Record a call that ended."""
+
+    def record_task_call(self, ended: EndedCall) -> None:
+        """Record a call that ended and that a run made."""
+
+    def record_search(
+        self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
+    ) -> None:
+        """Record a search.
+
+        Args:
+            caller: Who searched.
+            query: The words of the query; never stored.
+            context: Its context.
+            hits: Primary keys of the tools found, best first.
+        """
+
+    def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
+        """Record an intent and its answer."""
+
+    def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
+        """Record that a caller started a run of these tools."""
+
+    def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
+        """Record how an agent decided that a run goes on."""
+
+    def find_session(self, caller: Caller) -> Session | None:
+        """Return the session of a caller; None: it is not remembered."""
+
+
+class NoMemory:
+    """Records nothing."""
+
+    def compute_context_key(self, context: Context) -> ContextKey:  # noqa: ARG002
+        """See `SessionMemory`."""
+        return NO_CONTEXT
+
+    def record_call(self, ended: EndedCall) -> None:
+        """See `SessionMemory`."""
+
+    def record_task_call(self, ended: EndedCall) -> None:
+        """See `SessionMemory`."""
+
+    def record_search(
+        self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
+    ) -> None:
+        """See `SessionMemory`."""
+
+    def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
+        """See `SessionMemory`."""
+
+    def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
+        """See `SessionMemory`."""
+
+    def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
+        """See `SessionMemory`."""
+
+    def find_session(self, caller: Caller) -> Session | None:  # noqa: ARG002
+        """See `SessionMemory`."""
+        return None
+
+
+NO_MEMORY: Final = NoMemory()

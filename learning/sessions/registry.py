@@ -1,0 +1,343 @@
+"""The sessions of a process: each is captured as events and remembered for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from execution.codes import TOOL_ERROR
+from execution.running import results
+from execution.snapshot import bind_run_session, compute_run_session, find_session_run
+from gateway_project.foundation import json_size, telemetry
+from gateway_project.foundation.canonical import NotCanonicalizable
+from learning.memory.context import (
+    ComputeDigest,
+    Context,
+    ContextKey,
+    describe_context,
+    hash_context,
+    to_signed_64,
+)
+from learning.memory.event import Event, EventKind, EventOutcome
+from learning.sessions.session import (
+    MAX_WAITING,
+    AnsweredCall,
+    RecentCall,
+    RecentRun,
+    Session,
+    SessionKey,
+    StatedWords,
+)
+from tools.danger import Danger
+from tools.query_text import MAX_CHARS
+
+if TYPE_CHECKING:
+    from execution.call import EndedCall
+    from gateway_project.foundation.caller import Caller
+    from learning.sessions.memory import AnsweredIntent
+    from tools.catalogue import CatalogueTool
+
+FORGET_AFTER_S: Final = 600.0
+"""Silence after which a session is forgotten."""
+MAX_SESSIONS: Final = 1_000
+"""Sessions remembered; the one silent for longest makes room."""
+MAX_CONTEXT_KEYS: Final = 1_000
+"""Contexts whose keys are cached."""
+MAX_HASHED_VALUES: Final = 64
+MAX_HASHED_CHARACTERS: Final = 4_096
+"""Arguments that are hashed within the call, in some 20 µs; larger ones have no hash."""
+MAX_RESULT_CHARACTERS: Final = 64 * 1024
+MAX_RESULT_VALUES: Final = 1_000
+"""Results that are analysed; larger ones are recorded without."""
+MAX_LISTED_TOOLS: Final = 10
+"""Tools that an event of a search or an intent names."""
+MAX_CODE_CHARACTERS: Final = 40
+_MS_PER_S: Final = 1_000
+_NONCE_BYTES: Final = 16
+_PROBABILITY_DIGITS: Final = 3
+
+
+class SessionRegistry:
+    """Records what callers do as events, and remembers their sessions.
+
+    Implements `SessionMemory`; for one event loop. A call costs some tens of microseconds; what it
+    teaches is left to be analysed while its session is idle.
+
+    Args:
+        record: Records an event; never blocks or raises.
+        digest: Keyed digest of JSON values.
+        clock: Monotonic clock, in seconds.
+        wall: Unix time in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: Callable[[Event], None],
+        digest: ComputeDigest,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._record = record
+        self._digest = digest
+        self._clock = clock
+        self._wall = wall
+        self._nonce = secrets.token_hex(_NONCE_BYTES)
+        self.changed = asyncio.Event()
+        """Set when a session may have something to analyse."""
+        self._sessions: OrderedDict[SessionKey, Session] = OrderedDict()
+        self._context_keys: OrderedDict[Context, ContextKey] = OrderedDict()
+        self._busy: OrderedDict[Session, None] = OrderedDict()
+        self._forgotten: list[Session] = []
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def compute_context_key(self, context: Context) -> ContextKey:
+        """See `SessionMemory`."""
+        key = self._context_keys.get(context)
+        if key is None:
+            key = self._context_keys[context] = hash_context(context, self._digest)
+            if len(self._context_keys) > MAX_CONTEXT_KEYS:
+                self._context_keys.popitem(last=False)
+        return key
+
+    def record_call(self, ended: EndedCall) -> None:
+        """See `SessionMemory`."""
+        self._record_call(ended, is_task=False)
+
+    def record_task_call(self, ended: EndedCall) -> None:
+        """See `SessionMemory`."""
+        self._record_call(ended, is_task=True)
+
+    def _record_call(self, ended: EndedCall, *, is_task: bool) -> None:
+        session, tool = self._touch(ended.caller), ended.tool
+        arguments_hash = None if tool is None else self._hash_arguments(tool, ended.arguments)
+        outcome, at = _classify_code(ended.code), self._wall()
+        self._emit(
+            session,
+            EventKind.TASK_COMPLETE,
+            at,
+            context=self._find_call_context(session, tool),
+            tool=tool.pk if tool else None,
+            arguments_hash=arguments_hash,
+            outcome=outcome,
+            duration_ms=ended.duration_s * _MS_PER_S,
+            data=_describe_call(session, ended.code),
+        )
+        if tool is None or outcome is EventOutcome.UNANSWERED:
+            return
+        is_read_only = tool.danger is Danger.READ
+        succeeded = outcome is EventOutcome.SUCCEEDED
+        session.calls.append(RecentCall(tool.pk, arguments_hash, succeeded, is_read_only, at))
+        raw = ended.result.raw if ended.result is not None else None
+        self._let_wait(
+            session,
+            AnsweredCall(
+                tool=tool,
+                arguments=ended.arguments,
+                result=raw if raw is not None and is_small_result(raw) else None,
+                is_error=not succeeded,
+                arguments_hash=arguments_hash,
+                is_task=is_task,
+                at=at,
+                ended_at=session.active_at,
+                duration_s=ended.duration_s,
+            ),
+        )
+
+    def record_search(
+        self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
+    ) -> None:
+        """See `SessionMemory`."""
+        session, at = self._touch(caller), self._wall()
+        session.context = self.compute_context_key(context)
+        self._emit(
+            session,
+            EventKind.SEARCH,
+            at,
+            context=session.context,
+            intent_hash=self._hash_words(query),
+            data={"tools": list(hits[:MAX_LISTED_TOOLS])},
+        )
+        self._let_wait(session, StatedWords(query, tuple(hits), is_intent=False, at=at))
+
+    def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
+        """See `SessionMemory`."""
+        session, at = self._touch(caller), self._wall()
+        session.context = answered.context
+        self._emit(
+            session,
+            EventKind.INTENT,
+            at,
+            context=answered.context,
+            intent_hash=self._hash_words(answered.text),
+            prediction=answered.prediction,
+            data={
+                "mode": answered.mode,
+                "confidence": round(answered.confidence, _PROBABILITY_DIGITS),
+                "tools": list(answered.tools[:MAX_LISTED_TOOLS]),
+            },
+        )
+        self._let_wait(session, StatedWords(answered.text, answered.tools, is_intent=True, at=at))
+
+    def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
+        """See `SessionMemory`.
+
+        The session of the run has the context of the session that started it.
+        """
+        session = self._touch(caller)
+        session.runs.append(RecentRun(run, tuple(tools), self._wall()))
+        self._touch_run(caller, run).context = session.context
+
+    def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
+        """See `SessionMemory`."""
+        session = self._touch_run(caller, run)
+        self._emit(
+            session,
+            EventKind.AIL_DECISION,
+            self._wall(),
+            context=session.context,
+            data={"run": str(run), "action": action},
+        )
+
+    def find_session(self, caller: Caller) -> Session | None:
+        """See `SessionMemory`."""
+        return self._sessions.get((caller.user, caller.team, caller.session))
+
+    def take_idle(
+        self, *, idle_s: float
+    ) -> list[tuple[Session, deque[StatedWords | AnsweredCall]]]:
+        """Return the sessions with something to analyse that were silent for a while, with it."""
+        idle_since = self._clock() - idle_s
+        taken = []
+        while self._busy and (session := next(iter(self._busy))).active_at <= idle_since:
+            del self._busy[session]
+            taken.append((session, session.waiting))
+            session.waiting = deque()
+        return taken
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether any session has something to analyse."""
+        return bool(self._busy)
+
+    def take_forgotten(self) -> list[Session]:
+        """Forget silent sessions; return all that were forgotten since the last call."""
+        self._forget_silent()
+        taken, self._forgotten = self._forgotten, []
+        return taken
+
+    def forget_oldest(self) -> None:
+        """Forget the session that was silent for longest."""
+        if self._sessions:
+            _, session = self._sessions.popitem(last=False)
+            self._busy.pop(session, None)
+            self._forgotten.append(session)
+
+    def _forget_silent(self) -> None:
+        silent_since = self._clock() - FORGET_AFTER_S
+        while self._sessions and next(iter(self._sessions.values())).active_at < silent_since:
+            self.forget_oldest()
+
+    def _touch(self, caller: Caller) -> Session:
+        """Return the session of a caller, which is active now."""
+        key = (caller.user, caller.team, caller.session)
+        session = self._sessions.get(key)
+        now = self._clock()
+        if session is not None and now - session.active_at <= FORGET_AFTER_S:
+            session.caller, session.active_at = caller, now
+            self._sessions.move_to_end(key)
+            return session
+        self._forget_silent()
+        if len(self._sessions) >= MAX_SESSIONS:
+            self.forget_oldest()
+        run = find_session_run(caller)
+        session = self._sessions[key] = Session(
+            key=key,
+            hash=to_signed_64(self._digest("session", self._nonce, *key))
+            if run is None
+            else compute_run_session(run),
+            caller=caller,
+            active_at=now,
+            run=run,
+        )
+        return session
+
+    def _touch_run(self, caller: Caller, run: UUID) -> Session:
+        return self._touch(bind_run_session(caller, run))
+
+    def _hash_arguments(self, tool: CatalogueTool, arguments: Mapping[str, Any]) -> int | None:
+        """Return the keyed hash of a definition and arguments; None: they are too large."""
+        if json_size.is_larger_than(
+            arguments, values=MAX_HASHED_VALUES, characters=MAX_HASHED_CHARACTERS
+        ):
+            return None
+        try:
+            return to_signed_64(self._digest("call", tool.definition_hash, dict(arguments)))
+        except NotCanonicalizable:
+            return None
+
+    def _emit(
+        self,
+        session: Session,
+        kind: EventKind,
+        at: float,
+        *,
+        context: ContextKey | None,
+        **values: Any,
+    ) -> None:
+        """Record an event of a session."""
+        if context is not None:
+            values |= {"context_hash": context.context, "context_check": context.check}
+        self._record(Event(kind=kind, at=at, team=session.team, session=session.hash, **values))
+
+    def _hash_words(self, text: str) -> int:
+        """Return the keyed hash of an intent or a search, the same for equal words."""
+        return to_signed_64(self._digest("intent", " ".join(text[:MAX_CHARS].split()).casefold()))
+
+    def _find_call_context(
+        self, session: Session, tool: CatalogueTool | None
+    ) -> ContextKey | None:
+        """Return the context of a call: of the session, or else of the tool's own category."""
+        if session.context is not None or tool is None:
+            return session.context
+        return self.compute_context_key(
+            describe_context(categories=[tool.category or tool.server])
+        )
+
+    def _let_wait(self, session: Session, item: StatedWords | AnsweredCall) -> None:
+        if len(session.waiting) >= MAX_WAITING:
+            session.waiting.popleft()
+            session.has_gap = True
+            telemetry.unanalysed_calls.inc()
+        session.waiting.append(item)
+        self._busy[session] = None
+        self._busy.move_to_end(session)
+        self.changed.set()
+
+
+def is_small_result(raw: Mapping[str, Any]) -> bool:
+    """Whether a raw result is small enough to be analysed."""
+    structured = raw.get("structuredContent")
+    if structured is not None:
+        return not json_size.is_larger_than(
+            structured, values=MAX_RESULT_VALUES, characters=MAX_RESULT_CHARACTERS
+        )
+    return len(results.find_first_text(raw) or "") <= MAX_RESULT_CHARACTERS
+
+
+def _classify_code(code: str) -> EventOutcome:
+    if not code:
+        return EventOutcome.SUCCEEDED
+    return EventOutcome.FAILED if code == TOOL_ERROR else EventOutcome.UNANSWERED
+
+
+def _describe_call(session: Session, code: str) -> dict[str, str]:
+    data = {"code": code[:MAX_CODE_CHARACTERS]} if code else {}
+    return data if session.run is None else data | {"run": str(session.run)}

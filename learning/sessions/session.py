@@ -1,0 +1,136 @@
+"""The session of a caller, as one process remembers it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
+
+from learning.memory.context import ContextKey
+
+if TYPE_CHECKING:
+    from gateway_project.foundation.caller import Caller
+    from tools.catalogue import CatalogueTool
+
+MAX_CALLS: Final = 64
+"""Latest calls of a session that are remembered."""
+MAX_RUNS: Final = 16
+"""Latest runs of a session that are remembered."""
+MAX_WAITING: Final = 16
+"""Calls and statements of a session that wait to be analysed; older ones are dropped."""
+
+SessionKey = tuple[str, int | None, str]
+"""User and team of a caller, and its session."""
+
+
+class RecentCall(NamedTuple):
+    """A call that a session made, without its values.
+
+    Attributes:
+        tool: Primary key of the tool.
+        arguments_hash: Keyed hash of the definition and the arguments; None: they are too large.
+        succeeded: Whether the tool answered without an error.
+        is_read_only: Whether the call is known to change nothing.
+        at: When it ended, Unix time in seconds.
+    """
+
+    tool: int
+    arguments_hash: int | None
+    succeeded: bool
+    is_read_only: bool
+    at: float
+
+
+class RecentRun(NamedTuple):
+    """A run that a session started.
+
+    Attributes:
+        run: Its id.
+        tools: Primary keys of the tools of its tasks, in their order.
+        at: When it was started, Unix time in seconds.
+    """
+
+    run: UUID
+    tools: tuple[int, ...]
+    at: float
+
+
+class StatedWords(NamedTuple):
+    """A search or an intent, to be analysed.
+
+    Attributes:
+        text: Its words; never stored.
+        found: Primary keys of the tools in the answer.
+        is_intent: Whether it is an intent.
+        at: When it was answered, Unix time in seconds.
+    """
+
+    text: str
+    found: tuple[int, ...]
+    is_intent: bool
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnsweredCall:
+    """An answered call, to be analysed.
+
+    Attributes:
+        tool: The tool.
+        arguments: As sent.
+        result: The raw result; None: it is too large to be read.
+        is_error: Whether the tool reported an error.
+        arguments_hash: As in its event.
+        is_task: Whether a run made it; such a call teaches with its run.
+        at: When it was answered, Unix time in seconds.
+        ended_at: The same, in seconds of a monotonic clock.
+        duration_s: How long it took.
+    """
+
+    tool: CatalogueTool
+    arguments: Mapping[str, Any]
+    result: Mapping[str, Any] | None
+    is_error: bool
+    arguments_hash: int | None
+    is_task: bool
+    at: float
+    ended_at: float
+    duration_s: float
+
+
+@dataclass(kw_only=True, eq=False, slots=True)
+class Session:
+    """What a process remembers of one caller's conversation, or of one run.
+
+    Attributes:
+        key: By which the registry finds it.
+        hash: As in its events: a keyed hash of the key and the process, or that of the run.
+        caller: Whose it is, with the permissions of its latest request.
+        active_at: When it was last active, in seconds of a monotonic clock.
+        run: The run that it is; None: it is a conversation.
+        context: Context of its latest intent or search; None: there was none.
+        calls: Its latest calls, oldest first.
+        runs: Its latest runs, oldest first.
+        waiting: What waits to be analysed, oldest first.
+        has_gap: Whether something was dropped that its analysis would have needed.
+        analysis: State of its analysis; used by one thread at a time, never by the event loop.
+    """
+
+    key: SessionKey
+    hash: int
+    caller: Caller
+    active_at: float
+    run: UUID | None = None
+    context: ContextKey | None = None
+    calls: deque[RecentCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
+    runs: deque[RecentRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
+    waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
+    has_gap: bool = False
+    analysis: Any = None
+
+    @property
+    def team(self) -> int | None:
+        """Primary key of the team that the caller acts for."""
+        return self.caller.team

@@ -1,0 +1,243 @@
+"""Stores events of the episodic memory, and reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import DataError, IntegrityError, connection, transaction
+
+from learning.memory.encoding import Record
+from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
+
+_COLUMNS: Final = (
+    "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
+    "intent_hash", "prediction", "duration_ms", "weight", "kind", "outcome", "data", "sealed",
+)  # fmt: skip
+_TYPES: Final = (
+    "timestamptz", "int8", "int8", "int8", "int8", "int8", "int8",
+    "int8", "uuid", "float8", "float8", "int2", "int2", "jsonb", "bytea",
+)  # fmt: skip
+_COPY: Final = f"COPY learning_episodicevent ({', '.join(_COLUMNS)}) FROM STDIN (FORMAT BINARY)"
+_KINDS: Final = {code: kind for kind, code in KIND_CODES.items()}
+
+_SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM learning_episodicevent"
+_OF_TEAM: Final = "coalesce(team_id, 0) = coalesce(%(team)s, 0)"
+
+_BEGIN_FILE = """
+INSERT INTO learning_eventspool (id, position, loaded_at) VALUES (%s, 0, now())
+ON CONFLICT (id) DO NOTHING
+"""
+_ADVANCE = """
+UPDATE learning_eventspool SET position = %(end)s, loaded_at = now()
+WHERE id = %(spool)s AND position = %(start)s
+"""
+_ADD_VECTORS = """
+INSERT INTO learning_intentvector (team_id, intent_hash, model, sealed, seen_at)
+SELECT team, intent_hash, model, sealed, to_timestamp(at)
+FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bytea[], %s::float8[])
+     AS given (team, intent_hash, model, sealed, at)
+ON CONFLICT (team_id, model, intent_hash) DO NOTHING
+"""
+_LOAD_OBSERVATIONS = f"""
+SELECT session, observation FROM (
+    SELECT session, at, id, data -> 'observation' AS observation,
+           max(at) OVER (PARTITION BY session) AS ended_at
+    FROM (
+        SELECT * FROM learning_episodicevent
+        WHERE {_OF_TEAM} AND kind = ANY(%(kinds)s) AND at >= %(since)s AND data ? 'observation'
+        ORDER BY at DESC LIMIT %(limit)s
+    ) AS newest
+) AS placed
+ORDER BY ended_at, session, at, id
+"""
+
+
+class PositionMoved(Exception):
+    """Another loader has loaded from the file meanwhile; nothing was stored."""
+
+
+class RecordRefused(Exception):
+    """PostgreSQL cannot hold a value of one of the records; nothing was stored."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionObservations:
+    """What the calls of one session teach, in the order of the calls.
+
+    Attributes:
+        session: Hash of the session.
+        observations: `data["observation"]` of its events.
+    """
+
+    session: int
+    observations: Sequence[Mapping[str, Any]]
+
+
+def load_position(spool: UUID) -> int:
+    """Return how many bytes of a spool file have been loaded; 0: none."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT position FROM learning_eventspool WHERE id = %s", [spool])
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def store_records(records: Collection[Record], *, spool: UUID, start: int, end: int) -> int:
+    """Store records of a spool file, and in the same transaction how far it has been loaded.
+
+    Those of deleted teams are left out.
+
+    Args:
+        records: The records between the two positions.
+        spool: Id of the file.
+        start: Position in bytes up to which it was loaded before.
+        end: Position in bytes up to which it is loaded afterwards.
+
+    Returns:
+        Number of events and vectors of deleted teams.
+
+    Raises:
+        PositionMoved: If it was not loaded up to `start` exactly.
+        RecordRefused: If a value of a record cannot be stored.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            _advance_position(cursor, spool, start=start, end=end)
+            return _add_records(cursor, records)
+    except (DataError, IntegrityError, ValueError, OverflowError) as error:
+        raise RecordRefused(type(error).__name__) from error
+
+
+def _advance_position(cursor: Any, spool: UUID, *, start: int, end: int) -> None:
+    cursor.execute(_BEGIN_FILE, [spool])
+    cursor.execute(_ADVANCE, {"spool": spool, "start": start, "end": end})
+    if cursor.rowcount != 1:
+        raise PositionMoved
+
+
+def _add_records(cursor: Any, records: Collection[Record]) -> int:
+    """Add records; return the number of those of deleted teams, which are left out."""
+    teams = _lock_teams(cursor, {record.team for record in records} - {None})
+    kept = [record for record in records if record.team is None or record.team in teams]
+    _copy_events(cursor, [one for one in kept if isinstance(one, Event)])
+    _add_vectors(cursor, [one for one in kept if isinstance(one, IntentVectorRecord)])
+    return len(records) - len(kept)
+
+
+def _lock_teams(cursor: Any, teams: Collection[int | None]) -> set[int]:
+    """Return which teams exist, and keep these from being deleted in this transaction."""
+    if not teams:
+        return set()
+    cursor.execute(
+        "SELECT id FROM tools_team WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [list(teams)]
+    )
+    return {pk for (pk,) in cursor.fetchall()}
+
+
+def _copy_events(cursor: Any, events: Iterable[Event]) -> None:
+    rows = [_event_to_row(event) for event in events]
+    if not rows:
+        return
+    with connection.wrap_database_errors, cursor.copy(_COPY) as copy:
+        copy.set_types(_TYPES)
+        for row in rows:
+            copy.write_row(row)
+
+
+def _event_to_row(event: Event) -> tuple[Any, ...]:
+    return (
+        datetime.fromtimestamp(event.at, UTC),
+        event.team,
+        event.session,
+        event.tool,
+        event.arguments_hash,
+        event.context_hash,
+        event.context_check,
+        event.intent_hash,
+        event.prediction,
+        event.duration_ms,
+        event.weight,
+        KIND_CODES[event.kind],
+        None if event.outcome is None else int(event.outcome),
+        dict(event.data) if event.data else None,
+        event.sealed or None,
+    )
+
+
+def _add_vectors(cursor: Any, vectors: Collection[IntentVectorRecord]) -> None:
+    if vectors:
+        distinct = {(one.team, one.model, one.intent_hash): one for one in vectors}.values()
+        cursor.execute(
+            _ADD_VECTORS,
+            [
+                [one.team for one in distinct],
+                [one.intent_hash for one in distinct],
+                [one.model for one in distinct],
+                [one.sealed for one in distinct],
+                [one.at for one in distinct],
+            ],
+        )
+
+
+def insert_event(event: Event) -> None:
+    """Store an event in the current transaction, beside what it is about."""
+    with connection.cursor() as cursor:
+        _add_records(cursor, [event])
+
+
+def forget_file(spool: UUID) -> None:
+    """Forget the position of a file that has been deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM learning_eventspool WHERE id = %s", [spool])
+
+
+def load_observations(
+    team: int | None, *, since: datetime, limit: int
+) -> Iterator[SessionObservations]:
+    """Yield what the calls of a team's sessions teach, sessions that ended first coming first.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        since: Time of the oldest call.
+        limit: Maximum number of calls; the newest.
+    """
+    values = {
+        "team": team,
+        "kinds": [KIND_CODES[kind] for kind in (EventKind.TASK_COMPLETE, EventKind.OBSERVATION)],
+        "since": since,
+        "limit": limit,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_LOAD_OBSERVATIONS, values)
+        for session, rows in groupby(cursor, key=itemgetter(0)):
+            yield SessionObservations(
+                session=session, observations=[json.loads(row[1]) for row in rows]
+            )
+
+
+def row_to_event(row: Sequence[Any]) -> Event:
+    """Return the event of a row of `_COLUMNS`."""
+    values = dict(zip(_COLUMNS, row, strict=True))
+    return Event(
+        kind=_KINDS[values["kind"]],
+        at=values["at"].timestamp(),
+        team=values["team_id"],
+        session=values["session"],
+        tool=values["tool"],
+        arguments_hash=values["arguments_hash"],
+        context_hash=values["context_hash"],
+        context_check=values["context_check"],
+        intent_hash=values["intent_hash"],
+        prediction=values["prediction"],
+        duration_ms=values["duration_ms"],
+        weight=values["weight"],
+        outcome=None if values["outcome"] is None else EventOutcome(values["outcome"]),
+        data=json.loads(values["data"]) if values["data"] else {},
+        sealed=bytes(values["sealed"] or b""),
+    )

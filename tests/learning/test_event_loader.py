@@ -1,0 +1,193 @@
+"""Loading of spool files: each event is stored exactly once, whatever dies in between."""
+
+import os
+
+import pytest
+from django.db import DataError
+
+from learning import event_loader
+from learning.event_loader import LOADED, ORPHANED, REFUSED, EventLoader
+from learning.memory import spool
+from learning.memory.capture import Capture
+from learning.memory.spool import Spool
+from learning.models import EpisodicEvent, EventSpool, IntentVector
+from learning.store import events as event_store
+from tests.factories import TeamFactory
+from tests.learning.some_events import PREDICTION, a_full_event, a_vector, an_event
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def make_capture(folder):
+    opened = []
+
+    def make(**limits):
+        opened.append(Capture(Spool(folder, **({"max_bytes": 10_000_000} | limits))))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def sessions():
+    return sorted(EpisodicEvent.objects.values_list("session", flat=True))
+
+
+def test_recorded_events_are_stored_with_all_their_fields(make_capture):
+    capture, team = make_capture(), TeamFactory()
+    capture.record(a_full_event(team=team.pk))
+    capture.record(an_event())
+    loader = EventLoader(capture)
+    loader.load_pending()
+    full, bare = EpisodicEvent.objects.order_by("pk")
+    assert (full.team_id, full.tool, full.kind, full.outcome) == (team.pk, 5, 1, 4)
+    assert (full.arguments_hash, full.context_hash) == (-(2**63), 2**63 - 1)
+    assert (full.context_check, full.intent_hash, full.prediction) == (0, -1, PREDICTION)
+    assert (full.duration_ms, full.weight, bytes(full.sealed)) == (12.5, 0.5, b"\x00sealed\xff")
+    assert full.data == a_full_event().data
+    assert (bare.team_id, bare.tool, bare.data, bare.sealed, bare.outcome) == (None,) * 5
+    assert loader.counts[LOADED] == 2
+
+
+def test_an_event_is_loaded_once_though_its_file_is_looked_at_again(make_capture):
+    capture = make_capture()
+    loader = EventLoader(capture)
+    for session in (1, 2):
+        capture.record(an_event(session=session))
+        loader.load_pending()
+        EventLoader(capture).load_pending()
+    assert sessions() == [1, 2]
+
+
+def test_the_file_of_a_process_that_ended_is_loaded_and_deleted_with_its_position(
+    make_capture, folder
+):
+    ended = make_capture()
+    ended.record(an_event())
+    ended.close()
+    EventLoader(make_capture()).load_pending()
+    assert sessions() == [7]
+    assert spool.list_files(folder) == []
+    assert not EventSpool.objects.exists()
+
+
+def test_the_file_of_a_living_process_is_left_to_it(make_capture, folder):
+    living = make_capture()
+    living.record(an_event())
+    EventLoader(make_capture()).load_pending()
+    assert sessions() == []
+    assert len(spool.list_files(folder)) == 1
+
+
+def test_events_are_not_doubled_if_their_file_could_not_be_deleted(
+    make_capture, folder, monkeypatch
+):
+    ended = make_capture()
+    ended.record(an_event())
+    ended.close()
+
+    def crash(*_):
+        raise OSError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(spool, "delete_file", crash)
+        with pytest.raises(OSError, match="killed"):
+            EventLoader(make_capture()).load_pending()
+    EventLoader(make_capture()).load_pending()
+    assert sessions() == [7]
+    assert spool.list_files(folder) == []
+
+
+def test_a_record_that_a_crash_tore_is_ignored(make_capture, folder):
+    ended = make_capture()
+    ended.record(an_event(session=1))
+    ended.record(an_event(session=2))
+    [spool_id] = spool.list_files(folder)
+    ended.close()
+    path = spool.file_path(folder, spool_id)
+    os.truncate(path, path.stat().st_size - 1)
+    EventLoader(make_capture()).load_pending()
+    assert sessions() == [1]
+    assert spool.list_files(folder) == []
+
+
+def test_what_a_restored_backup_lacks_is_loaded_again(make_capture):
+    capture = make_capture()
+    loader = EventLoader(capture)
+    capture.record(an_event(session=1))
+    loader.load_pending()
+    EpisodicEvent.objects.all().delete()
+    EventSpool.objects.all().delete()
+    capture.record(an_event(session=2))
+    loader.load_pending()
+    loader.load_pending()
+    assert sessions() == [1, 2]
+
+
+def test_a_record_that_the_database_refuses_does_not_stop_the_others(make_capture):
+    capture = make_capture()
+    for session in range(1, 8):
+        data = {"text": "\0"} if session in {3, 7} else {}
+        capture.record(an_event(session=session, data=data))
+    capture.record(an_event(session=8, at=1e300))
+    loader = EventLoader(capture)
+    loader.load_pending()
+    loader.load_pending()
+    assert sessions() == [1, 2, 4, 5, 6]
+    assert (loader.counts[LOADED], loader.counts[REFUSED]) == (5, 3)
+
+
+def test_events_of_a_deleted_team_are_counted_and_left_out(make_capture):
+    capture, team = make_capture(), TeamFactory()
+    team_pk = team.pk
+    team.delete()
+    capture.record(an_event(team=team_pk))
+    capture.record_vector(a_vector(team=team_pk))
+    capture.record(an_event(session=8))
+    loader = EventLoader(capture)
+    loader.load_pending()
+    assert sessions() == [8]
+    assert (loader.counts[LOADED], loader.counts[ORPHANED]) == (1, 2)
+
+
+def test_events_of_a_team_are_deleted_with_it(make_capture):
+    capture, team = make_capture(), TeamFactory()
+    capture.record(an_event(team=team.pk))
+    capture.record_vector(a_vector(team=team.pk))
+    EventLoader(capture).load_pending()
+    team.delete()
+    assert not EpisodicEvent.objects.exists()
+    assert not IntentVector.objects.exists()
+
+
+def test_the_vector_of_an_intent_is_stored_once(make_capture):
+    for capture in (make_capture(), make_capture()):
+        capture.record_vector(a_vector())
+        capture.record_vector(a_vector())
+        EventLoader(capture).load_pending()
+    row = IntentVector.objects.get()
+    assert (row.intent_hash, row.model, bytes(row.sealed)) == (3, "m", b"sealed")
+
+
+def test_a_file_longer_than_one_read_is_loaded_whole(make_capture, monkeypatch):
+    monkeypatch.setattr(event_loader, "READ_BYTES", 500)
+    monkeypatch.setattr(event_loader, "BATCH_RECORDS", 3)
+    capture = make_capture()
+    for session in range(20):
+        capture.record(an_event(session=session))
+    EventLoader(capture).load_pending()
+    assert sessions() == [*range(20)]
+
+
+def test_what_the_database_refuses_alone_is_named_as_such():
+    with pytest.raises(event_store.RecordRefused, match=DataError.__name__):
+        event_store.store_records(
+            [an_event(data={"text": "\0"})], spool=PREDICTION, start=0, end=1
+        )
