@@ -169,6 +169,10 @@ class DirectUse:
                 sources = known.values.find_sources(number, observation)
             known.builder.add_call(replace(call, number=number, sources=sources))
 
+    def __len__(self) -> int:
+        """Number of sessions in memory."""
+        return len(self._sessions)
+
     def close_session(self, session: Hashable) -> None:
         """Group the calls of a session that has ended; no effect on unknown sessions.
 

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('learning', '0002_plain_labels'),
+        ('learning', '0003_episodic_memory'),
         ('tools', '0013_plain_labels'),
     ]
 

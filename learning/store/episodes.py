@@ -16,7 +16,7 @@ from tools.models import Team
 
 _SELECT_WAITING = """
 SELECT id FROM learning_unlearnedepisode
-WHERE stored_at <= now() - make_interval(secs => %s)
+WHERE stored_at <= statement_timestamp() - make_interval(secs => %s)
 ORDER BY stored_at, id
 LIMIT %s
 """
