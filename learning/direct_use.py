@@ -205,18 +205,24 @@ class DirectUse:
                     if known.builder.is_forgettable(now):
                         del self._sessions[session]
 
+    def take_closed(self) -> dict[UUID, OwnedEpisode]:
+        """Return the episodes that are over and not stored yet, by id, and forget them."""
+        with self._lock:
+            taken, self._closed = self._closed, {}
+        return taken
+
     async def store_closed(self) -> bool:
         """Store the episodes that are over; return whether that succeeded."""
-        with self._lock:
-            waiting = dict(self._closed)
+        waiting = self.take_closed()
         try:
             await run_in_database_thread(_store_episodes, waiting, self._sealer)
-        except DatabaseError as error:
+        except BaseException as error:
+            with self._lock:  # stored twice they count once
+                self._closed = waiting | self._closed
+            if not isinstance(error, DatabaseError):
+                raise
             log.warning("episodes.store_failed", reason=summarize_error(error))
             return False
-        with self._lock:
-            for pk in waiting:
-                self._closed.pop(pk, None)
         for pk in waiting:
             await self._on_stored(pk)
         return True

@@ -59,15 +59,13 @@ class SourceTracker:
         return tuple(found)
 
     def _take_in_statements(self, observation: CallObservation) -> None:
-        stated = {
-            value for statement in observation.statements for _, _, value in statement.values
-        }
-        if any(number in self._shapes for number in observation.shapes.keys() - stated):
+        if not self._shapes.keys().isdisjoint(observation.shapes):
             # The session has begun to number its values anew.
             self._origins, self._passed, self._shapes = {}, {}, {}
         self._shapes.update(observation.shapes)
-        for value in stated:
-            self._origins.setdefault(value, _Origin(None))
+        for statement in observation.statements:
+            for _, _, value in statement.values:
+                self._origins.setdefault(value, _Origin(None))
 
     def _find_source(self, name: str, value: int) -> ValueSource | None:
         argument = f"/{canonical.escape_token(name)}"
