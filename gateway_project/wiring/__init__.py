@@ -31,8 +31,6 @@ from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
-from learning.event_loader import EventLoader
-from learning.sessions.memory import NO_MEMORY
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -120,14 +118,16 @@ async def run_gateway(
             index=index,
             keeper=keeper,
         )
-        memory = make_memory(capture, sealer=current.sealer) if config.memory else NO_MEMORY
+        memory = make_memory(
+            config, capture, sealer=current.sealer, catalogue=lambda: current.snapshot.catalogue
+        )
         runs = make_runs(
             current,
             base.upstream,
             config=config,
             works=works,
             claims=claims,
-            on_call_ended=memory.record_task_call,
+            on_call_ended=memory.sessions.record_task_call,
             on_run_ended=learning.enqueue_ended_run,
         )
         effects = replace(
@@ -139,7 +139,7 @@ async def run_gateway(
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
-            memory=memory,
+            memory=memory.sessions,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))
@@ -152,7 +152,7 @@ async def run_gateway(
             )
             group.create_task(runs.run(), name="runs")
             group.create_task(learning.run(), name="learning")
-            group.create_task(EventLoader(capture).run(), name="events")
+            group.create_task(memory.run(), name="memory")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh_snapshot(current, pool, sign_ins, load=load, gateway=gateway),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 import time
 from collections import OrderedDict, deque
@@ -46,6 +47,8 @@ FORGET_AFTER_S: Final = 600.0
 """Silence after which a session is forgotten."""
 MAX_SESSIONS: Final = 1_000
 """Sessions remembered; the one silent for longest makes room."""
+MAX_SESSION_CALLS: Final = 150
+"""Calls after which a session is taken for a new one: less than prediction remembers."""
 MAX_CONTEXT_KEYS: Final = 1_000
 """Contexts whose keys are cached."""
 MAX_HASHED_VALUES: Final = 64
@@ -87,6 +90,7 @@ class SessionRegistry:
         self._digest = digest
         self._clock = clock
         self._wall = wall
+        self._numbers = itertools.count()
         self._nonce = secrets.token_hex(_NONCE_BYTES)
         self.changed = asyncio.Event()
         """Set when a session may have something to analyse."""
@@ -117,7 +121,7 @@ class SessionRegistry:
 
     def _record_call(self, ended: EndedCall, *, is_task: bool) -> None:
         session, tool = self._touch(ended.caller), ended.tool
-        arguments_hash = None if tool is None else self._hash_arguments(tool, ended.arguments)
+        arguments_hash = None if tool is None else self.hash_arguments(tool, ended.arguments)
         outcome, at = _classify_code(ended.code), self._wall()
         self._emit(
             session,
@@ -134,6 +138,7 @@ class SessionRegistry:
             return
         is_read_only = tool.danger is Danger.READ
         succeeded = outcome is EventOutcome.SUCCEEDED
+        session.call_count += 1
         session.calls.append(RecentCall(tool.pk, arguments_hash, succeeded, is_read_only, at))
         raw = ended.result.raw if ended.result is not None else None
         self._let_wait(
@@ -236,9 +241,12 @@ class SessionRegistry:
     def forget_oldest(self) -> None:
         """Forget the session that was silent for longest."""
         if self._sessions:
-            _, session = self._sessions.popitem(last=False)
-            self._busy.pop(session, None)
-            self._forgotten.append(session)
+            self._forget(next(iter(self._sessions.values())))
+
+    def _forget(self, session: Session) -> None:
+        del self._sessions[session.key]
+        self._busy.pop(session, None)
+        self._forgotten.append(session)
 
     def _forget_silent(self) -> None:
         silent_since = self._clock() - FORGET_AFTER_S
@@ -250,17 +258,19 @@ class SessionRegistry:
         key = (caller.user, caller.team, caller.session)
         session = self._sessions.get(key)
         now = self._clock()
-        if session is not None and now - session.active_at <= FORGET_AFTER_S:
+        if session is not None and _is_continued(session, now):
             session.caller, session.active_at = caller, now
             self._sessions.move_to_end(key)
             return session
+        if session is not None:
+            self._forget(session)
         self._forget_silent()
         if len(self._sessions) >= MAX_SESSIONS:
             self.forget_oldest()
         run = find_session_run(caller)
         session = self._sessions[key] = Session(
             key=key,
-            hash=to_signed_64(self._digest("session", self._nonce, *key))
+            hash=to_signed_64(self._digest("session", self._nonce, next(self._numbers), *key))
             if run is None
             else compute_run_session(run),
             caller=caller,
@@ -272,7 +282,7 @@ class SessionRegistry:
     def _touch_run(self, caller: Caller, run: UUID) -> Session:
         return self._touch(bind_run_session(caller, run))
 
-    def _hash_arguments(self, tool: CatalogueTool, arguments: Mapping[str, Any]) -> int | None:
+    def hash_arguments(self, tool: CatalogueTool, arguments: Mapping[str, Any]) -> int | None:
         """Return the keyed hash of a definition and arguments; None: they are too large."""
         if json_size.is_larger_than(
             arguments, values=MAX_HASHED_VALUES, characters=MAX_HASHED_CHARACTERS
@@ -320,6 +330,11 @@ class SessionRegistry:
         self._busy[session] = None
         self._busy.move_to_end(session)
         self.changed.set()
+
+
+def _is_continued(session: Session, now: float) -> bool:
+    is_silent = now - session.active_at > FORGET_AFTER_S
+    return not is_silent and session.call_count < MAX_SESSION_CALLS
 
 
 def is_small_result(raw: Mapping[str, Any]) -> bool:

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from execution.speculation.pending import CallKey, PendingPredictions
 from learning.memory.context import ContextKey
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
+    from graph.suggestion.next_call.call import PredictedCall
+    from graph.suggestion.next_call.session import SessionState
     from tools.catalogue import CatalogueTool
 
 MAX_CALLS: Final = 64
@@ -100,6 +103,37 @@ class AnsweredCall:
     duration_s: float
 
 
+class ShadowPrediction(NamedTuple):
+    """A predicted call that is not made.
+
+    Attributes:
+        id: Of the prediction.
+        key: Of the call.
+        call: The call.
+        tool: Its tool.
+    """
+
+    id: UUID
+    key: CallKey
+    call: PredictedCall
+    tool: CatalogueTool
+
+
+@dataclass(kw_only=True, eq=False, slots=True)
+class SessionAnalysis:
+    """What the analysis of a session knows.
+
+    Attributes:
+        state: Its calls and statements, as prediction reads them.
+        pending: Predictions that wait for their outcome.
+        predicted_at: When calls were predicted last, in seconds of a monotonic clock.
+    """
+
+    state: SessionState
+    pending: PendingPredictions[ShadowPrediction]
+    predicted_at: float = 0.0
+
+
 @dataclass(kw_only=True, eq=False, slots=True)
 class Session:
     """What a process remembers of one caller's conversation, or of one run.
@@ -112,10 +146,12 @@ class Session:
         run: The run that it is; None: it is a conversation.
         context: Context of its latest intent or search; None: there was none.
         calls: Its latest calls, oldest first.
+        call_count: Number of its calls.
         runs: Its latest runs, oldest first.
         waiting: What waits to be analysed, oldest first.
         has_gap: Whether something was dropped that its analysis would have needed.
-        analysis: State of its analysis; used by one thread at a time, never by the event loop.
+        analysis: State of its analysis; None: it was not analysed yet. For the analyst only.
+        value_count: Values that its analysis remembers.
     """
 
     key: SessionKey
@@ -125,10 +161,12 @@ class Session:
     run: UUID | None = None
     context: ContextKey | None = None
     calls: deque[RecentCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
+    call_count: int = 0
     runs: deque[RecentRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
     waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
     has_gap: bool = False
-    analysis: Any = None
+    analysis: SessionAnalysis | None = None
+    value_count: int = 0
 
     @property
     def team(self) -> int | None:

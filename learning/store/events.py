@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -46,7 +46,7 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bytea[], %s::float8[])
 ON CONFLICT (team_id, model, intent_hash) DO NOTHING
 """
 _LOAD_OBSERVATIONS = f"""
-SELECT session, observation FROM (
+SELECT session, observation, extract(epoch FROM ended_at) FROM (
     SELECT session, at, id, data -> 'observation' AS observation,
            max(at) OVER (PARTITION BY session) AS ended_at
     FROM (
@@ -74,10 +74,12 @@ class SessionObservations:
     Attributes:
         session: Hash of the session.
         observations: `data["observation"]` of its events.
+        ended_at: When it made the last of these calls, Unix time in seconds.
     """
 
     session: int
     observations: Sequence[Mapping[str, Any]]
+    ended_at: float = field(default=0.0, compare=False)
 
 
 def load_position(spool: UUID) -> int:
@@ -215,9 +217,11 @@ def load_observations(
     }
     with connection.cursor() as cursor:
         cursor.execute(_LOAD_OBSERVATIONS, values)
-        for session, rows in groupby(cursor, key=itemgetter(0)):
+        for (session, ended_at), rows in groupby(cursor, key=itemgetter(0, 2)):
             yield SessionObservations(
-                session=session, observations=[json.loads(row[1]) for row in rows]
+                session=session,
+                observations=[json.loads(row[1]) for row in rows],
+                ended_at=float(ended_at),
             )
 
 
