@@ -98,7 +98,7 @@ async def run_gateway(
         open_capture(config) as capture,
     ):
         current.item_lists = lists
-        keeper = GraphKeeper()
+        keeper = GraphKeeper(learns=config.memory)
         rankers = RankerCache(embedder.model, sealer=current.sealer)
 
         def handle_notification(event: notify.Notification | None) -> None:
@@ -119,7 +119,11 @@ async def run_gateway(
             keeper=keeper,
         )
         memory = make_memory(
-            config, capture, sealer=current.sealer, catalogue=lambda: current.snapshot.catalogue
+            config,
+            capture,
+            sealer=current.sealer,
+            catalogue=lambda: current.snapshot.catalogue,
+            on_episode=learning.enqueue_ended_run,
         )
         runs = make_runs(
             current,
@@ -136,7 +140,7 @@ async def run_gateway(
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.usage_of_team,
             load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
-            count_call=keeper.usage.count_call,
+            count_call=keeper.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
             memory=memory.sessions,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from uuid import UUID
 
+from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
+from learning.direct_use import DirectUse
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
 from learning.sessions.analyst import SessionAnalyst
@@ -26,12 +29,14 @@ class ProcessMemory:
         loader: Loads recorded events into the database, also those of processes that ended.
         analyst: Analyses sessions; None: nothing is remembered.
         models: What past sessions taught.
+        direct_use: Collects what is called without a workflow, to learn from it.
     """
 
     sessions: SessionMemory
     loader: EventLoader
     analyst: SessionAnalyst | None = None
     models: TeamModels | None = None
+    direct_use: DirectUse | None = None
 
     async def run(self) -> None:
         """Load events, analyse sessions and keep models current until cancelled."""
@@ -41,10 +46,17 @@ class ProcessMemory:
                 group.create_task(self.analyst.run(), name="sessions")
             if self.models is not None:
                 group.create_task(self.models.run(), name="next-call models")
+            if self.direct_use is not None:
+                group.create_task(self.direct_use.run(), name="direct use")
 
 
 def make_memory(
-    config: Config, capture: Capture, *, sealer: Sealer, catalogue: Callable[[], Catalogue]
+    config: Config,
+    capture: Capture,
+    *,
+    sealer: Sealer,
+    catalogue: Callable[[], Catalogue],
+    on_episode: Callable[[UUID], Awaitable[None]],
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
 
@@ -53,11 +65,22 @@ def make_memory(
         capture: Records events.
         sealer: Makes keyed digests.
         catalogue: Returns the current servers and tools.
+        on_episode: Called with the id of each episode of direct use that can be learned from.
     """
     loader = EventLoader(capture)
     if not config.memory:
         return ProcessMemory(sessions=NO_MEMORY, loader=loader)
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
     models = TeamModels()
-    analyst = SessionAnalyst(registry, models=models, catalogue=catalogue, record=capture.record)
-    return ProcessMemory(sessions=registry, loader=loader, analyst=analyst, models=models)
+    payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
+    direct_use = DirectUse(payloads, on_stored=on_episode)
+    analyst = SessionAnalyst(
+        registry,
+        models=models,
+        catalogue=catalogue,
+        record=capture.record,
+        direct_use=direct_use,
+    )
+    return ProcessMemory(
+        sessions=registry, loader=loader, analyst=analyst, models=models, direct_use=direct_use
+    )

@@ -12,7 +12,9 @@ import structlog
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
+from learning.direct_use import NO_DIRECT_USE, DirectUseSink
 from learning.memory.event import Event, EventKind
+from learning.sessions import direct_calls
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
 from learning.sessions.processor_budget import ProcessorBudget
 
@@ -48,6 +50,7 @@ class SessionAnalyst:
         models: What past sessions of each team taught.
         catalogue: Returns the current servers and tools.
         record: Records an event; thread-safe.
+        direct_use: Collects what is called without a workflow.
         clock: Monotonic clock, in seconds.
         wall: Unix time in seconds.
         processor_clock: Processor time of the calling thread, in seconds.
@@ -60,6 +63,7 @@ class SessionAnalyst:
         models: TeamModels,
         catalogue: Callable[[], Catalogue],
         record: Callable[[Event], None],
+        direct_use: DirectUseSink = NO_DIRECT_USE,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         processor_clock: Callable[[], float] = time.thread_time,
@@ -68,6 +72,7 @@ class SessionAnalyst:
         self._models = models
         self._catalogue = catalogue
         self._record = record
+        self._direct_use = direct_use
         self._clock = clock
         self._wall = wall
         self._processor_clock = processor_clock
@@ -150,6 +155,7 @@ class SessionAnalyst:
         result = analyse_session(session, items, model=model, catalogue=self._catalogue())
         for taught in result.taught:
             self._record(_describe_taught(session, taught))
+        direct_calls.pass_on(self._direct_use, session, items, result.taught)
         self._record_resolved(session, result.resolved)
         return result, self._processor_clock() - started
 

@@ -12,7 +12,6 @@ from django.db import connection
 
 from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY
 from learning.latency import BUCKETS
-from learning.models import ToolExperience
 
 MAX_HALVINGS: Final = 100
 """Older runs count next to nothing; the cap avoids numeric underflow."""
@@ -119,12 +118,3 @@ def load_run_counts(team: int | None, tools: Collection[int], *, at: datetime) -
     with connection.cursor() as cursor:
         cursor.execute(_RUNS, {"team": team, "at": at, "tools": list(tools)})
         return dict(cursor.fetchall())
-
-
-def load_latencies() -> dict[tuple[int, int | None], list[int]]:
-    """Return the latency histograms of all tools, by primary keys of the tool and the team."""
-    rows = ToolExperience.objects.filter(calls__gt=0)
-    return {
-        (tool, team): counts
-        for tool, team, counts in rows.values_list("tool_id", "team_id", "latencies")
-    }
