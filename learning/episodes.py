@@ -31,7 +31,8 @@ PRIOR: Final = -1.0
 DATA_FLOW: Final = 3.5
 """The later call took a value from the earlier one's result."""
 SHARED_VALUE: Final = 1.5
-"""The later call passed a value that the earlier one had passed."""
+"""The later call passed a value that the earlier one had passed, or took a common value from its
+result."""
 SAME_STATEMENT: Final = 1.0
 """No other search or intent led to the later one."""
 FOUND_TOGETHER: Final = 1.0
@@ -71,12 +72,14 @@ class ValueSource(NamedTuple):
         is_result: Whether it was in that call's result, as opposed to its arguments.
         pointer: JSON pointer to it in the result; None: no reference can name its place, as for
             a word of a text.
+        is_common: Whether it is of a sort that is often equal by chance: a date, a short number.
     """
 
     argument: str
     call: int
     is_result: bool = True
     pointer: str | None = None
+    is_common: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -341,7 +344,7 @@ def compute_link(
     """
     score = PRIOR
     taken = [source for source in later.sources if source.call == earlier.number]
-    if any(source.is_result for source in taken):
+    if any(source.is_result and not source.is_common for source in taken):
         score += DATA_FLOW
     elif taken:
         score += SHARED_VALUE

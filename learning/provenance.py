@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 ANY_ITEM: Final = "*"
 UNNAMEABLE_MARKS: Final = ("{key}", "~", "!")
 """In an observed path: keys that are data, and words of a text, which no JSON pointer names."""
-COMMON_SHAPES: Final = frozenset({"9", "9.9", "a", "Aa"})
-"""Shapes of short numbers and single words, which are often equal by chance."""
+COMMON_SHAPES: Final = frozenset(
+    {"9", "9.9", "9:9", "9x4-9-9", "a", "A", "A1", "A2", "A3", "A4", "A5", "Aa", "Aa Aa"}
+)
+"""Shapes of short numbers, times, dates, codes and names, which are often equal by chance."""
 
 
 class _Origin(NamedTuple):
     """Where a session first saw a value: in a result, or (no call) in the client's words."""
 
     call: int | None
+    tool: int = 0
     path: str = ""
     pointer: str | None = None
 
@@ -38,7 +41,8 @@ class SourceTracker:
         """Return the origins of a call's arguments, and take in the call.
 
         A value that the client stated, or passed before any result held it, came from no result.
-        A common value came from a result only if a field there is named like the parameter.
+        A common value came from a result only if a field there is named like the parameter. Of
+        several results with a value, the first counts, or the latest from the same place.
 
         Args:
             call: Number of the call in its session; increasing.
@@ -53,9 +57,11 @@ class SourceTracker:
         ]
         self._passed.update(dict.fromkeys(observation.arguments.values(), call))
         for placed in observation.values:
-            if placed.number not in self._passed:
-                origin = _Origin(call, placed.path, build_pointer(placed))
-                self._origins.setdefault(placed.number, origin)
+            origin = _Origin(call, observation.tool, placed.path, build_pointer(placed))
+            known = self._origins.get(placed.number)
+            is_again = known is not None and known[1:3] == origin[1:3]
+            if is_again or (known is None and placed.number not in self._passed):
+                self._origins[placed.number] = origin
         return tuple(found)
 
     def _take_in_statements(self, observation: CallObservation) -> None:
@@ -74,7 +80,7 @@ class SourceTracker:
         if origin is not None and origin.call is not None:
             if is_common and not is_named_alike(name, origin.path):
                 return None
-            return ValueSource(argument, origin.call, pointer=origin.pointer)
+            return ValueSource(argument, origin.call, pointer=origin.pointer, is_common=is_common)
         if value in self._passed and not is_common:
             return ValueSource(argument, self._passed[value], is_result=False)
         return None

@@ -23,6 +23,11 @@ def taken(argument, number, pointer="/id"):
     return ValueSource(argument, number, pointer=pointer)
 
 
+def common(argument, number, pointer="/date"):
+    """Return the origin of an argument that may be equal to a result by chance."""
+    return ValueSource(argument, number, pointer=pointer, is_common=True)
+
+
 def passed(argument, number):
     """Return the origin of an argument that an earlier call passed too."""
     return ValueSource(argument, number, is_result=False)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from graph.relations import MIN_OBSERVED_RUNS
 from learning import episodes
 from learning.episodes import Episode, EpisodeBuilder, group_calls
-from tests.learning.session_calls import PKS, call, passed, search, taken
+from tests.learning.session_calls import PKS, call, common, passed, search, taken
 
 
 def grouped(calls, statements=()):
@@ -49,6 +49,13 @@ def test_a_tool_that_the_search_did_not_find_is_less_certain():
 
 def test_calls_that_pass_the_same_value_belong_together():
     assert grouped([call(0, "s:a"), call(1, "s:b", passed("/path", 0))]) == [[0, 1]]
+
+
+def test_a_value_that_may_be_equal_by_chance_says_less():
+    sure = only([call(0, "s:a"), call(1, "s:b", taken("/id", 0))]).certainty
+    less = only([call(0, "s:a"), call(1, "s:b", common("/date", 0))]).certainty
+    assert less < sure
+    assert grouped([call(0, "s:a"), call(1, "s:b", common("/date", 0), at=300.0)]) == [[0], [1]]
 
 
 def test_a_failure_between_calls_and_a_pause_make_it_less_certain():

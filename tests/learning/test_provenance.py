@@ -96,9 +96,10 @@ def test_a_value_that_a_result_echoes_was_passed_before(session):
 def test_a_common_value_needs_a_field_of_the_same_name(session):
     session.call(FIND, {"count": 3, "total": 4, "state": "open", "user_id": 5})
     assert session.call(SEND, to="open", text=4, count=3) == (
-        ValueSource("/count", 1, pointer="/count"),
+        ValueSource("/count", 1, pointer="/count", is_common=True),
     )
-    assert session.call(GET, user_id=5) == (ValueSource("/user_id", 1, pointer="/user_id"),)
+    (found,) = session.call(GET, user_id=5)
+    assert found.is_common
     assert session.call(FIND, query="open", limit=4) == ()
 
 
@@ -110,6 +111,14 @@ def test_values_that_the_schema_lists_come_from_nowhere(session):
 def test_a_word_of_a_text_is_traced_without_a_pointer(session):
     session.call(FIND, "Created ticket TCK-4411 for you.")
     assert session.call(GET, user_id="TCK-4411") == (ValueSource("/user_id", 1),)
+
+
+def test_a_value_found_again_at_the_same_place_came_from_there(session):
+    for _ in range(2):
+        session.call(FIND, USERS)
+        session.call(GET, {"id": "u-481", "friend": "u-973"}, user_id="u-481")
+    (found,) = session.call(GET, user_id="u-973")
+    assert (found.call, found.pointer) == (3, "/users/1/id")
 
 
 def test_values_that_are_numbered_anew_are_not_mixed_up(session, monkeypatch):
