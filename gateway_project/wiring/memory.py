@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from uuid import UUID
 
+from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
+from learning.direct_use import DirectUse
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
 from learning.memory_keeper import MemoryKeeper
@@ -30,6 +33,7 @@ class ProcessMemory:
         keeper: Deletes events that are no longer kept, and reports their size.
         analyst: Analyses sessions; None: nothing is remembered.
         models: What past sessions taught.
+        direct_use: Collects what is called without a workflow, to learn from it.
     """
 
     sessions: SessionMemory
@@ -37,6 +41,7 @@ class ProcessMemory:
     keeper: MemoryKeeper
     analyst: SessionAnalyst | None = None
     models: TeamModels | None = None
+    direct_use: DirectUse | None = None
 
     async def run(self) -> None:
         """Load events, analyse sessions and keep models current until cancelled."""
@@ -47,15 +52,18 @@ class ProcessMemory:
                 group.create_task(self.analyst.run(), name="sessions")
             if self.models is not None:
                 group.create_task(self.models.run(), name="next-call models")
+            if self.direct_use is not None:
+                group.create_task(self.direct_use.run(), name="direct use")
 
 
-def make_memory(
+def make_memory(  # noqa: PLR0913 - its collaborators
     config: Config,
     capture: Capture,
     *,
     sealer: Sealer,
     embedder: CachedEmbedder,
     catalogue: Callable[[], Catalogue],
+    on_episode: Callable[[UUID], Awaitable[None]],
     deletes: bool = True,
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
@@ -66,6 +74,7 @@ def make_memory(
         sealer: Makes keyed digests, and seals vectors.
         embedder: Remembers the vectors of recent queries.
         catalogue: Returns the current servers and tools.
+        on_episode: Called with the id of each episode of direct use that can be learned from.
         deletes: Whether this process deletes events that are no longer kept.
     """
     loader, keeper = EventLoader(capture), MemoryKeeper(config, deletes=deletes)
@@ -74,13 +83,21 @@ def make_memory(
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
     models = TeamModels()
     vectors = WordVectors(capture, embedder=embedder, sealer=sealer)
+    payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
+    direct_use = DirectUse(payloads, on_stored=on_episode)
     analyst = SessionAnalyst(
         registry,
         models=models,
         catalogue=catalogue,
         record=capture.record,
         record_words=vectors.record,
+        direct_use=direct_use,
     )
     return ProcessMemory(
-        sessions=registry, loader=loader, keeper=keeper, analyst=analyst, models=models
+        sessions=registry,
+        loader=loader,
+        keeper=keeper,
+        analyst=analyst,
+        models=models,
+        direct_use=direct_use,
     )

@@ -13,7 +13,9 @@ import structlog
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
+from learning.direct_use import NO_DIRECT_USE, DirectUseSink
 from learning.memory.event import Event, EventKind
+from learning.sessions import direct_calls
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
 from learning.sessions.processor_budget import ProcessorBudget
 from learning.sessions.session import StatedWords
@@ -58,6 +60,7 @@ class SessionAnalyst:
         catalogue: Returns the current servers and tools.
         record: Records an event; thread-safe.
         record_words: Called with each search and intent that is analysed; thread-safe.
+        direct_use: Collects what is called without a workflow.
         clock: Monotonic clock, in seconds.
         wall: Unix time in seconds.
         processor_clock: Processor time of the calling thread, in seconds.
@@ -71,6 +74,7 @@ class SessionAnalyst:
         catalogue: Callable[[], Catalogue],
         record: Callable[[Event], None],
         record_words: RecordWords = _ignore_words,
+        direct_use: DirectUseSink = NO_DIRECT_USE,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         processor_clock: Callable[[], float] = time.thread_time,
@@ -80,6 +84,7 @@ class SessionAnalyst:
         self._catalogue = catalogue
         self._record = record
         self._record_words = record_words
+        self._direct_use = direct_use
         self._clock = clock
         self._wall = wall
         self._processor_clock = processor_clock
@@ -166,6 +171,7 @@ class SessionAnalyst:
                 self._record_words(session, item)
         for taught in result.taught:
             self._record(_describe_taught(session, taught))
+        direct_calls.pass_on(self._direct_use, session, items, result.taught)
         self._record_resolved(session, result.resolved)
         return result, self._processor_clock() - started
 

@@ -29,6 +29,10 @@ class ListCapture(Capture):
         self.events.append(event)
 
 
+async def ignore_episode(_episode):
+    """Do nothing."""
+
+
 def make(tmp_path, sealer, *, memory):
     capture = ListCapture(tmp_path / "spool")
     made = make_memory(
@@ -37,6 +41,7 @@ def make(tmp_path, sealer, *, memory):
         sealer=sealer,
         embedder=CachedEmbedder(FakeEmbedder()),
         catalogue=lambda: catalogue(FIND, READ, WRITE),
+        on_episode=ignore_episode,
     )
     return made, capture
 
