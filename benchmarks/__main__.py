@@ -21,6 +21,7 @@ NAMES = (
     "search_speed",
     "suggestion_speed",
     "gateway_cost",
+    "session_cost",
     "graph",
     "graph_update",
     "execution",

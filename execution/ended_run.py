@@ -80,6 +80,8 @@ class EndedRun:
         answered_calls: Its calls, by task.
         call_durations: Their durations.
         results: Some of their results.
+        weight: How much it counts: 1 for a workflow that was run as such; less, in (0, 1), for
+            calls of which it is only likely that they belong together.
     """
 
     run: UUID
@@ -92,3 +94,4 @@ class EndedRun:
     answered_calls: tuple[AnsweredCalls, ...] = ()
     call_durations: tuple[CallDurations, ...] = ()
     results: tuple[CallResult, ...] = ()
+    weight: float = 1.0

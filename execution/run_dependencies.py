@@ -76,6 +76,7 @@ class RunDependencies:
         can_claim_runs: Whether it claims runs that others started or released.
         can_claim_new_runs: Whether it also claims runs never claimed before; False: a queue
             distributes them.
+        runs_teach: Whether the runs that it creates are learned from.
     """
 
     home: Path
@@ -97,6 +98,7 @@ class RunDependencies:
     is_executor: bool = True
     can_claim_runs: bool = True
     can_claim_new_runs: bool = True
+    runs_teach: bool = True
 
 
 async def run_in_database(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -133,6 +133,7 @@ class Runs:
             is_direct=is_direct,
             owner=holder.id if holder else "",
             lease_s=self._dependencies.lease_s,
+            teaches=self._dependencies.runs_teach,
         )
         # The requester may go away meanwhile; a stored run is executed all the same.
         creation = RunCreation(new_run, self._dependencies)

@@ -20,6 +20,9 @@ MAX_ARGUMENTS: Final = 60
 """Arguments of a task that are read, and references of a task that are stored."""
 MAX_KEY_CHARS: Final = 200
 MAX_DEPTH: Final = 100
+MIN_SUPPORT: Final = 1.0
+"""Successes, by weight, from which a pattern is used: one run of a workflow, or calls made one by
+one in two sessions."""
 _VALUE_CHARACTERS: Final = frozenset("@/\\")
 
 
@@ -68,6 +71,8 @@ class PastRun:
         tasks: In the order they ran, as far as known.
         succeeded: Whether the whole workflow succeeded.
         at: When it ended.
+        weight: How certain it is that it was this workflow, for this intent, in (0, 1]; 1: it was
+            run as such.
     """
 
     key: str
@@ -75,6 +80,7 @@ class PastRun:
     tasks: tuple[RunTask, ...]
     succeeded: bool = True
     at: datetime
+    weight: float = 1.0
 
 
 class ReferencedValue(NamedTuple):

@@ -107,6 +107,7 @@ def read_run(
         encoded=None,
         succeeded=run.succeeded,
         at=run.at,
+        weight=run.weight,
     )
     return RecordableRun(run=run, reading=reading, workflow=workflow, row=row)
 

@@ -19,6 +19,7 @@ from graph.relations import (
     RelationKind,
     combine_confidence,
     compute_decay,
+    select_counted,
 )
 
 
@@ -191,14 +192,15 @@ def view_for_team(record: RelationRecord, team: int | None, *, now: datetime) ->
     """
     if record.rejected:
         return None
-    evidence = [item for item in record.evidence if item.team is None or item.team == team]
+    visible = (item for item in record.evidence if item.team is None or item.team == team)
+    evidence = select_counted(visible)
     if not evidence:
         return None
     return Relation(
         source=record.source,
         target=record.target,
         kind=record.kind,
-        confidence=combine_confidence(record.kind, evidence, now=now),
+        confidence=combine_confidence(evidence, now=now),
         required=record.required,
         sources=_distinct_sources(evidence),
         detail=_collect_detail(record, evidence, now=now),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.sealing import Sealer
 from graph import read_runs
-from graph.patterns import PastRun
+from graph.patterns import MIN_SUPPORT, PastRun
 from graph.read_runs import RecordableRun
 from graph.store import recording, team_names
 from graph.store.recording import RunRow
@@ -152,9 +152,13 @@ def _record_chunk(
 ) -> RecordedRuns:
     known = recording.load_known_keys(dependencies.team, {run.run.key for run in runs})
     new = [run for run in runs if run.run.key not in known]
+    teaching = _select_teaching(new, dependencies.team)
     encoded = _encode_intents(new, dependencies)
     rows = [
-        _make_row(run, encoded.get(run.reading.text), dependencies, tools, sampled) for run in new
+        _make_row(run, encoded.get(run.reading.text), dependencies, tools, sampled)
+        if run in teaching
+        else replace(run.row, encoded=encoded.get(run.reading.text))
+        for run in new
     ]
     model = dependencies.embedder.model if dependencies.embedder else ""
     stored = recording.record_rows(
@@ -166,6 +170,20 @@ def _record_chunk(
         patterns=stored.patterns,
         unembedded=stored.unembedded,
     )
+
+
+def _select_teaching(new: Sequence[RecordableRun], team: int | None) -> set[RecordableRun]:
+    """Return the runs whose arguments teach where arguments come from.
+
+    Of calls made one by one, only those of a workflow that was seen before.
+    """
+    unsure = {run.row.pattern_key[1] for run in new if run.run.weight < 1.0}
+    weights = recording.load_workflow_weights(team, unsure) if unsure else {}
+    return {
+        run
+        for run in new
+        if run.run.weight + weights.get(run.row.pattern_key[1], 0.0) >= MIN_SUPPORT
+    }
 
 
 def _make_row(

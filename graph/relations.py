@@ -16,8 +16,11 @@ PRIOR_STRENGTH: Final = 4.0
 """Weight of the prior (from schemas or imports), in observed runs."""
 UNOBSERVED_CONFIDENCE: Final = 0.25
 """Prior confidence of a relation without schema or import evidence."""
-RATIO_STRENGTH: Final = 1.0
-"""Weight of the prior for co-occurrence, which approaches a plain ratio with more counts."""
+MIN_OBSERVED_RUNS: Final = 1.0
+"""Runs, by weight, from which observations count: one run of a workflow, or calls made one by one
+in two sessions. Fewer may be an accident."""
+ROUNDING: Final = 1e-6
+"""Error that a sum of shares of one run may have."""
 
 
 class RelationKind(StrEnum):
@@ -172,16 +175,39 @@ def compute_decay(age_days: float) -> float:
     return float(0.5 ** (max(age_days, 0.0) / HALF_LIFE_DAYS))
 
 
-def combine_confidence(
-    kind: RelationKind, evidence: Iterable[Evidence], *, now: datetime
-) -> float:
+def select_counted(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return the evidence that counts: all but observations of too few runs.
+
+    Without other evidence, the relation must have held in as many.
+
+    Example:
+        >>> from datetime import UTC
+        >>> at = datetime(2026, 1, 1, tzinfo=UTC)
+        >>> once = Evidence(source=EvidenceSource.OBSERVED, confidence=None, successes=0.9,
+        ...     last_seen=at)
+        >>> len(select_counted([once])), len(select_counted([once, once]))
+        (0, 2)
+    """
+    listed = list(evidence)
+    observed = [item for item in listed if item.source is EvidenceSource.OBSERVED]
+    if not observed:
+        return listed
+    held = sum(item.successes for item in observed)
+    failed = sum(item.failures for item in observed)
+    runs = held if len(observed) == len(listed) else held + failed
+    if runs > MIN_OBSERVED_RUNS - ROUNDING:
+        return listed
+    return [item for item in listed if item.source is not EvidenceSource.OBSERVED]
+
+
+def combine_confidence(evidence: Iterable[Evidence], *, now: datetime) -> float:
     """Combine the evidence for a relation into its confidence, in [0, 1].
 
     Curated evidence is taken as it is. Otherwise the best confidence of schemas and imports is a
     prior that observed runs update: the mean of a Beta distribution, its counts decayed by age.
+    Thus few runs change it little, whatever share of them it held in.
 
     Args:
-        kind: Kind of the relation; co-occurrence is a ratio and has a weaker prior.
         evidence: All evidence that counts for the caller.
         now: Time that ages are measured at.
 
@@ -190,13 +216,13 @@ def combine_confidence(
         >>> at = datetime(2026, 1, 1, tzinfo=UTC)
         >>> runs = Evidence(source=EvidenceSource.OBSERVED, confidence=None, successes=157,
         ...     failures=13, last_seen=at)
-        >>> round(combine_confidence(RelationKind.OFTEN_USED_WITH, [runs], now=at), 2)
-        0.92
+        >>> round(combine_confidence([runs], now=at), 2)
+        0.91
     """
     priors: list[float] = []
     curated, held, failed = 0.0, 0.0, 0.0
     is_curated = False
-    for item in evidence:
+    for item in select_counted(evidence):
         if item.source is EvidenceSource.CURATED:
             is_curated = True
             curated = max(curated, 1.0 if item.confidence is None else item.confidence)
@@ -208,6 +234,5 @@ def combine_confidence(
             failed += weight * item.failures
     if is_curated:
         return curated
-    strength = RATIO_STRENGTH if kind is RelationKind.OFTEN_USED_WITH else PRIOR_STRENGTH
     prior = max(priors, default=UNOBSERVED_CONFIDENCE)
-    return (strength * prior + held) / (strength + held + failed)
+    return (PRIOR_STRENGTH * prior + held) / (PRIOR_STRENGTH + held + failed)

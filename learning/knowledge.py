@@ -1,4 +1,4 @@
-"""Learns from an ended run exactly once, in any process and after any number of attempts.
+"""Learns from an ended run or episode exactly once, in any process, after any number of attempts.
 
 The pattern is recorded first, keyed by the run's id, so that repeating it changes nothing. The
 rest is one transaction with the mark that the run was learned from.
@@ -7,7 +7,7 @@ rest is one transaction with the mark that the run was learned from.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -24,10 +24,10 @@ from graph.record_runs import record_runs
 from graph.store import relations, shapes, usage, writing
 from graph.store.recording import TeamDeleted
 from graph.store.usage import CallCount, UsageKey
-from learning import latency, observations, past_run
+from learning import by_hand, latency, observations, past_run
 from learning.dependencies import LearnedFromRun, LearningDependencies
 from learning.observations import ToolCallTotals
-from learning.store import experience, seen_tools
+from learning.store import episodes, experience, seen_tools
 from learning.store.experience import ToolObservation
 from learning.store.seen_tools import VisibleTool
 from tools.query_text import QueryError
@@ -64,10 +64,54 @@ def learn_from_run(
     )
     if run_data is None:
         return None
+    return _learn(
+        run_data,
+        dependencies,
+        claim=lambda: unlearned_runs.mark_learned(run, at=at),
+        counts_calls=True,
+    )
+
+
+def learn_from_episode(episode: UUID, dependencies: LearningDependencies) -> LearnedFromRun | None:
+    """Learn from direct calls that belong together as from a run of their workflow; blocking.
+
+    Their usage and the shapes of their results were counted when they were made.
+
+    Args:
+        episode: Its id.
+        dependencies: Collaborators of learning.
+
+    Returns:
+        None if it was learned from already.
+
+    Raises:
+        UnsealingFailed: If no key opens it.
+    """
+    stored = episodes.load_episode(episode, sealer=dependencies.payload_sealer)
+    if stored is None:
+        return None
+    return _learn(
+        by_hand.build_ended_run(stored.episode, run=episode, team=stored.team),
+        dependencies,
+        claim=lambda: episodes.delete_episode(episode),
+        counts_calls=False,
+    )
+
+
+def _learn(
+    run_data: EndedRun,
+    dependencies: LearningDependencies,
+    *,
+    claim: Callable[[], bool],
+    counts_calls: bool,
+) -> LearnedFromRun | None:
+    """Learn from a run; `claim` marks it as learned, and returns False if it was before."""
     tools = seen_tools.find_visible_tools(_collect_tool_names(run_data), team=run_data.team)
     pattern, unembedded = _record_pattern(run_data, tools, dependencies)
-    observed = _observe_run(run_data, tools)
-    outcome = writing.retry_on_conflict(lambda: _write_observations(run_data, observed, at=at))
+    observed = _observe_run(run_data, tools, counts_calls=counts_calls)
+    outcome = writing.retry_on_conflict(
+        lambda: _write_observations(run_data, observed, claim=claim)
+    )
     if outcome is None:
         return None
     relation_count, shape_count, usages = outcome
@@ -106,11 +150,13 @@ def _record_pattern(
     return True, bool(recorded.unembedded)
 
 
-def _observe_run(run_data: EndedRun, tools: Mapping[str, VisibleTool]) -> _RunObservations:
+def _observe_run(
+    run_data: EndedRun, tools: Mapping[str, VisibleTool], *, counts_calls: bool
+) -> _RunObservations:
     pks = _map_primary_keys(tools)
     used = observations.collect_used_tools(run_data, pks)
     return _RunObservations(
-        call_totals=observations.collect_calls(run_data, pks),
+        call_totals=observations.collect_calls(run_data, pks) if counts_calls else {},
         used_tools=used,
         tool_observations=_observe_tools(run_data, pks, used),
         order_observations=observations.observe_order(run_data, pks),
@@ -133,7 +179,11 @@ def _observe_tools(
             counts.setdefault(tool, [0] * latency.BUCKETS)[timed.bucket] += timed.calls
             total_ms[tool] += timed.total_ms
     return {
-        tool: ToolObservation(was_used=tool in used, total_ms=total_ms[tool], latencies=latencies)
+        tool: ToolObservation(
+            runs=run_data.weight if tool in used else 0.0,
+            total_ms=total_ms[tool],
+            latencies=latencies,
+        )
         for tool, latencies in counts.items()
     }
 
@@ -164,13 +214,13 @@ def _iterate_shapes(
 
 
 def _write_observations(
-    run_data: EndedRun, observed: _RunObservations, *, at: datetime
+    run_data: EndedRun, observed: _RunObservations, *, claim: Callable[[], bool]
 ) -> tuple[int, int, Mapping[UsageKey, int]] | None:
     """Write all observations and mark the run learned; None if it was learned from before."""
     from graph import output_shape
 
     with transactions.short_transaction():
-        if not unlearned_runs.mark_learned(run_data.run, at=at):
+        if not claim():
             return None
         relation_observations = [
             *observed.order_observations,
@@ -197,5 +247,9 @@ def _observe_co_use(run_data: EndedRun, observed: _RunObservations) -> list[Rela
     wanted = observed.used_tools.union(*known)
     before = experience.load_run_counts(run_data.team, wanted, at=run_data.ended_at)
     return observations.observe_co_use(
-        observed.used_tools, known=known, before=before, at=run_data.ended_at
+        observed.used_tools,
+        known=known,
+        before=before,
+        weight=run_data.weight,
+        at=run_data.ended_at,
     )

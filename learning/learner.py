@@ -1,4 +1,4 @@
-"""Learns from ended runs in the background, at low priority."""
+"""Learns from ended runs and episodes in the background, at low priority."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ def _utc_now() -> datetime:
 
 
 class Learner:
-    """Learns from ended runs, one at a time, with a rest after each.
+    """Learns from ended runs and episodes, one at a time, with a rest after each.
 
-    For one event loop; the work runs on a database thread. Several processes may learn at once.
+    Both are named by their ids, which are unique among both, and called runs here. For one event
+    loop; the work runs on a database thread. Several processes may learn at once.
 
     Args:
         dependencies: Returns the current dependencies.
@@ -73,7 +74,7 @@ class Learner:
         self._may_lack_vectors = True
 
     async def enqueue_ended_run(self, run: UUID) -> None:
-        """Queue an ended run; returns at once and never raises."""
+        """Queue an ended run or episode; returns at once and never raises."""
         if len(self._queue) < MAX_QUEUED:
             self._queue[run] = None
             self._wake.set()
@@ -197,8 +198,10 @@ class Learner:
 
 def _load_unlearned(settled_s: float) -> list[UUID]:
     from execution.store import unlearned_runs  # noqa: PLC0415 - not before a gateway serves
+    from learning.store import episodes  # noqa: PLC0415 - not before a gateway serves
 
-    return unlearned_runs.load_unlearned_runs(settled_s=settled_s, limit=SCAN_LIMIT)
+    runs = unlearned_runs.load_unlearned_runs(settled_s=settled_s, limit=SCAN_LIMIT)
+    return [*runs, *episodes.load_waiting(settled_s=settled_s, limit=SCAN_LIMIT - len(runs))]
 
 
 def _learn_in_database(
@@ -206,13 +209,16 @@ def _learn_in_database(
 ) -> LearnedFromRun | None:
     from learning import knowledge  # noqa: PLC0415 - not before a run has ended
 
-    return knowledge.learn_from_run(run, dependencies, at=at)
+    learned = knowledge.learn_from_run(run, dependencies, at=at)
+    return learned or knowledge.learn_from_episode(run, dependencies)
 
 
 def _mark_skipped(run: UUID, at: datetime) -> None:
     from execution.store import unlearned_runs  # noqa: PLC0415 - not before a run has failed to teach
+    from learning.store import episodes  # noqa: PLC0415 - not before a run has failed to teach
 
-    unlearned_runs.mark_learned(run, at=at)
+    if not unlearned_runs.mark_learned(run, at=at):
+        episodes.delete_episode(run)
 
 
 def _embed_in_database(embedder: Embedder, sealer: Sealer) -> int:

@@ -58,7 +58,7 @@ def observe_order(run: EndedRun, tools: Mapping[str, int]) -> list[RelationObser
     A pair of tasks counts if the earlier one succeeded and the later one's call was answered: in
     favour if that succeeded, against if the tool reported a failure. A run is one observation of
     each pair of tools, however many tasks and items show it: the share that succeeded is its
-    success, the rest its failure.
+    success, the rest its failure, both times the run's weight.
 
     Args:
         run: The run.
@@ -73,7 +73,7 @@ def observe_order(run: EndedRun, tools: Mapping[str, int]) -> list[RelationObser
             key = (tools[before.tool], tools[after.tool], kind)
             if key[0] != key[1]:
                 shown[key].append(_Succession.from_calls(before, after))
-    return [_build_observation(*key, seen, at=run.ended_at) for key, seen in sorted(shown.items())]
+    return [_build_observation(*key, seen, run=run) for key, seen in sorted(shown.items())]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +107,7 @@ def _iterate_successions(
 
 
 def _build_observation(
-    source: int, target: int, kind: RelationKind, seen: list[_Succession], *, at: datetime
+    source: int, target: int, kind: RelationKind, seen: list[_Succession], *, run: EndedRun
 ) -> RelationObservation:
     share = _mean([one.success_share for one in seen])
     held = [one.delay_s for one in seen if one.success_share]
@@ -115,10 +115,10 @@ def _build_observation(
         source=source,
         target=target,
         kind=kind,
-        successes=share,
-        failures=1.0 - share,
+        successes=run.weight * share,
+        failures=run.weight * (1.0 - share),
         seconds=_mean(held) if held and kind is RelationKind.PRECEDES else None,
-        at=at,
+        at=run.ended_at,
     )
 
 
@@ -131,6 +131,7 @@ def observe_co_use(
     *,
     known: Collection[ToolPair],
     before: Mapping[int, float],
+    weight: float = 1.0,
     at: datetime,
 ) -> list[RelationObservation]:
     """Observe which tools are used together.
@@ -142,7 +143,8 @@ def observe_co_use(
     Args:
         now_used: Primary keys of the tools the run used.
         known: Pairs seen together before, the smaller key first.
-        before: Number of earlier runs by tool; tools without any are omitted.
+        before: Number of earlier runs by tool, by weight; tools without any are omitted.
+        weight: Weight of the run.
         at: When the run ended.
     """
     if not 0 < len(now_used) <= MAX_CO_USED_TOOLS:
@@ -152,13 +154,13 @@ def observe_co_use(
     for one, other in combinations(sorted(now_used), 2):
         older = max(before.get(one, 0.0), before.get(other, 0.0))
         missed = 0.0 if (one, other) in seen else older
-        found.append(_build_co_use(one, other, held=1.0, missed=missed, at=at))
+        found.append(_build_co_use(one, other, held=weight, missed=missed, at=at))
     for one, other in sorted(seen):
         if (one in now_used) is not (other in now_used):
             alone, rest = (one, other) if one in now_used else (other, one)
-            missed = before.get(alone, 0.0) + 1.0 - before.get(rest, 0.0)
+            missed = before.get(alone, 0.0) + weight - before.get(rest, 0.0)
             if missed > 0.0:
-                missed = min(missed, 1.0)
+                missed = min(missed, weight)
                 found.append(_build_co_use(one, other, held=0.0, missed=missed, at=at))
     return found
 

@@ -44,6 +44,7 @@ def build_past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
         tasks=tuple(_build_run_task(task, tools[task.tool]) for task in tasks),
         succeeded=run.status is RunStatus.SUCCEEDED,
         at=run.ended_at,
+        weight=run.weight,
     )
 
 

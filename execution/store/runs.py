@@ -44,12 +44,12 @@ WITH made AS (
 INSERT INTO execution_workflowexecution (
     id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
     idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
-    error_code, created_at, changed_at, deadline_at)
+    error_code, created_at, changed_at, deadline_at, learned_at)
 VALUES (
     %(run)s, %(user)s, %(team)s, %(scopes)s, %(kind)s, %(is_direct)s, 'queued', %(options)s,
     %(version)s, %(tasks_total)s, %(key)s, %(request_digest)s, %(owner)s,
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
-    now() + make_interval(secs => %(deadline_s)s))
+    now() + make_interval(secs => %(deadline_s)s), CASE WHEN NOT %(teaches)s THEN now() END)
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
 RETURNING id, created_at, deadline_at),
 tasks AS (
@@ -130,6 +130,7 @@ class NewRun:
         is_direct: Whether it is a single call that must wait for approval.
         owner: Process that holds it from the start; empty: any may claim it.
         lease_s: Length of the owner's lease in seconds.
+        teaches: Whether it is learned from once it has ended.
         run: Its id.
     """
 
@@ -142,6 +143,7 @@ class NewRun:
     is_direct: bool = False
     owner: str = ""
     lease_s: float = 0.0
+    teaches: bool = True
     run: UUID = field(default_factory=uuid4)
 
 
@@ -241,6 +243,7 @@ def _build_row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "hours": IDEMPOTENCY_KEY_HOURS,
         "most": MAX_OPEN_RUNS,
         "event": events.RUN_QUEUED,
+        "teaches": new.teaches,
         "tasks": escape_json([[task, tool] for task, tool in new.tasks]),
     }
 

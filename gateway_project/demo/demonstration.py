@@ -225,12 +225,16 @@ async def _drive_gateway(console: Console, transport: Any, demo_plan: DemoPlan) 
 
 
 def _gateway_environment() -> dict[str, str]:
-    """Return our settings for the gateway: the SDK passes on only a few variables."""
-    return {
+    """Return our settings for the gateway: the SDK passes on only a few variables.
+
+    It remembers nothing: these calls would teach what suggestions are made from.
+    """
+    ours = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(("FOREGATE_", "XDG_")) or name in ("DATABASE_URL", "TMPDIR", "LANG")
     }
+    return ours | {"FOREGATE_MEMORY": "false"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,8 +171,8 @@ class Config(BaseSettings):
 
     memory: bool = Field(
         default=True,
-        description="Whether calls, searches and intents are remembered, as hashes and structure, "
-        "to learn from them and to predict the next calls.",
+        description="Whether calls, searches, intents and runs are remembered, as hashes and "
+        "structure, to learn from them and to predict the next calls.",
     )
     spool_mb: int = Field(
         default=256,

@@ -98,7 +98,7 @@ async def run_gateway(
         open_capture(config) as capture,
     ):
         current.item_lists = lists
-        keeper = GraphKeeper()
+        keeper = GraphKeeper(learns=config.memory)
         rankers = RankerCache(embedder.model, sealer=current.sealer)
 
         def handle_notification(event: notify.Notification | None) -> None:
@@ -122,8 +122,10 @@ async def run_gateway(
             config,
             capture,
             sealer=current.sealer,
+            embedder=embedder,
             catalogue=lambda: current.snapshot.catalogue,
             deletes=claims,
+            on_episode=learning.enqueue_ended_run,
         )
         runs = make_runs(
             current,
@@ -140,7 +142,7 @@ async def run_gateway(
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.usage_of_team,
             load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
-            count_call=keeper.usage.count_call,
+            count_call=keeper.count_call,
             observe_result=keeper.observe_result,
             runs=runs,
             memory=memory.sessions,

@@ -153,6 +153,10 @@ async def refresh_in_subprocess() -> bool:
 class GraphKeeper:
     """Holds a gateway's graph state and runs the tasks that keep it current.
 
+    Args:
+        work: Refreshes the graph; None: in a process of its own.
+        learns: Whether calls and results change it.
+
     Attributes:
         graph: Relations and metrics.
         usage: Call counts of tools.
@@ -160,7 +164,8 @@ class GraphKeeper:
         refresher: Refreshes the graph.
     """
 
-    def __init__(self, work: RefreshWork | None = None) -> None:
+    def __init__(self, work: RefreshWork | None = None, *, learns: bool = True) -> None:
+        self._learns = learns
         self.graph = GraphCache()
         self.usage = UsageCounter()
         self.refresher = GraphRefresher(refresh_in_subprocess if work is None else work)
@@ -178,10 +183,17 @@ class GraphKeeper:
                 return
         self.refresher.note_change()
 
+    def count_call(self, tool: int, team: int | None, failed: bool) -> None:
+        """Count a call; see `UsageCounter.count_call`."""
+        if self._learns:
+            self.usage.count_call(tool, team, failed)
+
     def observe_result(
         self, tool: CatalogueTool, team: int | None, result: Mapping[str, Any]
     ) -> None:
         """Record the shape of a tool's result."""
+        if not self._learns:
+            return
         self.shapes.enqueue_result(tool.pk, team, tool.definition_hash, result)
 
     async def run(self, readiness: Readiness) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
 
+from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
+from learning.direct_use import DirectUse
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
 from learning.memory_keeper import MemoryKeeper
@@ -16,7 +21,9 @@ from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
 from learning.sessions.team_models import TeamModels
+from learning.sessions.word_vectors import WordVectors
 from tools.catalogue import Catalogue
+from tools.embed.cache import CachedEmbedder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +37,7 @@ class ProcessMemory:
         outcomes: Recalls how suggestions turned out.
         analyst: Analyses sessions; None: nothing is remembered.
         models: What past sessions taught.
+        direct_use: Collects what is called without a workflow, to learn from it.
     """
 
     sessions: SessionMemory
@@ -38,6 +46,7 @@ class ProcessMemory:
     outcomes: OutcomeRecall = field(default_factory=OutcomeRecall)
     analyst: SessionAnalyst | None = None
     models: TeamModels | None = None
+    direct_use: DirectUse | None = None
 
     async def run(self) -> None:
         """Load events, analyse sessions and keep models current until cancelled."""
@@ -49,14 +58,18 @@ class ProcessMemory:
                 group.create_task(self.analyst.run(), name="sessions")
             if self.models is not None:
                 group.create_task(self.models.run(), name="next-call models")
+            if self.direct_use is not None:
+                group.create_task(self.direct_use.run(), name="direct use")
 
 
-def make_memory(
+def make_memory(  # noqa: PLR0913 - its collaborators
     config: Config,
     capture: Capture,
     *,
     sealer: Sealer,
+    embedder: CachedEmbedder,
     catalogue: Callable[[], Catalogue],
+    on_episode: Callable[[UUID], Awaitable[None]],
     deletes: bool = True,
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
@@ -64,8 +77,10 @@ def make_memory(
     Args:
         config: Of the installation.
         capture: Records events.
-        sealer: Makes keyed digests.
+        sealer: Makes keyed digests, and seals vectors.
+        embedder: Remembers the vectors of recent queries.
         catalogue: Returns the current servers and tools.
+        on_episode: Called with the id of each episode of direct use that can be learned from.
         deletes: Whether this process deletes events that are no longer kept.
     """
     loader, keeper = EventLoader(capture), MemoryKeeper(config, deletes=deletes)
@@ -73,7 +88,22 @@ def make_memory(
         return ProcessMemory(sessions=NO_MEMORY, loader=loader, keeper=keeper)
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
     models = TeamModels()
-    analyst = SessionAnalyst(registry, models=models, catalogue=catalogue, record=capture.record)
+    vectors = WordVectors(capture, embedder=embedder, sealer=sealer)
+    payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
+    direct_use = DirectUse(payloads, on_stored=on_episode)
+    analyst = SessionAnalyst(
+        registry,
+        models=models,
+        catalogue=catalogue,
+        record=capture.record,
+        record_words=vectors.record,
+        direct_use=direct_use,
+    )
     return ProcessMemory(
-        sessions=registry, loader=loader, keeper=keeper, analyst=analyst, models=models
+        sessions=registry,
+        loader=loader,
+        keeper=keeper,
+        analyst=analyst,
+        models=models,
+        direct_use=direct_use,
     )

@@ -61,6 +61,7 @@ def make_runs(  # noqa: PLR0913 - its collaborators, and two callbacks
             is_executor=is_local or works > 0,
             can_claim_runs=claims,
             can_claim_new_runs=is_local,
+            runs_teach=config.memory,
         )
     )
 

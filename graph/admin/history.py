@@ -31,16 +31,25 @@ MAX_SHOWN = 6
 class WorkflowPatternAdmin(TeamScopedAdmin):
     """Patterns: intents with their workflows; the console adds an action to forget them."""
 
-    list_display = ("id", "tool_sequence", "team", "successes", "failures", "last_seen_at")
+    list_display = (
+        "id", "tool_sequence", "team", "successes", "weight", "failures", "last_seen_at",
+    )  # fmt: skip
     list_filter = (TEAM_FILTER,)
     list_select_related = ("team",)
     search_fields = ("tasks",)
     search_help_text = "part of the id of a tool"
     ordering = ("-last_seen_at",)
     date_hierarchy = "last_seen_at"
-    fields = ("team", "workflow", "successes", "failures", "first_seen_at", "last_seen_at")
+    fields = (
+        "team", "workflow", "successes", "weight", "failures", "first_seen_at", "last_seen_at",
+    )  # fmt: skip
     readonly_fields = fields
     show_full_result_count = False
+
+    @admin.display(description="weight of successes", ordering="success_weight")
+    def weight(self, row: WorkflowPattern) -> str:
+        """Say how much the successes count: less than 1 each if calls were made one by one."""
+        return f"{row.success_weight:.3g}"
 
     @admin.display(description="tools")
     def tool_sequence(self, row: WorkflowPattern) -> str:

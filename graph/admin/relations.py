@@ -197,7 +197,7 @@ class RelationAdmin(ConsoleAdmin):
         if row.rejected or not row.seen:
             return "-"
         evidence = map(_to_evidence, row.seen)
-        return f"{combine_confidence(RelationKind(row.kind), evidence, now=timezone.now()):.2f}"
+        return f"{combine_confidence(evidence, now=timezone.now()):.2f}"
 
     @admin.display(description="evidence")
     def evidence_sources(self, row: Any) -> str:

@@ -46,6 +46,11 @@ class WorkflowPattern(models.Model):
     intent = models.TextField(help_text="The intent without its values, sealed.")
     successes = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
+    success_weight = models.FloatField(
+        default=0.0,
+        help_text="The successes, each counted by how certain it is that its calls belong "
+        "together: 1 for a run of a workflow, less for calls made one by one.",
+    )
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
 

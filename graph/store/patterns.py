@@ -16,7 +16,7 @@ from pgvector import Vector
 
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
-from graph.patterns import normalize_intent
+from graph.patterns import MIN_SUPPORT, normalize_intent
 from graph.store import binding_uses, fitted_models, writing
 from tools import ids
 from tools.models import Tool
@@ -33,11 +33,21 @@ MAX_HISTORY: Final = 20_000
 CHUNK_SIZE: Final = 1_000
 """Patterns whose vectors are read and unsealed per query."""
 
-_SELECT_HISTORY = """
-SELECT p.id, p.tools, p.successes, p.failures, p.last_seen_at, p.intent_hash, p.intent, e.id
-FROM graph_workflowpattern p
+# A pattern of calls made one by one is used once its intent, or at least its workflow of several
+# tools, has been seen again. A run of a workflow weighs 1, so its counts stay as they are.
+_SELECT_HISTORY = f"""
+WITH seen AS (
+    SELECT *, sum(success_weight) OVER (PARTITION BY workflow_hash) AS support
+    FROM graph_workflowpattern
+    WHERE successes > 0 AND (team_id IS NULL OR team_id = %(team)s)
+)
+SELECT p.id, p.tools, greatest(1, round(p.success_weight))::int,
+       round(p.failures * p.success_weight / p.successes)::int,
+       p.last_seen_at, p.intent_hash, p.intent, e.id
+FROM seen p
 JOIN graph_patternembedding e ON e.pattern_id = p.id AND e.model = %(model)s
-WHERE p.successes > 0 AND (p.team_id IS NULL OR p.team_id = %(team)s)
+WHERE p.success_weight >= {MIN_SUPPORT}
+   OR (p.support >= {MIN_SUPPORT} AND cardinality(p.tools) > 1)
 ORDER BY p.last_seen_at DESC, p.id DESC
 LIMIT %(limit)s
 """
@@ -82,9 +92,10 @@ def load_history(
 ) -> list[PastIntent]:
     """Return the past intents a team's models are fitted to, oldest first; at most `MAX_HISTORY`.
 
-    Skipped are patterns that never succeeded, have no vectors by this model, or name a deleted
-    tool that has not returned; also those that cannot be unsealed, with one warning. Patterns
-    with the same masked intent and the same set of tools become one past intent.
+    Skipped are patterns that never succeeded, were seen too seldom (`MIN_SUPPORT`), have no
+    vectors by this model, or name a deleted tool that has not returned; also those that cannot be
+    unsealed, with one warning. Patterns with the same masked intent and the same set of tools
+    become one past intent.
 
     Args:
         team: Primary key; sees its own patterns and shared ones. None: only shared ones.

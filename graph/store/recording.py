@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Q, Sum
 from pgvector import Vector
 
 from gateway_project.foundation.sealing import Sealer
@@ -39,11 +40,12 @@ _ADD_COUNTS = """
 UPDATE graph_workflowpattern AS known
 SET successes = known.successes + given.successes,
     failures = known.failures + given.failures,
+    success_weight = known.success_weight + given.success_weight,
     first_seen_at = least(known.first_seen_at, given.first),
     last_seen_at = greatest(known.last_seen_at, given.last)
 FROM unnest(%(pks)s::bigint[], %(successes)s::int[], %(failures)s::int[],
-            %(firsts)s::timestamptz[], %(lasts)s::timestamptz[])
-     AS given (id, successes, failures, first, last)
+            %(weights)s::float8[], %(firsts)s::timestamptz[], %(lasts)s::timestamptz[])
+     AS given (id, successes, failures, success_weight, first, last)
 WHERE known.id = given.id
 RETURNING known.successes + known.failures = given.successes + given.failures
 """
@@ -67,6 +69,7 @@ class RunRow:
         encoded: The encoded intent; None if it is not embedded.
         succeeded: Whether the run succeeded.
         at: When it ended.
+        weight: How much it counts, in (0, 1]; see `PastRun`.
         sample_bytes: Training rows for the model of bindings; may be empty.
         uses: Sources of its arguments.
     """
@@ -80,6 +83,7 @@ class RunRow:
     encoded: EncodedIntent | None
     succeeded: bool
     at: datetime
+    weight: float = 1.0
     sample_bytes: bytes = b""
     uses: tuple[BindingUse, ...] = ()
 
@@ -106,6 +110,19 @@ def load_known_keys(team: int | None, keys: Collection[str]) -> set[str]:
     """Return the keys that already belong to a run of the team."""
     rows = PatternRun.objects.filter(team=team, key__in=list(keys))
     return set(rows.values_list("key", flat=True))
+
+
+def load_workflow_weights(team: int | None, hashes: Collection[str]) -> dict[str, float]:
+    """Return how often workflows have succeeded, by weight and over all intents, by digest.
+
+    Args:
+        team: Primary key; sees its own patterns and shared ones.
+        hashes: Digests of the workflows; unknown ones are left out.
+    """
+    rows = WorkflowPattern.objects.filter(
+        Q(team=team) | Q(team=None), workflow_hash__in=list(hashes)
+    )
+    return dict(rows.values_list("workflow_hash").annotate(weight=Sum("success_weight")))
 
 
 def load_embedded_patterns(
@@ -259,6 +276,10 @@ def _add_counts(new: Iterable[RunRow], patterns: Mapping[PatternKey, int]) -> in
                 "failures": [
                     len(runs) - succeeded
                     for runs, succeeded in zip(by_pattern.values(), successes, strict=True)
+                ],
+                "weights": [
+                    sum(row.weight for row in runs if row.succeeded)
+                    for runs in by_pattern.values()
                 ],
                 "firsts": [min(row.at for row in runs) for runs in by_pattern.values()],
                 "lasts": [max(row.at for row in runs) for runs in by_pattern.values()],

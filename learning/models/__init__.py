@@ -1,5 +1,6 @@
-"""Tables of what is learned: tools, the episodic memory, outcomes of predictions, thresholds."""
+"""Tables of what is learned: tools, the episodic memory, episodes, predictions, thresholds."""
 
+from learning.models.episodes import UnlearnedEpisode
 from learning.models.events import EpisodicEvent, EventSpool, IntentVector
 from learning.models.experience import ToolExperience
 from learning.models.thresholds import AdaptiveThreshold, ThresholdChange
@@ -13,4 +14,5 @@ __all__ = [
     "PredictionTotal",
     "ThresholdChange",
     "ToolExperience",
+    "UnlearnedEpisode",
 ]

@@ -68,12 +68,12 @@ class ToolObservation:
     """What one run showed of a tool.
 
     Attributes:
-        was_used: Whether a workflow used it successfully.
+        runs: Workflows that used it successfully: the weight of the run, or 0.
         total_ms: Total duration of its calls.
         latencies: Its latency histogram: `BUCKETS` counts.
     """
 
-    was_used: bool = False
+    runs: float = 0.0
     total_ms: float = 0.0
     latencies: Sequence[int] = (0,) * BUCKETS
 
@@ -95,7 +95,7 @@ def add_experience(team: int | None, seen: Mapping[int, ToolObservation], *, at:
     rows = [
         {
             "tool": tool,
-            "runs": float(one.was_used),
+            "runs": one.runs,
             "calls": sum(one.latencies),
             "total_ms": one.total_ms,
             "latencies": list(one.latencies),

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from gateway_project.demo import demonstration, servers
 from gateway_project.demo.demonstration import DemoStep
+from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
 from tests.factories import ServerFactory
 from tools.models import Server
@@ -94,3 +95,10 @@ def test_without_own_servers_its_servers_become_the_first_ones(started):
     ServerFactory(name="git", source=servers.DEMO_SOURCE)
     call_command("demo")
     assert (started.here, started.processes) == (1, [])
+
+
+def test_its_gateway_remembers_nothing(monkeypatch):
+    monkeypatch.setenv("FOREGATE_MEMORY", "true")
+    for name, value in demonstration._gateway_environment().items():
+        monkeypatch.setenv(name, value)
+    assert not load_config().memory

@@ -24,6 +24,7 @@ from graph.relations import RelationKind
 from graph.store import fitted_models, metrics, patterns, relations, state
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tests.gateway.catalogues import tool
 from tests.graph.histories import run, task
 from tests.patience import PATIENCE_S
 from tools.embed import load as embedding
@@ -68,7 +69,7 @@ async def apart():
 
 @asynccontextmanager
 async def gateway(monkeypatch):
-    monkeypatch.setattr(wiring, "GraphKeeper", lambda: GraphKeeper(apart))
+    monkeypatch.setattr(wiring, "GraphKeeper", lambda **_: GraphKeeper(apart))
     readiness = Readiness()
     async with asyncio.TaskGroup() as group:
         run = wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
@@ -117,7 +118,7 @@ async def test_calls_and_shapes_are_recorded_until_shutdown(tools, monkeypatch):
     monkeypatch.setattr(output_shape, "describe_shape", lambda _: {"type": "object"})
     async with gateway(monkeypatch) as (readiness, effects):
         readiness.listed.set()
-        await until(lambda: effects.count_call.__self__._is_loaded)
+        await until(lambda: effects.count_call.__self__.usage._is_loaded)
         tool = effects.catalogue().tools[f"{tools[0].server.name}:{tools[0].name}"]
         effects.count_call(tool.pk, None, True)
         effects.observe_result(tool, None, {"structuredContent": {"id": 1}})
@@ -326,6 +327,15 @@ async def test_changes_that_trigger_a_refresh(channel, payload, notes, monkeypat
     assert len(noted) == notes
 
 
+@pytest.mark.parametrize("learns", [True, False])
+async def test_calls_change_the_graph_unless_nothing_is_remembered(learns):
+    keeper, seen = GraphKeeper(apart, learns=learns), []
+    keeper.shapes.enqueue_result = lambda *taken: seen.append(taken)
+    keeper.count_call(7, None, failed=False)
+    keeper.observe_result(tool("s:a", pk=7), None, {"content": []})
+    assert len(keeper.usage.usage_of_team(None)) == len(seen) == int(learns)
+
+
 @pytest.mark.parametrize("payload", [patterns.CHANGE_NOTICE, fitted_models.CHANGE_NOTICE])
 async def test_learned_relations_do_not_reload_the_graph(payload, monkeypatch):
     keeper, read = GraphKeeper(apart), []
@@ -380,7 +390,7 @@ async def test_fitted_models_are_used_by_the_gateway(monkeypatch):
             fit_models.load_settings(django_settings.FOREGATE), now=NOW
         )
 
-    monkeypatch.setattr(wiring, "GraphKeeper", lambda: GraphKeeper(work))
+    monkeypatch.setattr(wiring, "GraphKeeper", lambda **_: GraphKeeper(work))
     outdated, outdate = asyncio.Event(), RankerCache.invalidate
     readiness = Readiness()
     async with asyncio.TaskGroup() as group:

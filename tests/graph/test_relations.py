@@ -9,7 +9,6 @@ from graph.relations import (
     UNOBSERVED_CONFIDENCE,
     Evidence,
     EvidenceSource,
-    RelationKind,
     combine_confidence,
 )
 
@@ -26,7 +25,5 @@ def test_the_most_confident_evidence_counts_in_any_order(sure):
         said(EvidenceSource.SCHEMA, UNOBSERVED_CONFIDENCE),
         said(EvidenceSource.IMPORTED, sure),
     ]
-    found = {
-        combine_confidence(RelationKind.PROVIDES, every, now=NOW) for every in permutations(words)
-    }
+    found = {combine_confidence(every, now=NOW) for every in permutations(words)}
     assert found == {max(sure, UNOBSERVED_CONFIDENCE)}

@@ -3,6 +3,7 @@
 import pytest
 
 from execution.control import Action
+from execution.store import unlearned_runs
 from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from graph.models import OutputShape, PatternRun, RelationEvidence, ToolUsage
@@ -136,3 +137,25 @@ async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer,
         )
         await ended(carried, started.run)
     assert told == [started.run]
+
+
+async def test_runs_of_a_process_that_remembers_nothing_teach_nothing(
+    home, sealer, tools, upstream
+):
+    known = catalogue(
+        *(tool(f"s:{one.name}", pk=one.pk, definition_hash=one.definition.hash) for one in tools)
+    )
+    given = means(home, sealer, upstream, catalogue=lambda: known, runs_teach=False)
+    async with process(given) as carried:
+        started = await carried.start(
+            ADMIN, workflow(), intent="Find things and get them all", options=RunOptions()
+        )
+        await ended(carried, started.run)
+    assert await run_in_database_thread(_load_unlearned) == []
+    knows = LearningDependencies(sealer=sealer, payload_sealer=sealer)
+    assert await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED) is None
+    assert await run_in_database_thread(taught) == ({}, {})
+
+
+def _load_unlearned():
+    return unlearned_runs.load_unlearned_runs(settled_s=0.0, limit=5)

@@ -293,7 +293,7 @@ class TestObserving:
         a, b, *_ = tools
         ours, theirs = TeamFactory(), TeamFactory()
         relations.observe_relations(ours.pk, [seen(a, b, successes=5.0)])
-        relations.observe_relations(theirs.pk, [seen(a, b, failures=5.0)])
+        relations.observe_relations(theirs.pk, [seen(a, b, successes=1.0, failures=5.0)])
         assert len(relations.load_topology(now=NOW)) == 0
         mine = relations.load_topology(ours.pk, now=NOW).get(a, b, RelationKind.PRECEDES)
         other = relations.load_topology(theirs.pk, now=NOW).get(a, b, RelationKind.PRECEDES)

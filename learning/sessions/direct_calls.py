@@ -1,0 +1,56 @@
+"""Passes what a session said and called on to what learns from direct use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from learning.episodes import SessionCall, Statement
+from learning.sessions.session import StatedWords
+from tools.danger import Danger
+
+if TYPE_CHECKING:
+    from learning.direct_use import DirectUseSink
+    from learning.sessions.analyse import Taught
+    from learning.sessions.session import AnsweredCall, Session
+
+
+def pass_on(
+    sink: DirectUseSink,
+    session: Session,
+    items: Iterable[StatedWords | AnsweredCall],
+    taught: Iterable[Taught],
+) -> None:
+    """Pass on statements and calls in their order; calls of runs teach with their run.
+
+    Args:
+        sink: Takes them.
+        session: The session.
+        items: What it did.
+        taught: What each of the calls among these teaches, in the same order.
+    """
+    if session.run is not None:
+        return
+    results = iter(taught)
+    for item in items:
+        if isinstance(item, StatedWords):
+            statement = Statement(
+                text=item.text, at=item.at, found=frozenset(item.found), is_intent=item.is_intent
+            )
+            sink.add_statement(session.key, session.team, statement)
+            continue
+        observation = next(results).observation
+        if not item.is_task:
+            sink.add_call(session.key, session.team, _describe_call(item), observation)
+
+
+def _describe_call(answered: AnsweredCall) -> SessionCall:
+    return SessionCall(
+        tool=answered.tool.tool,
+        pk=answered.tool.pk,
+        at=answered.at - answered.duration_s,
+        duration_s=answered.duration_s,
+        succeeded=not answered.is_error,
+        is_read_only=answered.tool.danger is Danger.READ,
+        arguments=answered.arguments,
+    )

@@ -1,0 +1,82 @@
+"""Stored episodes that wait to be learned from; each is deleted in the transaction that does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from gateway_project.foundation.sealing import Sealer
+from graph.store import writing
+from learning.episodes import Episode, OwnedEpisode
+from learning.models import UnlearnedEpisode
+from tools.models import Team
+
+_SELECT_WAITING = """
+SELECT id FROM learning_unlearnedepisode
+WHERE stored_at <= statement_timestamp() - make_interval(secs => %s)
+ORDER BY stored_at, id
+LIMIT %s
+"""
+
+
+def insert_episodes(found: Mapping[UUID, OwnedEpisode], *, sealer: Sealer) -> None:
+    """Store episodes by id, all or none; known ids, and those of deleted teams, are dropped.
+
+    Args:
+        found: The episodes.
+        sealer: Seals them.
+    """
+    rows = {
+        pk: UnlearnedEpisode(
+            id=pk,
+            team_id=team,
+            content=sealer.seal_bytes(json.dumps(episode.to_json()).encode()),
+        )
+        for pk, (episode, team) in found.items()
+    }
+
+    def write() -> None:
+        with transaction.atomic():
+            wanted = {row.team_id for row in rows.values() if row.team_id is not None}
+            teams = set(Team.objects.filter(pk__in=wanted).values_list("pk", flat=True))
+            present = [row for row in rows.values() if row.team_id in {None, *teams}]
+            UnlearnedEpisode.objects.bulk_create(present, ignore_conflicts=True)
+
+    writing.retry_on_conflict(write)
+
+
+def load_waiting(*, settled_s: float, limit: int) -> Sequence[UUID]:
+    """Return the ids of stored episodes, oldest first.
+
+    Args:
+        settled_s: Minimum seconds since they were stored; the process that did comes first.
+        limit: Maximum count.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT_WAITING, [settled_s, limit])
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def load_episode(pk: UUID, *, sealer: Sealer) -> OwnedEpisode | None:
+    """Return a stored episode; None if it is gone.
+
+    Raises:
+        UnsealingFailed: If no key opens it.
+    """
+    row = UnlearnedEpisode.objects.filter(pk=pk).values_list("content", "team_id").first()
+    if row is None:
+        return None
+    content, team = row
+    document = json.loads(sealer.unseal_bytes(bytes(content)))
+    return OwnedEpisode(Episode.from_json(document), team)
+
+
+def delete_episode(pk: UUID) -> bool:
+    """Delete a stored episode; return whether it existed.
+
+    Concurrent calls wait for the end of this transaction.
+    """
+    return bool(UnlearnedEpisode.objects.filter(pk=pk).delete()[0])

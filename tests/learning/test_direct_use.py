@@ -1,0 +1,233 @@
+import asyncio
+import contextlib
+
+import pytest
+from django.db import OperationalError
+
+from gateway_project.foundation.database import run_in_database_thread
+from learning import direct_use as module
+from learning import learner as learner_module
+from learning.dependencies import LearningDependencies
+from learning.direct_use import NO_DIRECT_USE, DirectUse
+from learning.episodes import IDLE_S
+from learning.learner import Learner
+from learning.models import UnlearnedEpisode
+from learning.store import episodes
+from tests.factories import ServerFactory, TeamFactory, ToolFactory
+from tests.learning.session_calls import call, search, taken
+from tests.learning.taught import observed
+from tests.patience import PATIENCE_S
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+class Stored(list):
+    """The ids of stored episodes, and an event for the first."""
+
+    def __init__(self):
+        super().__init__()
+        self.came = asyncio.Event()
+
+    async def __call__(self, pk):
+        self.append(pk)
+        self.came.set()
+
+
+@pytest.fixture
+def stored():
+    return Stored()
+
+
+@pytest.fixture
+def use(sealer, clock, stored):
+    return DirectUse(sealer, on_stored=stored, clock=clock)
+
+
+def load(stored, sealer):
+    found = [episodes.load_episode(pk, sealer=sealer) for pk in stored]
+    return [([one.tool for one in episode.calls], episode.intent, team) for episode, team in found]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestStoring:
+    async def test_the_calls_of_a_session_that_ended_are_stored_as_episodes(
+        self, use, stored, sealer
+    ):
+        team = await run_in_database_thread(TeamFactory)
+        use.add_statement("one", team.pk, search("a", "s:a"))
+        use.add_call("one", team.pk, call(1, "s:a"))
+        use.add_call("two", None, call(1, "s:c"))
+        use.add_call("one", team.pk, call(2, "s:b", taken("/id", 1)))
+        use.close_session("one")
+        assert await use.store_closed()
+        found = await run_in_database_thread(load, stored, sealer)
+        assert found == [(["s:a", "s:b"], "a", team.pk)]
+        assert await use.store_closed()
+        assert len(stored) == 1
+
+    async def test_a_session_that_pauses_is_stored_and_goes_on(self, use, clock, stored, sealer):
+        use.add_call("one", None, call(1, "s:a"))
+        use.close_idle_sessions()
+        await use.store_closed()
+        assert stored == []
+        clock.now = 11.0 + IDLE_S + 1
+        use.close_idle_sessions()
+        use.add_call("one", None, call(2, "s:b", at=clock.now))
+        use.close_session("one")
+        await use.store_closed()
+        assert await run_in_database_thread(load, stored, sealer) == [
+            (["s:a"], "", None),
+            (["s:b"], "", None),
+        ]
+
+    async def test_a_call_after_a_pause_ends_what_was_before(self, use, stored, sealer):
+        use.add_call("one", None, call(1, "s:a"))
+        use.add_call("one", None, call(2, "s:b", at=12.0 + IDLE_S))
+        await use.store_closed()
+        assert await run_in_database_thread(load, stored, sealer) == [(["s:a"], "", None)]
+
+    async def test_large_or_deep_arguments_are_left_out(self, use, stored, sealer):
+        deep = []
+        for _ in range(2_000):
+            deep = [deep]
+        for value in ("x" * 5_000, [0] * 300, deep):
+            use.add_call(
+                value if isinstance(value, str) else len(value),
+                None,
+                call(1, "s:a", arguments={"q": value}),
+            )
+        for session in ("x" * 5_000, 300, 1):
+            use.close_session(session)
+        await use.store_closed()
+        found = await run_in_database_thread(
+            lambda: [episodes.load_episode(pk, sealer=sealer).episode for pk in stored]
+        )
+        assert [one.calls[0].arguments for one in found] == [{}, {}, {}]
+
+    async def test_while_the_database_is_away_episodes_wait_within_a_limit(
+        self, use, stored, monkeypatch
+    ):
+        monkeypatch.setattr(module, "MAX_UNSTORED", 2)
+
+        def away(*_args, **_kwargs):
+            raise OperationalError("connection refused")
+
+        for session in "abc":
+            use.add_call(session, None, call(1, "s:a"))
+            use.close_session(session)
+        with monkeypatch.context() as patched:
+            patched.setattr(episodes, "insert_episodes", away)
+            assert not await use.store_closed()
+        assert await use.store_closed()
+        assert len(stored) == 2
+
+    async def test_of_very_many_sessions_the_oldest_is_closed(self, use, stored, monkeypatch):
+        monkeypatch.setattr(module, "MAX_SESSIONS", 2)
+        for session in "abac":
+            use.add_call(session, None, call(1, f"s:{session}"))
+        await use.store_closed()
+        assert len(stored) == 1
+
+    async def test_what_is_open_when_the_process_stops_is_stored(self, use, stored, monkeypatch):
+        monkeypatch.setattr(module, "CHECK_INTERVAL_S", 10 * PATIENCE_S)
+        running = asyncio.create_task(use.run())
+        await asyncio.sleep(0)
+        use.add_call("one", None, call(1, "s:a"))
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        assert len(stored) == 1
+        assert await run_in_database_thread(UnlearnedEpisode.objects.count) == 1
+
+    async def test_a_process_stops_though_the_database_hangs(self, use, monkeypatch, stored):
+        monkeypatch.setattr(module, "FINAL_WRITE_TIMEOUT_S", 0)
+        running = asyncio.create_task(use.run())
+        await asyncio.sleep(0)
+        use.add_call("one", None, call(1, "s:a"))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert stored == []
+
+    async def test_it_goes_on_storing_until_it_is_stopped(self, use, clock, stored, monkeypatch):
+        monkeypatch.setattr(module, "CHECK_INTERVAL_S", 0)
+        monkeypatch.setattr(module, "RETRY_S", 0)
+        failures = [OperationalError("connection refused")]
+        insert = episodes.insert_episodes
+
+        def insert_at_last(*args, **kwargs):
+            if failures:
+                raise failures.pop()
+            insert(*args, **kwargs)
+
+        monkeypatch.setattr(episodes, "insert_episodes", insert_at_last)
+        use.add_call("one", None, call(1, "s:a"))
+        clock.now = 20.0 + IDLE_S
+        running = asyncio.create_task(use.run())
+        async with asyncio.timeout(PATIENCE_S):
+            await stored.came.wait()
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+    async def test_a_learner_learns_from_stored_episodes_by_itself(self, use, sealer, monkeypatch):
+        monkeypatch.setattr(learner_module, "FIRST_SCAN_S", 0)
+        monkeypatch.setattr(learner_module, "DELAY_S", 0)
+
+        def make_tools():
+            server = ServerFactory(name="s")
+            for name in "ab":
+                ToolFactory(server=server, name=name)
+
+        await run_in_database_thread(make_tools)
+        for session in ("one", "two"):
+            use.add_call(session, None, call(1, "s:a"))
+            use.add_call(session, None, call(2, "s:b", taken("/id", 1)))
+            use.close_session(session)
+        await use.store_closed()
+        learned = []
+        came = asyncio.Event()
+
+        def note(one):
+            learned.append(one)
+            if len(learned) == 2:
+                came.set()
+
+        means = LearningDependencies(sealer=sealer, payload_sealer=sealer)
+        running = asyncio.create_task(Learner(lambda: means, on_learned=note).run())
+        async with asyncio.timeout(PATIENCE_S):
+            await came.wait()
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        held, _, _ = (await run_in_database_thread(observed))["a", "b", "provides"]
+        assert held > 1.0
+
+
+def test_sessions_are_forgotten_once_nothing_in_them_can_be_repeated(use, clock):
+    use.add_call("one", None, call(1, "s:a"))
+    clock.now = 20.0 + IDLE_S
+    use.close_idle_sessions()
+    assert len(use) == 1
+    clock.now = 3 * 3_600.0
+    use.close_idle_sessions()
+    assert len(use) == 0
+
+
+def test_without_memory_nothing_is_collected():
+    NO_DIRECT_USE.add_statement("one", None, search("a", "s:a"))
+    NO_DIRECT_USE.add_call("one", None, call(1, "s:a"))
+    NO_DIRECT_USE.close_session("one")
