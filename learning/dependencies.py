@@ -23,12 +23,14 @@ class LearningDependencies:
         payload_sealer: Opens payloads of runs.
         embedder: Embeds intents; None: vectors are computed later.
         index: The catalogue's index for the embedder's model; None: not available.
+        td_rate: Learning rate of TD(0) for relations; 0: runs are counted.
     """
 
     sealer: Sealer
     payload_sealer: Sealer
     embedder: Embedder | None = None
     index: SearchIndex | None = None
+    td_rate: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

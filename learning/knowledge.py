@@ -110,7 +110,7 @@ def _learn(
     pattern, unembedded = _record_pattern(run_data, tools, dependencies)
     observed = _observe_run(run_data, tools, counts_calls=counts_calls)
     outcome = writing.retry_on_conflict(
-        lambda: _write_observations(run_data, observed, claim=claim)
+        lambda: _write_observations(run_data, observed, claim=claim, td_rate=dependencies.td_rate)
     )
     if outcome is None:
         return None
@@ -214,7 +214,11 @@ def _iterate_shapes(
 
 
 def _write_observations(
-    run_data: EndedRun, observed: _RunObservations, *, claim: Callable[[], bool]
+    run_data: EndedRun,
+    observed: _RunObservations,
+    *,
+    claim: Callable[[], bool],
+    td_rate: float,
 ) -> tuple[int, int, Mapping[UsageKey, int]] | None:
     """Write all observations and mark the run learned; None if it was learned from before."""
     from graph import output_shape
@@ -227,7 +231,7 @@ def _write_observations(
             *_observe_co_use(run_data, observed),
         ]
         experience.add_experience(run_data.team, observed.tool_observations, at=run_data.ended_at)
-        relations.observe_relations(run_data.team, relation_observations)
+        relations.observe_relations(run_data.team, relation_observations, td_rate=td_rate)
         counts = {
             (tool, run_data.team): CallCount(calls.succeeded + calls.failed, calls.failed)
             for tool, calls in observed.call_totals.items()

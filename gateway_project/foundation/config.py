@@ -174,6 +174,12 @@ class Config(BaseSettings):
         description="Whether calls, searches, intents and runs are remembered, as hashes and "
         "structure, to learn from them and to predict the next calls.",
     )
+    td_rate: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Learning rate of TD(0) for observed relations; 0: runs are counted.",
+    )
     spool_mb: int = Field(
         default=256,
         ge=1,

@@ -117,6 +117,7 @@ async def run_gateway(
             embedder=embedder,
             index=index,
             keeper=keeper,
+            td_rate=config.td_rate,
         )
         memory = make_memory(
             config,

@@ -17,6 +17,7 @@ def make_learner(
     embedder: CachedEmbedder | None = None,
     index: SearchIndexCache | None = None,
     keeper: GraphKeeper | None = None,
+    td_rate: float = 0.0,
 ) -> Learner:
     """Return the learner for runs that end here and for those not learned from yet.
 
@@ -26,6 +27,7 @@ def make_learner(
         embedder: Used only once its model is loaded for something else.
         index: Keeps the catalogue in memory.
         keeper: Counts calls in memory, and refreshes the graph when shapes change.
+        td_rate: Learning rate of TD(0) for relations; 0: runs are counted.
     """
 
     def get_dependencies() -> LearningDependencies:
@@ -35,6 +37,7 @@ def make_learner(
             payload_sealer=payloads,
             embedder=embedder if is_loaded else None,
             index=index.current if is_loaded and index is not None else None,
+            td_rate=td_rate,
         )
 
     def on_learned(learned: LearnedFromRun) -> None:

@@ -232,7 +232,7 @@ def withdraw_curation(source: int, target: int, kind: RelationKind) -> bool:
 
 
 def observe_relations(
-    team: int | None, observations: Iterable[RelationObservation]
+    team: int | None, observations: Iterable[RelationObservation], *, td_rate: float = 0.0
 ) -> RelationChanges:
     """Add observations of a team to its counts; one transaction.
 
@@ -243,6 +243,7 @@ def observe_relations(
     Args:
         team: The observing team; None: shared observations.
         observations: In any order; several of one relation are added up.
+        td_rate: See `writing.add_observations`.
 
     Raises:
         SelfRelationError: If one relates a tool to itself; nothing is stored then.
@@ -250,7 +251,7 @@ def observe_relations(
     """
     merged = record.merge_observations(observations)
     added, stored = (
-        writing.retry_on_conflict(lambda: writing.add_observations(team, merged))
+        writing.retry_on_conflict(lambda: writing.add_observations(team, merged, td_rate=td_rate))
         if merged
         else (0, 0)
     )

@@ -141,8 +141,11 @@ def _decay_sql(seen_at: str) -> str:
     return f"power(0.5::float8, least({days} / {HALF_LIFE_DAYS}::float8, {MAX_HALVINGS}))"
 
 
+_KEPT_SHARE = "(1 - %(td_rate)s * least(excluded.successes + excluded.failures, 1))"
+
 _ADD_EVIDENCE = _ADD_EVIDENCE.format(
-    old=_decay_sql("known.last_seen_at"), new=_decay_sql("excluded.last_seen_at")
+    old=f"{_decay_sql('known.last_seen_at')} * {_KEPT_SHARE}",
+    new=_decay_sql("excluded.last_seen_at"),
 )
 
 
@@ -174,10 +177,18 @@ def find_missing(tools: Iterable[int]) -> set[int]:
         return set(wanted).difference(pk for (pk,) in cursor.fetchall())
 
 
-def add_observations(team: int | None, wanted: Sequence[RelationObservation]) -> tuple[int, int]:
+def add_observations(
+    team: int | None, wanted: Sequence[RelationObservation], *, td_rate: float = 0.0
+) -> tuple[int, int]:
     """Add observations, one per relation; return the number of new relations and of all stored.
 
     Observed dependencies are never required: only other sources can claim that.
+
+    Args:
+        team: The observing team; None: shared observations.
+        wanted: The observations.
+        td_rate: Share of the earlier counts that an observation of one run replaces, as TD(0)
+            with this rate does; 0: all are kept.
     """
     with transaction.atomic():
         if team is not None and not Team.objects.filter(pk=team).exists():
@@ -197,7 +208,7 @@ def add_observations(team: int | None, wanted: Sequence[RelationObservation]) ->
         added = execute_returning(
             INSERT_RELATIONS, map(relation_row, rows), at=_latest_time(present)
         )
-        execute_returning(_ADD_EVIDENCE, evidence_rows(rows), rejected_too=True)
+        execute_returning(_ADD_EVIDENCE, evidence_rows(rows), rejected_too=True, td_rate=td_rate)
     return len(added), len(present)
 
 

@@ -289,6 +289,15 @@ class TestObserving:
         assert piecemeal.failures == pytest.approx(whole.failures)
         assert piecemeal.seconds == pytest.approx(whole.seconds)
 
+    def test_a_td_rate_lets_each_run_replace_a_share_of_the_earlier_ones(self, tools):
+        a, b, *_ = tools
+        for held in (1.0, 1.0, 0.0):
+            relations.observe_relations(
+                None, [seen(a, b, successes=held, failures=1 - held)], td_rate=0.5
+            )
+        (evidence,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
+        assert (evidence.successes, evidence.failures) == (0.75, 1.0)
+
     def test_each_team_has_separate_counts(self, tools):
         a, b, *_ = tools
         ours, theirs = TeamFactory(), TeamFactory()
