@@ -16,6 +16,7 @@ from execution.models import (
     ExecutionEvent,
     Payload,
     RunCommand,
+    Speculation,
     TaskRun,
     WorkflowExecution,
 )
@@ -33,7 +34,7 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import ToolExperience
+from learning.models import PredictionTotal, ToolExperience
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -72,7 +73,7 @@ BY_THE_PRODUCT = (
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload,
+    Payload, Speculation, PredictionTotal,
 )  # fmt: skip
 
 
