@@ -30,7 +30,7 @@ class SpeculationAdmin(ReadOnlyAdmin):
     ordering = ("-created_at",)
     show_full_result_count = False
     fields = (
-        "id", "form", "mode", "confidence_label", "threshold", "runnable", "tools", "saving",
+        "id", "form", "mode", "confidence_label", "threshold", "admitted", "runnable", "tools", "saving",
         "tokens", "user", "team", "created_at", "due_at", "evidence", "run", "changed_tools",
         "verdict", "outcome", "explicit", "weight", "resolved_at", "context_hash", "domain_hash",
         "workflow_digest",

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('learning', '0003_episodic_memory'),
+        ('learning', '0004_thresholds'),
         ('tools', '0013_plain_labels'),
     ]
 

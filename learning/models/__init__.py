@@ -1,7 +1,16 @@
-"""Tables of what is learned: tools, the episodic memory, and outcomes of predictions."""
+"""Tables of what is learned: tools, the episodic memory, outcomes of predictions, thresholds."""
 
 from learning.models.events import EpisodicEvent, EventSpool, IntentVector
 from learning.models.experience import ToolExperience
+from learning.models.thresholds import AdaptiveThreshold, ThresholdChange
 from learning.models.totals import PredictionTotal
 
-__all__ = ["EpisodicEvent", "EventSpool", "IntentVector", "PredictionTotal", "ToolExperience"]
+__all__ = [
+    "AdaptiveThreshold",
+    "EpisodicEvent",
+    "EventSpool",
+    "IntentVector",
+    "PredictionTotal",
+    "ThresholdChange",
+    "ToolExperience",
+]

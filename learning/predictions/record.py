@@ -25,9 +25,8 @@ from learning.memory.context import ContextKey
 from learning.memory.event import Event, EventKind, EventOutcome
 from learning.predictions.open_intents import PredictedIntent, SessionKey
 from learning.store import experience
+from learning.thresholds.in_force import ThresholdInForce, ThresholdTable
 
-INITIAL_THRESHOLD: Final = 0.92
-"""Confidence required to run a workflow ahead before any outcome is known."""
 NO_SESSION: Final = 0
 """Session of an event that belongs to none."""
 _OUTCOMES: Final = {
@@ -38,8 +37,8 @@ _OUTCOMES: Final = {
     Outcome.EXPIRED: EventOutcome.EXPIRED,
 }
 
-LoadThreshold = Callable[[int | None, ContextKey], float]
-"""Returns the confidence required to run a workflow ahead, for a team and a context."""
+FindThreshold = Callable[[int | None, ContextKey], ThresholdInForce]
+"""Returns the threshold in force for a team and a context; for any thread."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,13 +89,13 @@ class RecordDependencies:
 
     Attributes:
         digest: Keyed digest of JSON values.
-        load_threshold: Returns the threshold in force.
+        find_threshold: Returns the threshold in force.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
     """
 
     digest: ComputeDigest
-    load_threshold: LoadThreshold = lambda _team, _context: INITIAL_THRESHOLD
+    find_threshold: FindThreshold = ThresholdTable().find
     count_tokens: Callable[[str], int] | None = None
     record_event: Callable[[Event], None] = lambda _event: None
 
@@ -149,6 +148,7 @@ def _record_predictions(
         tools = {task.tool for task in one.tasks}
         latency_ms = experience.load_mean_latencies(team, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
+        threshold = dependencies.find_threshold(team, one.context)
         rows.append(
             NewSpeculation(
                 id=one.id,
@@ -157,7 +157,8 @@ def _record_predictions(
                 context_hash=one.context.context,
                 domain_hash=one.context.domain,
                 confidence=one.confidence,
-                threshold=dependencies.load_threshold(team, one.context),
+                threshold=threshold.value,
+                is_admitted=threshold.admits(one.confidence),
                 is_runnable=one.is_runnable,
                 tools=fingerprint.tools,
                 digest=fingerprint.digest,

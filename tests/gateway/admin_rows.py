@@ -21,7 +21,12 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import PredictionTotal, ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    PredictionTotal,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.execution.asking import waiting
 from tests.execution.stored import ADMIN
 from tests.factories import (
@@ -86,6 +91,12 @@ def store_one_of_each(root, sealer):
     store_history(tool, sealed)
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
     store_prediction(tool)
+    threshold = AdaptiveThreshold.objects.create(
+        policy="adaptive", threshold=0.92, level="none", updated_at=SEEN_AT
+    )
+    ThresholdChange.objects.create(
+        threshold=threshold, after=0.92, reason="evidence", evidence={"level": "none"}, at=SEEN_AT
+    )
     commands.add_command(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
 
 

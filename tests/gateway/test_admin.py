@@ -34,7 +34,12 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import PredictionTotal, ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    PredictionTotal,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -73,7 +78,7 @@ BY_THE_PRODUCT = (
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload, Speculation, PredictionTotal,
+    Payload, Speculation, PredictionTotal, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 
