@@ -14,6 +14,7 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
@@ -58,6 +59,7 @@ class IntentEffects:
         metrics: PageRank, community and the like of each tool, by primary key.
         load_ranker: Loads what ranks sets of tools for a team's intents.
         memory: Records what callers do.
+        predictions: Follows suggested workflows to their outcome.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -66,6 +68,7 @@ class IntentEffects:
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     load_ranker: LoadRanker = load_no_ranker
     memory: SessionMemory = NO_MEMORY
+    predictions: Predictions = NO_PREDICTIONS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,7 @@ class Migration(migrations.Migration):
                 ('domain_hash', models.BigIntegerField(help_text="Keyed hash of the context's domain.")),
                 ('confidence', models.FloatField(help_text='Probability that the tools are the right ones.')),
                 ('threshold', models.FloatField(help_text='Confidence required to run it ahead at that time.')),
+                ('admitted', models.BooleanField(default=False, help_text='Whether its confidence was high enough then to run it ahead.')),
                 ('runnable', models.BooleanField(default=False, help_text='Whether all required arguments were known.')),
                 ('tools', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Primary keys of the suggested tools.', size=None)),
                 ('workflow_digest', models.CharField(help_text='Keyed digest of the workflow with its arguments.', max_length=64)),

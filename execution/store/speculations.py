@@ -80,6 +80,7 @@ class NewSpeculation:
         domain_hash: Keyed hash of the context's domain.
         confidence: Probability that its tools are the right ones, in [0, 1].
         threshold: Confidence required to run it ahead at that time.
+        is_admitted: Whether its confidence was high enough to run it ahead.
         is_runnable: Whether all required arguments were known.
         tools: Primary keys of the suggested tools.
         digest: Keyed digest of the workflow with its arguments.
@@ -96,6 +97,7 @@ class NewSpeculation:
     domain_hash: int
     confidence: float
     threshold: float
+    is_admitted: bool
     is_runnable: bool
     tools: tuple[int, ...]
     digest: str
@@ -146,6 +148,7 @@ class ResolvedSpeculation:
     domain_hash: int
     confidence: float
     threshold: float
+    is_admitted: bool
     is_runnable: bool
     tools: tuple[int, ...]
     saves_ms: float | None
@@ -179,6 +182,7 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             domain_hash=one.domain_hash,
             confidence=one.confidence,
             threshold=one.threshold,
+            admitted=one.is_admitted,
             runnable=one.is_runnable,
             tools=list(one.tools),
             workflow_digest=one.digest,
@@ -367,6 +371,7 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         domain_hash=row.domain_hash,
         confidence=row.confidence,
         threshold=row.threshold,
+        is_admitted=row.admitted,
         is_runnable=row.runnable,
         tools=tuple(row.tools),
         saves_ms=row.saves_ms,

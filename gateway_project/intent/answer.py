@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from execution.mode import SuggestionMode
+from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
 from graph import wording
@@ -71,6 +72,21 @@ class IntentAnswer:
     ranked: RankedIntent | None = None
     name_tool: Callable[[int], str] = str
     warnings: tuple[str, ...] = ()
+
+    @property
+    def predicted_tasks(self) -> tuple[PredictedTask, ...]:
+        """The calls that the caller is predicted to make."""
+        return tuple(
+            PredictedTask(
+                id=task.id, tool=task.tool, arguments=task.arguments, depends_on=task.depends_on
+            )
+            for task in self.suggestion.tasks
+        )
+
+    @property
+    def is_runnable(self) -> bool:
+        """Whether the workflow could be run as it is: all required arguments are known."""
+        return bool(self.suggestion.tasks) and not self.suggestion.needs_input
 
     @property
     def log_fields(self) -> dict[str, Any]:

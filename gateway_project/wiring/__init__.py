@@ -24,6 +24,7 @@ from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
+from gateway_project.wiring.predictions import make_predictions
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
@@ -31,6 +32,7 @@ from gateway_project.wiring.suggester import RankerLoader
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from learning.event_loader import EventLoader
+from learning.predictions.recorder import PredictionRecorder
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -123,6 +125,7 @@ async def run_gateway(
             claims=claims,
             on_run_ended=learning.enqueue_ended_run,
         )
+        predictions = make_predictions(sealer=current.sealer, capture=capture)
         effects = replace(
             base,
             topology=keeper.graph.topology,
@@ -131,6 +134,7 @@ async def run_gateway(
             load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
+            predictions=predictions,
             runs=runs,
         )
         gateway = partial(_make_gateway, effects)
@@ -158,8 +162,16 @@ async def run_gateway(
             group.create_task(follow.warm_up(readiness, embedder), name="warm")
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
-            group.create_task(metrics.write_totals_periodically(), name="metrics")
-            group.create_task(effects.result_store.sweep_periodically(), name="results")
+            _start_housekeeping(group, effects, predictions)
+
+
+def _start_housekeeping(
+    group: TaskGroup, effects: Effects, predictions: PredictionRecorder
+) -> None:
+    """Start the tasks that record what happened, and delete what is old."""
+    group.create_task(predictions.run(), name="predictions")
+    group.create_task(metrics.write_totals_periodically(), name="metrics")
+    group.create_task(effects.result_store.sweep_periodically(), name="results")
 
 
 def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:

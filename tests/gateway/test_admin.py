@@ -16,6 +16,7 @@ from execution.models import (
     ExecutionEvent,
     Payload,
     RunCommand,
+    Speculation,
     TaskRun,
     WorkflowExecution,
 )
@@ -33,7 +34,12 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import AdaptiveThreshold, ThresholdChange, ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    PredictionTotal,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -72,7 +78,7 @@ BY_THE_PRODUCT = (
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload, AdaptiveThreshold, ThresholdChange,
+    Payload, Speculation, PredictionTotal, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ def recorded(evidence=Evidence.NONE, **given):
         "domain_hash": 2,
         "confidence": 0.9,
         "threshold": 0.92,
+        "is_admitted": False,
         "is_runnable": True,
         "tools": (),
         "digest": "d" * 64,

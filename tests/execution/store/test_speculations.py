@@ -36,6 +36,7 @@ def recorded(**given):
         "domain_hash": 2,
         "confidence": 0.9,
         "threshold": 0.92,
+        "is_admitted": False,
         "is_runnable": True,
         "tools": (3, 5),
         "digest": "d" * 64,
