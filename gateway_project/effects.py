@@ -14,8 +14,10 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.memory.context import ContextKey
 from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from learning.sessions.memory import NO_MEMORY, SessionMemory
+from learning.thresholds.in_force import ThresholdInForce, find_default_threshold
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
@@ -60,6 +62,7 @@ class IntentEffects:
         load_ranker: Loads what ranks sets of tools for a team's intents.
         memory: Records what callers do.
         predictions: Follows suggested workflows to their outcome.
+        find_threshold: Returns the threshold in force for a team in a context. Never waits.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -69,6 +72,7 @@ class IntentEffects:
     load_ranker: LoadRanker = load_no_ranker
     memory: SessionMemory = NO_MEMORY
     predictions: Predictions = NO_PREDICTIONS
+    find_threshold: Callable[[int | None, ContextKey], ThresholdInForce] = find_default_threshold
 
 
 @dataclass(frozen=True, kw_only=True)

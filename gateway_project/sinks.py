@@ -11,7 +11,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
-from learning.memory.context import Context
+from learning.memory.context import ContextKey
 from learning.sessions.memory import AnsweredIntent
 
 
@@ -20,16 +20,16 @@ def record_intent(
     caller: Caller,
     request: IntentRequest,
     answer: IntentAnswer,
-    context: Context,
+    context: ContextKey,
 ) -> None:
     """Record an answered intent, and predict that its caller will run the workflow."""
-    key, speculation = effects.memory.compute_context_key(context), UUID(answer.speculation_id)
+    speculation = UUID(answer.speculation_id)
     confidence, tasks = answer.suggestion.confidence, answer.predicted_tasks
     effects.memory.record_intent(
         caller,
         AnsweredIntent(
             text=request.intent,
-            context=key,
+            context=context,
             prediction=speculation,
             mode=answer.mode.value,
             confidence=confidence,
@@ -43,7 +43,7 @@ def record_intent(
         tasks=tasks,
         confidence=confidence,
         is_runnable=answer.is_runnable,
-        context=key,
+        context=context,
     )
 
 

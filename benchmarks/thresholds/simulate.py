@@ -19,6 +19,8 @@ from learning.thresholds.policy import (
 
 HORIZONS: Final = (50, 100, 400, 1_000)
 COVERAGE_AT: Final = 400
+NEAR: Final = 100
+"""Predictions before and after that moment in which coverage is taken."""
 UPDATE_INTERVAL: Final = 5
 """Resolved predictions after which thresholds are computed again."""
 MIN_SPECULATED: Final = 100
@@ -64,8 +66,8 @@ class Summary:
         lowest_mean: Mean over seeds of the lowest running success since the start, taken from
             `MIN_SPECULATED` speculations on.
         lowest_worst: The same of the worst seed.
-        coverage: Share of the first `COVERAGE_AT` predictions that the thresholds in force then
-            admit, relative to the best fixed threshold; None: nothing reaches the target.
+        coverage: Predictions speculated around `COVERAGE_AT`, relative to the best fixed
+            threshold there; None: nothing reaches the target.
         regrets: Mean regret at each of `HORIZONS`.
     """
 
@@ -172,12 +174,9 @@ def _find_lowest_success(steps: Sequence[Step]) -> float | None:
 
 
 def _compare_coverage(steps: Sequence[Step]) -> float | None:
-    """Return the coverage at `COVERAGE_AT` relative to the best fixed threshold's.
-
-    It is taken from the thresholds in force in the hundred predictions around that moment.
-    """
-    best = find_best_threshold(steps[:COVERAGE_AT])
-    near = steps[COVERAGE_AT - 50 : COVERAGE_AT + 50]
+    """Return the coverage around `COVERAGE_AT` relative to the best fixed threshold's there."""
+    near = steps[COVERAGE_AT - NEAR : COVERAGE_AT + NEAR]
+    best = find_best_threshold(near)
     admitted = sum(step.confidence >= best for step in near)
     return sum(step.is_speculated for step in near) / admitted if admitted else None
 

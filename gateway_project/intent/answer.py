@@ -64,6 +64,8 @@ class IntentAnswer:
         ranked: The ranking it was built from; None: there was none.
         name_tool: Returns the id of a tool, as visible to the caller, by primary key.
         warnings: Warnings beside the suggestion's own.
+        threshold: Confidence required to run it ahead; None: speculation is suspended.
+        would_speculate: Whether it is sure enough to be run ahead.
     """
 
     speculation_id: str
@@ -72,6 +74,8 @@ class IntentAnswer:
     ranked: RankedIntent | None = None
     name_tool: Callable[[int], str] = str
     warnings: tuple[str, ...] = ()
+    threshold: float | None = None
+    would_speculate: bool = False
 
     @property
     def predicted_tasks(self) -> tuple[PredictedTask, ...]:
@@ -105,7 +109,11 @@ class IntentAnswer:
         answer = {
             "mode": self.mode.value,
             "confidence": round(suggestion.confidence, _DIGITS),
-            "evidence": _evidence_to_json(suggestion.evidence),
+            "evidence": {
+                **_evidence_to_json(suggestion.evidence),
+                "threshold": self.threshold,
+                "above_threshold": self.would_speculate,
+            },
             "draft_workflow" if is_draft else "workflow": {
                 "tasks": [_task_to_json(task) for task in suggestion.tasks]
             },

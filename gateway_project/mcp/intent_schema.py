@@ -44,8 +44,22 @@ _EVIDENCE: Final[dict[str, Any]] = {
         "successes": {**_COUNT, "description": "Successful runs of these"},
         "failures": {**_COUNT, "description": "Failed runs of these"},
         "nearest": {"type": ["number", "null"], "description": "Cosine similarity of the nearest"},
+        "threshold": {
+            "type": ["number", "null"],
+            "description": "Confidence from which it would be run ahead; null: suspended",
+        },
+        "above_threshold": {"type": "boolean", "description": "Whether it would be run ahead"},
     },
-    "required": ["history", "similar", "same_tools", "successes", "failures", "nearest"],
+    "required": [
+        "history",
+        "similar",
+        "same_tools",
+        "successes",
+        "failures",
+        "nearest",
+        "threshold",
+        "above_threshold",
+    ],
 }
 _BINDING: Final[dict[str, Any]] = {
     "type": "object",

@@ -116,7 +116,7 @@ class _Level:
         self._policy = policy
         self.counts = DecayedCounts(0.5 ** (1.0 / policy.half_life))
         self._recent = DecayedCounts(0.5 ** (1.0 / policy.recent_half_life))
-        self._reference: Offset | None = None
+        self._expected: list[float] = []
         self._seen = 0
 
     def add(self, cell: int, prediction: ResolvedPrediction) -> None:
@@ -126,23 +126,26 @@ class _Level:
         self._seen += 1
         if self._seen % CHECK_INTERVAL == 0 and self._has_drifted():
             self.counts.replace(self._recent)
-            self._reference = None
+            self._expected = []
         if self._seen % REFERENCE_INTERVAL == 0:
-            self._reference = fit_offset(
+            reference = fit_offset(
                 self._policy.find_prior(INITIAL_THRESHOLD),
                 self.counts.successes,
                 self.counts.totals,
             )
+            self._expected = reference.expected_successes()
 
     def _has_drifted(self) -> bool:
         """Return whether recent outcomes contradict the older ones at some tail."""
-        if self._reference is None:
+        if not self._expected:
             return False
         policy = self._policy
-        expected = self._reference.expected_successes()
-        recent = (self._recent.successes, self._recent.totals)
-        older = _subtract_counts((self.counts.successes, self.counts.totals), recent)
-        for first in map(find_cell, policy.drift_tails):
+        lowest = min(map(find_cell, policy.drift_tails))
+        recent = self._recent.read_from(lowest)
+        older = _subtract_counts(self.counts.read_from(lowest), recent)
+        expected = self._expected[lowest:]
+        for tail in policy.drift_tails:
+            first = find_cell(tail) - lowest
             now, before = (_sum_tail(one, expected, first) for one in (recent, older))
             if now.weight < MIN_RECENT_WEIGHT or before.weight < OLD_FACTOR * now.weight:
                 continue
@@ -170,15 +173,15 @@ class _TailSum(NamedTuple):
 
 
 def _sum_tail(counts: CellCounts, expected: Sequence[float], first: int) -> _TailSum:
-    successes, totals = counts[0][first:], counts[1][first:]
-    pairs = list(zip(totals, expected[first:], strict=True))
-    weight = sum(totals)
-    variance = sum(n * p * (1.0 - p) for n, p in pairs)
-    return _TailSum(
-        weight=weight,
-        surplus=sum(successes) - sum(n * p for n, p in pairs),
-        variance=max(variance, MIN_VARIANCE * weight),
-    )
+    weight = surplus = variance = 0.0
+    successes, totals = counts
+    for success, total, chance in zip(
+        successes[first:], totals[first:], expected[first:], strict=True
+    ):
+        weight += total
+        surplus += success - total * chance
+        variance += total * chance * (1.0 - chance)
+    return _TailSum(weight, surplus, max(variance, MIN_VARIANCE * weight))
 
 
 class _AdaptiveTracker:
