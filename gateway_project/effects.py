@@ -14,6 +14,7 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.calibration import IDENTITY, CalibrationMap
 from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from tools.catalogue import Catalogue, CatalogueTool
@@ -60,6 +61,7 @@ class IntentEffects:
         load_ranker: Loads what ranks sets of tools for a team's intents.
         memory: Records what callers do.
         predictions: Follows suggested workflows to their outcome.
+        find_calibration: Returns how the confidence of a team's suggestions is corrected.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -69,6 +71,7 @@ class IntentEffects:
     load_ranker: LoadRanker = load_no_ranker
     memory: SessionMemory = NO_MEMORY
     predictions: Predictions = NO_PREDICTIONS
+    find_calibration: Callable[[int | None], CalibrationMap] = lambda _team: IDENTITY
 
 
 @dataclass(frozen=True, kw_only=True)

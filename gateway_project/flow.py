@@ -239,7 +239,7 @@ async def handle_intent(
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
     )
-    sinks.record_intent(effects, caller, request, answer, suggested.context)
+    sinks.record_intent(effects, caller, request, answer, suggested)
     log.info("intent.suggested", **answer.log_fields)
     return answer
 
@@ -446,6 +446,7 @@ async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView
         topology=effects.topology(caller.team),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
+        calibration=effects.find_calibration(caller.team),
     )
 
 

@@ -10,8 +10,8 @@ from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.intent.suggest import RequestSuggestion
 from gateway_project.runs.request import RunRequest
-from learning.memory.context import Context
 from learning.sessions.memory import AnsweredIntent
 
 
@@ -20,10 +20,11 @@ def record_intent(
     caller: Caller,
     request: IntentRequest,
     answer: IntentAnswer,
-    context: Context,
+    suggested: RequestSuggestion,
 ) -> None:
     """Record an answered intent, and predict that its caller will run the workflow."""
-    key, speculation = effects.memory.compute_context_key(context), UUID(answer.speculation_id)
+    key = effects.memory.compute_context_key(suggested.context)
+    speculation = UUID(answer.speculation_id)
     confidence, tasks = answer.suggestion.confidence, answer.predicted_tasks
     effects.memory.record_intent(
         caller,
@@ -42,6 +43,7 @@ def record_intent(
         intent=request.intent,
         tasks=tasks,
         confidence=confidence,
+        ranked_confidence=suggested.ranked_confidence,
         is_runnable=answer.is_runnable,
         context=key,
     )

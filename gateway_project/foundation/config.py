@@ -189,6 +189,13 @@ class Config(BaseSettings):
         description="Megabytes of stored events above which logs, `doctor` and metrics warn.",
     )
 
+    token_price: float | None = Field(
+        default=None,
+        ge=0,
+        description="US dollars per million tokens that a client's model writes, for the learning "
+        "report; unset: unknown.",
+    )
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _lower_case(cls, value: object) -> object:

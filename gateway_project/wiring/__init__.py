@@ -135,6 +135,7 @@ async def run_gateway(
             count_call=keeper.usage.count_call,
             observe_result=keeper.observe_result,
             predictions=predictions,
+            find_calibration=predictions.calibrations.find_calibration,
             runs=runs,
         )
         gateway = partial(_make_gateway, effects)
