@@ -231,15 +231,17 @@ async def handle_intent(
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
     suggestion, ranked = suggested.suggestion, suggested.ranked
+    context = effects.memory.compute_context_key(suggested.context)
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=not ranked.fallback_reason),
         suggestion=suggestion,
+        ranked_confidence=suggested.ranked_confidence,
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
     )
-    sinks.record_intent(effects, caller, request, answer, suggested)
+    sinks.record_intent(effects, caller, request, answer, context)
     log.info("intent.suggested", **answer.log_fields)
     return answer
 

@@ -10,8 +10,8 @@ from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
-from gateway_project.intent.suggest import RequestSuggestion
 from gateway_project.runs.request import RunRequest
+from learning.memory.context import ContextKey
 from learning.sessions.memory import AnsweredIntent
 
 
@@ -20,17 +20,16 @@ def record_intent(
     caller: Caller,
     request: IntentRequest,
     answer: IntentAnswer,
-    suggested: RequestSuggestion,
+    context: ContextKey,
 ) -> None:
     """Record an answered intent, and predict that its caller will run the workflow."""
-    key = effects.memory.compute_context_key(suggested.context)
     speculation = UUID(answer.speculation_id)
     confidence, tasks = answer.suggestion.confidence, answer.predicted_tasks
     effects.memory.record_intent(
         caller,
         AnsweredIntent(
             text=request.intent,
-            context=key,
+            context=context,
             prediction=speculation,
             mode=answer.mode.value,
             confidence=confidence,
@@ -43,9 +42,9 @@ def record_intent(
         intent=request.intent,
         tasks=tasks,
         confidence=confidence,
-        ranked_confidence=suggested.ranked_confidence,
+        ranked_confidence=answer.ranked_confidence,
         is_runnable=answer.is_runnable,
-        context=key,
+        context=context,
     )
 
 

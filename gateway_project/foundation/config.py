@@ -169,6 +169,11 @@ class Config(BaseSettings):
         default=90.0, gt=0, description="Days that runs and their events are kept."
     )
 
+    memory: bool = Field(
+        default=True,
+        description="Whether calls, searches and intents are remembered, as hashes and structure, "
+        "to learn from them and to predict the next calls.",
+    )
     spool_mb: int = Field(
         default=256,
         ge=1,
