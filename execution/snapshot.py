@@ -11,8 +11,10 @@ from uuid import UUID
 from execution.changes import TaskKey
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import RunOptions, Workflow
+from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import Caller
 
+SESSION_BYTES: Final = 8
 RUN_SESSION_PREFIX: Final = "run/"
 """Of the session of a run's tasks; its id follows."""
 
@@ -36,6 +38,17 @@ def find_session_run(caller: Caller) -> UUID | None:
         caller.session[len(RUN_SESSION_PREFIX) :],
     )
     return UUID(run) if prefix == RUN_SESSION_PREFIX else None
+
+
+def compute_run_session(run: UUID) -> int:
+    """Return the session of a run's tasks in events, signed 64-bit: the same in every process.
+
+    Example:
+        >>> compute_run_session(UUID(int=7)) == compute_run_session(UUID(int=8))
+        False
+    """
+    digest = bytes.fromhex(canonical.hash_text(str(run)))
+    return int.from_bytes(digest[:SESSION_BYTES], "big", signed=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.calibration import IDENTITY, CalibrationMap
 from learning.memory.context import ContextKey
 from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from learning.sessions.memory import NO_MEMORY, SessionMemory
@@ -63,6 +64,7 @@ class IntentEffects:
         memory: Records what callers do.
         predictions: Follows suggested workflows to their outcome.
         find_threshold: Returns the threshold in force for a team in a context. Never waits.
+        find_calibration: Returns how the confidence of a team's suggestions is corrected.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -73,6 +75,7 @@ class IntentEffects:
     memory: SessionMemory = NO_MEMORY
     predictions: Predictions = NO_PREDICTIONS
     find_threshold: Callable[[int | None, ContextKey], ThresholdInForce] = find_default_threshold
+    find_calibration: Callable[[int | None], CalibrationMap] = lambda _team: IDENTITY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -242,6 +242,7 @@ async def handle_intent(
             suggestion.confidence, threshold=threshold, is_ranked=is_ranked
         ),
         suggestion=suggestion,
+        ranked_confidence=suggested.ranked_confidence,
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
@@ -453,6 +454,7 @@ async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView
         topology=effects.topology(caller.team),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
+        calibration=effects.find_calibration(caller.team),
     )
 
 

@@ -42,6 +42,7 @@ def record_intent(
         intent=request.intent,
         tasks=tasks,
         confidence=confidence,
+        ranked_confidence=answer.ranked_confidence,
         is_runnable=answer.is_runnable,
         context=context,
     )

@@ -30,10 +30,10 @@ class SpeculationAdmin(ReadOnlyAdmin):
     ordering = ("-created_at",)
     show_full_result_count = False
     fields = (
-        "id", "form", "mode", "confidence_label", "threshold", "admitted", "runnable", "tools", "saving",
-        "tokens", "user", "team", "created_at", "due_at", "evidence", "run", "changed_tools",
-        "verdict", "outcome", "explicit", "weight", "resolved_at", "context_hash", "domain_hash",
-        "workflow_digest",
+        "id", "form", "mode", "confidence_label", "ranked_confidence", "threshold", "admitted",
+        "runnable", "tools", "saving", "tokens", "user", "team", "created_at", "due_at",
+        "evidence", "run", "changed_tools", "verdict", "outcome", "explicit", "weight",
+        "resolved_at", "context_hash", "domain_hash", "workflow_digest",
     )  # fmt: skip
     readonly_fields = fields
 

@@ -79,6 +79,7 @@ class NewSpeculation:
         context_hash: Keyed hash of the intent's context.
         domain_hash: Keyed hash of the context's domain.
         confidence: Probability that its tools are the right ones, in [0, 1].
+        ranked_confidence: The same before it was corrected by earlier outcomes.
         threshold: Confidence required to run it ahead at that time.
         is_admitted: Whether its confidence was high enough to run it ahead.
         is_runnable: Whether all required arguments were known.
@@ -96,6 +97,7 @@ class NewSpeculation:
     context_hash: int
     domain_hash: int
     confidence: float
+    ranked_confidence: float
     threshold: float
     is_admitted: bool
     is_runnable: bool
@@ -147,6 +149,7 @@ class ResolvedSpeculation:
     context_hash: int
     domain_hash: int
     confidence: float
+    ranked_confidence: float
     threshold: float
     is_admitted: bool
     is_runnable: bool
@@ -181,6 +184,7 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             context_hash=one.context_hash,
             domain_hash=one.domain_hash,
             confidence=one.confidence,
+            ranked_confidence=one.ranked_confidence,
             threshold=one.threshold,
             admitted=one.is_admitted,
             runnable=one.is_runnable,
@@ -370,6 +374,7 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         context_hash=row.context_hash,
         domain_hash=row.domain_hash,
         confidence=row.confidence,
+        ranked_confidence=row.ranked_confidence,
         threshold=row.threshold,
         is_admitted=row.admitted,
         is_runnable=row.runnable,

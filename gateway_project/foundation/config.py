@@ -179,6 +179,11 @@ class Config(BaseSettings):
         default=90.0, gt=0, description="Days that runs and their events are kept."
     )
 
+    memory: bool = Field(
+        default=True,
+        description="Whether calls, searches and intents are remembered, as hashes and structure, "
+        "to learn from them and to predict the next calls.",
+    )
     spool_mb: int = Field(
         default=256,
         ge=1,
@@ -197,6 +202,13 @@ class Config(BaseSettings):
         default=1_000,
         ge=1,
         description="Megabytes of stored events above which logs, `doctor` and metrics warn.",
+    )
+
+    token_price: float | None = Field(
+        default=None,
+        ge=0,
+        description="US dollars per million tokens that a client's model writes, for the learning "
+        "report; unset: unknown.",
     )
 
     @field_validator("log_level", mode="before")

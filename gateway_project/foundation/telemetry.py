@@ -65,6 +65,12 @@ unanalysed_calls = Counter(
     "Calls and searches from which no next call was predicted, because they came too fast.",
     registry=registry,
 )
+next_call_predictions = Counter(
+    "foregate_next_call_predictions_total",
+    "Predicted next calls by server and outcome; none of them was made ahead.",
+    ["server", "outcome"],
+    registry=registry,
+)
 http_requests = Counter(
     "foregate_http_requests_total",
     "Requests to the MCP endpoint by method and status.",

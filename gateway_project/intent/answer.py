@@ -61,6 +61,7 @@ class IntentAnswer:
         speculation_id: Id of this answer.
         mode: How the client should treat it.
         suggestion: The workflow.
+        ranked_confidence: Its confidence before it was corrected by earlier outcomes.
         ranked: The ranking it was built from; None: there was none.
         name_tool: Returns the id of a tool, as visible to the caller, by primary key.
         warnings: Warnings beside the suggestion's own.
@@ -71,6 +72,7 @@ class IntentAnswer:
     speculation_id: str
     mode: SuggestionMode
     suggestion: Suggestion
+    ranked_confidence: float = 0.0
     ranked: RankedIntent | None = None
     name_tool: Callable[[int], str] = str
     warnings: tuple[str, ...] = ()

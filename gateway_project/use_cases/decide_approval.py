@@ -21,6 +21,7 @@ from execution.view import ApprovalView, RunView
 from gateway_project.access import audit
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from learning.store import decisions
 from tools.store import overview
 
 DecisionChannel = Literal["console", "command", "elicitation"]
@@ -74,7 +75,7 @@ def load_approver(caller: Caller) -> Approver:
 def decide_approval(
     caller: Caller, approval: UUID, *, approve: bool, via: DecisionChannel
 ) -> ApprovalView:
-    """Approve or reject a call and audit it, in one transaction.
+    """Approve or reject a call, audit and remember it, in one transaction.
 
     Args:
         caller: The deciding person.
@@ -102,6 +103,15 @@ def decide_approval(
                 "for": decided.user,
                 "via": via,
             },
+        )
+        decisions.record_person_decision(
+            run=decided.run,
+            tool=decided.tool,
+            team=decided.team,
+            approved=approve,
+            via=via,
+            asked_at=decided.created_at,
+            decided_at=decided.decided_at or decided.created_at,
         )
     return decided
 

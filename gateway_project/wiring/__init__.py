@@ -24,6 +24,7 @@ from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
+from gateway_project.wiring.memory import make_memory
 from gateway_project.wiring.predictions import make_predictions
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
@@ -32,7 +33,6 @@ from gateway_project.wiring.suggester import RankerLoader
 from gateway_project.wiring.thresholds import Thresholds, make_thresholds
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
-from learning.event_loader import EventLoader
 from learning.predictions.recorder import PredictionRecorder
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
@@ -108,9 +108,15 @@ async def run_gateway(
         base = _build_effects(
             current, pool, embedder=embedder, index=index, config=config, lists=lists
         )
-        payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
         learning = make_learner(
-            sealer=current.sealer, payloads=payloads, embedder=embedder, index=index, keeper=keeper
+            sealer=current.sealer,
+            payloads=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS),
+            embedder=embedder,
+            index=index,
+            keeper=keeper,
+        )
+        memory = make_memory(
+            config, capture, sealer=current.sealer, catalogue=lambda: current.snapshot.catalogue
         )
         runs = make_runs(
             current,
@@ -118,6 +124,7 @@ async def run_gateway(
             config=config,
             works=works,
             claims=claims,
+            on_call_ended=memory.sessions.record_task_call,
             on_run_ended=learning.enqueue_ended_run,
         )
         predictions = make_predictions(
@@ -133,7 +140,9 @@ async def run_gateway(
             observe_result=keeper.observe_result,
             predictions=predictions,
             find_threshold=thresholds.cache.find,
+            find_calibration=predictions.calibrations.find_calibration,
             runs=runs,
+            memory=memory.sessions,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))
@@ -148,7 +157,7 @@ async def run_gateway(
             )
             group.create_task(runs.run(), name="runs")
             group.create_task(learning.run(), name="learning")
-            group.create_task(EventLoader(capture).run(), name="events")
+            group.create_task(memory.run(), name="memory")
             group.create_task(keeper.run(readiness), name="graph")
             group.create_task(
                 follow.refresh_snapshot(current, pool, sign_ins, load=load, gateway=gateway),

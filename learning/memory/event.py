@@ -26,6 +26,8 @@ class EventKind(StrEnum):
     """An agent decided how a paused run goes on."""
     HIL_DECISION = "hil_decision"
     """A person decided on an approval."""
+    OBSERVATION = "observation"
+    """What a call teaches about the next ones, known some time after the call."""
 
 
 KIND_CODES: Final[Mapping[EventKind, int]] = {
@@ -36,6 +38,7 @@ KIND_CODES: Final[Mapping[EventKind, int]] = {
     EventKind.SPECULATION_END: 5,
     EventKind.AIL_DECISION: 6,
     EventKind.HIL_DECISION: 7,
+    EventKind.OBSERVATION: 8,
 }
 """Codes under which kinds are stored; never reuse one."""
 

@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                 ('prediction', models.UUIDField(blank=True, help_text='Id of the prediction it starts, resolves or confirms.', null=True)),
                 ('duration_ms', models.FloatField(blank=True, help_text='How long it took.', null=True)),
                 ('weight', models.FloatField(default=1.0, help_text='How sure the outcome is: explicit 1, implicit 0.5.')),
-                ('kind', models.SmallIntegerField(choices=[(1, 'task complete'), (2, 'search'), (3, 'intent'), (4, 'speculation start'), (5, 'speculation end'), (6, 'ail decision'), (7, 'hil decision')], help_text='What happened.')),
+                ('kind', models.SmallIntegerField(choices=[(1, 'task complete'), (2, 'search'), (3, 'intent'), (4, 'speculation start'), (5, 'speculation end'), (6, 'ail decision'), (7, 'hil decision'), (8, 'observation')], help_text='What happened.')),
                 ('outcome', models.SmallIntegerField(blank=True, choices=[(1, 'succeeded'), (2, 'failed'), (3, 'unanswered'), (4, 'hit'), (5, 'miss'), (6, 'rejected'), (7, 'modified'), (8, 'expired')], help_text='How it ended; empty: it has no outcome.', null=True)),
                 ('data', models.JSONField(blank=True, help_text='Structure only: tools, places of values, counts.', null=True)),
                 ('sealed', models.BinaryField(blank=True, help_text='Values, sealed.', null=True)),

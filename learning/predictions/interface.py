@@ -54,6 +54,7 @@ class Predictions(Protocol):
         intent: str,
         tasks: Sequence[PredictedTask],
         confidence: float,
+        ranked_confidence: float,
         is_runnable: bool,
         context: ContextKey,
     ) -> None:
@@ -65,6 +66,7 @@ class Predictions(Protocol):
             intent: The words of the intent; never stored.
             tasks: The suggested calls.
             confidence: Probability that the tools are the right ones, in [0, 1].
+            ranked_confidence: The same before it was corrected by earlier outcomes.
             is_runnable: Whether all required arguments were known.
             context: Context of the intent.
         """

@@ -31,6 +31,7 @@ class PredictedIntent:
         intent: The words of the intent; never stored.
         tasks: The suggested calls.
         confidence: Probability that the tools are the right ones, in [0, 1].
+        ranked_confidence: The same before it was corrected by earlier outcomes.
         is_runnable: Whether all required arguments were known.
         context: Context of the intent.
         at: When it was answered, Unix time in seconds.
@@ -41,6 +42,7 @@ class PredictedIntent:
     intent: str
     tasks: tuple[PredictedTask, ...]
     confidence: float
+    ranked_confidence: float
     is_runnable: bool
     context: ContextKey
     at: float

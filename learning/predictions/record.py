@@ -157,6 +157,7 @@ def _record_predictions(
                 context_hash=one.context.context,
                 domain_hash=one.context.domain,
                 confidence=one.confidence,
+                ranked_confidence=one.ranked_confidence,
                 threshold=threshold.value,
                 is_admitted=threshold.admits(one.confidence),
                 is_runnable=one.is_runnable,

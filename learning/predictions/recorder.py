@@ -23,6 +23,7 @@ from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
 from learning import outcomes
 from learning.outcomes import LearnResolved
+from learning.predictions.calibrations import CalibrationCache
 from learning.predictions.interface import Feedback
 from learning.predictions.open_intents import OpenIntents, PredictedIntent, SessionKey
 from learning.predictions.record import (
@@ -74,6 +75,8 @@ class PredictionRecorder:
         self._dependencies = dependencies
         self._learn = learn
         self._clock = clock
+        self.calibrations = CalibrationCache()
+        """Corrections of confidences, fitted again as outcomes arrive."""
         self._open = OpenIntents()
         self._pending: list[RecordJob] = []
         self._wake = asyncio.Event()
@@ -91,6 +94,7 @@ class PredictionRecorder:
         intent: str,
         tasks: Sequence[PredictedTask],
         confidence: float,
+        ranked_confidence: float,
         is_runnable: bool,
         context: ContextKey,
     ) -> None:
@@ -101,6 +105,7 @@ class PredictionRecorder:
             intent=intent,
             tasks=tuple(tasks),
             confidence=confidence,
+            ranked_confidence=ranked_confidence,
             is_runnable=is_runnable,
             context=context,
             at=self._clock(),
@@ -179,6 +184,7 @@ class PredictionRecorder:
             async with TaskGroup() as group:
                 group.create_task(self._write_jobs(), name="predictions")
                 group.create_task(self._resolve_periodically(), name="outcomes")
+                group.create_task(self.calibrations.run(), name="calibrations")
         finally:
             with suppress(TimeoutError, django.db.Error):
                 async with asyncio.timeout(LAST_WRITE_TIMEOUT_S):
@@ -279,6 +285,8 @@ class PredictionRecorder:
 
     def _report(self, resolved: Sequence[ResolvedSpeculation]) -> None:
         """Record events of resolved predictions, and count them."""
+        for team in {one.team for one in resolved}:
+            self.calibrations.invalidate(team)
         for one in resolved:
             self._dependencies.record_event(build_end_event(one))
             mode = "shadow" if one.is_shadow else "run"

@@ -47,6 +47,9 @@ class SessionMemory(Protocol):
     def record_call(self, ended: EndedCall) -> None:
         """Record a call that ended."""
 
+    def record_task_call(self, ended: EndedCall) -> None:
+        """Record a call that ended and that a run made."""
+
     def record_search(
         self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
     ) -> None:
@@ -80,6 +83,9 @@ class NoMemory:
         return NO_CONTEXT
 
     def record_call(self, ended: EndedCall) -> None:
+        """See `SessionMemory`."""
+
+    def record_task_call(self, ended: EndedCall) -> None:
         """See `SessionMemory`."""
 
     def record_search(

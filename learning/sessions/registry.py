@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 import time
 from collections import OrderedDict, deque
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from execution.codes import TOOL_ERROR
 from execution.running import results
-from execution.snapshot import bind_run_session, find_session_run
+from execution.snapshot import bind_run_session, compute_run_session, find_session_run
 from gateway_project.foundation import json_size, telemetry
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.context import (
@@ -27,13 +28,14 @@ from learning.memory.event import Event, EventKind, EventOutcome
 from learning.sessions.session import (
     MAX_WAITING,
     AnsweredCall,
+    RecentCall,
+    RecentRun,
     Session,
-    SessionCall,
     SessionKey,
-    SessionRun,
-    Statement,
+    StatedWords,
 )
 from tools.danger import Danger
+from tools.query_text import MAX_CHARS
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
@@ -45,6 +47,8 @@ FORGET_AFTER_S: Final = 600.0
 """Silence after which a session is forgotten."""
 MAX_SESSIONS: Final = 1_000
 """Sessions remembered; the one silent for longest makes room."""
+MAX_SESSION_CALLS: Final = 150
+"""Calls after which a session is taken for a new one: less than prediction remembers."""
 MAX_CONTEXT_KEYS: Final = 1_000
 """Contexts whose keys are cached."""
 MAX_HASHED_VALUES: Final = 64
@@ -86,6 +90,7 @@ class SessionRegistry:
         self._digest = digest
         self._clock = clock
         self._wall = wall
+        self._numbers = itertools.count()
         self._nonce = secrets.token_hex(_NONCE_BYTES)
         self.changed = asyncio.Event()
         """Set when a session may have something to analyse."""
@@ -108,29 +113,33 @@ class SessionRegistry:
 
     def record_call(self, ended: EndedCall) -> None:
         """See `SessionMemory`."""
+        self._record_call(ended, is_task=False)
+
+    def record_task_call(self, ended: EndedCall) -> None:
+        """See `SessionMemory`."""
+        self._record_call(ended, is_task=True)
+
+    def _record_call(self, ended: EndedCall, *, is_task: bool) -> None:
         session, tool = self._touch(ended.caller), ended.tool
-        arguments_hash = None if tool is None else self._hash_arguments(tool, ended.arguments)
-        outcome = _classify_code(ended.code)
-        at = self._wall()
-        self._record(
-            Event(
-                kind=EventKind.TASK_COMPLETE,
-                at=at,
-                team=session.team,
-                session=session.hash,
-                tool=tool.pk if tool else None,
-                arguments_hash=arguments_hash,
-                context_hash=self._find_call_context(session, tool),
-                outcome=outcome,
-                duration_ms=ended.duration_s * _MS_PER_S,
-                data=_describe_call(session, ended.code),
-            )
+        arguments_hash = None if tool is None else self.hash_arguments(tool, ended.arguments)
+        outcome, at = _classify_code(ended.code), self._wall()
+        self._emit(
+            session,
+            EventKind.TASK_COMPLETE,
+            at,
+            context=self._find_call_context(session, tool),
+            tool=tool.pk if tool else None,
+            arguments_hash=arguments_hash,
+            outcome=outcome,
+            duration_ms=ended.duration_s * _MS_PER_S,
+            data=_describe_call(session, ended.code),
         )
         if tool is None or outcome is EventOutcome.UNANSWERED:
             return
         is_read_only = tool.danger is Danger.READ
         succeeded = outcome is EventOutcome.SUCCEEDED
-        session.calls.append(SessionCall(tool.pk, arguments_hash, succeeded, is_read_only, at))
+        session.call_count += 1
+        session.calls.append(RecentCall(tool.pk, arguments_hash, succeeded, is_read_only, at))
         raw = ended.result.raw if ended.result is not None else None
         self._let_wait(
             session,
@@ -140,6 +149,8 @@ class SessionRegistry:
                 result=raw if raw is not None and is_small_result(raw) else None,
                 is_error=not succeeded,
                 arguments_hash=arguments_hash,
+                is_task=is_task,
+                at=at,
                 ended_at=session.active_at,
                 duration_s=ended.duration_s,
             ),
@@ -149,40 +160,36 @@ class SessionRegistry:
         self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
     ) -> None:
         """See `SessionMemory`."""
-        session = self._touch(caller)
+        session, at = self._touch(caller), self._wall()
         session.context = self.compute_context_key(context)
-        self._record(
-            Event(
-                kind=EventKind.SEARCH,
-                at=self._wall(),
-                team=session.team,
-                session=session.hash,
-                context_hash=session.context.context,
-                data={"tools": list(hits[:MAX_LISTED_TOOLS])},
-            )
+        self._emit(
+            session,
+            EventKind.SEARCH,
+            at,
+            context=session.context,
+            intent_hash=self._hash_words(query),
+            data={"tools": list(hits[:MAX_LISTED_TOOLS])},
         )
-        self._let_wait(session, Statement(query))
+        self._let_wait(session, StatedWords(query, tuple(hits), is_intent=False, at=at))
 
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
         """See `SessionMemory`."""
-        session = self._touch(caller)
+        session, at = self._touch(caller), self._wall()
         session.context = answered.context
-        self._record(
-            Event(
-                kind=EventKind.INTENT,
-                at=self._wall(),
-                team=session.team,
-                session=session.hash,
-                context_hash=answered.context.context,
-                prediction=answered.prediction,
-                data={
-                    "mode": answered.mode,
-                    "confidence": round(answered.confidence, _PROBABILITY_DIGITS),
-                    "tools": list(answered.tools[:MAX_LISTED_TOOLS]),
-                },
-            )
+        self._emit(
+            session,
+            EventKind.INTENT,
+            at,
+            context=answered.context,
+            intent_hash=self._hash_words(answered.text),
+            prediction=answered.prediction,
+            data={
+                "mode": answered.mode,
+                "confidence": round(answered.confidence, _PROBABILITY_DIGITS),
+                "tools": list(answered.tools[:MAX_LISTED_TOOLS]),
+            },
         )
-        self._let_wait(session, Statement(answered.text))
+        self._let_wait(session, StatedWords(answered.text, answered.tools, is_intent=True, at=at))
 
     def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
         """See `SessionMemory`.
@@ -190,28 +197,27 @@ class SessionRegistry:
         The session of the run has the context of the session that started it.
         """
         session = self._touch(caller)
-        session.runs.append(SessionRun(run, tuple(tools), self._wall()))
+        session.runs.append(RecentRun(run, tuple(tools), self._wall()))
         self._touch_run(caller, run).context = session.context
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """See `SessionMemory`."""
         session = self._touch_run(caller, run)
-        self._record(
-            Event(
-                kind=EventKind.AIL_DECISION,
-                at=self._wall(),
-                team=session.team,
-                session=session.hash,
-                context_hash=self._find_call_context(session, None),
-                data={"run": str(run), "action": action},
-            )
+        self._emit(
+            session,
+            EventKind.AIL_DECISION,
+            self._wall(),
+            context=session.context,
+            data={"run": str(run), "action": action},
         )
 
     def find_session(self, caller: Caller) -> Session | None:
         """See `SessionMemory`."""
         return self._sessions.get((caller.user, caller.team, caller.session))
 
-    def take_idle(self, *, idle_s: float) -> list[tuple[Session, deque[Statement | AnsweredCall]]]:
+    def take_idle(
+        self, *, idle_s: float
+    ) -> list[tuple[Session, deque[StatedWords | AnsweredCall]]]:
         """Return the sessions with something to analyse that were silent for a while, with it."""
         idle_since = self._clock() - idle_s
         taken = []
@@ -235,9 +241,12 @@ class SessionRegistry:
     def forget_oldest(self) -> None:
         """Forget the session that was silent for longest."""
         if self._sessions:
-            _, session = self._sessions.popitem(last=False)
-            self._busy.pop(session, None)
-            self._forgotten.append(session)
+            self._forget(next(iter(self._sessions.values())))
+
+    def _forget(self, session: Session) -> None:
+        del self._sessions[session.key]
+        self._busy.pop(session, None)
+        self._forgotten.append(session)
 
     def _forget_silent(self) -> None:
         silent_since = self._clock() - FORGET_AFTER_S
@@ -249,26 +258,31 @@ class SessionRegistry:
         key = (caller.user, caller.team, caller.session)
         session = self._sessions.get(key)
         now = self._clock()
-        if session is not None and now - session.active_at <= FORGET_AFTER_S:
+        if session is not None and _is_continued(session, now):
             session.caller, session.active_at = caller, now
             self._sessions.move_to_end(key)
             return session
+        if session is not None:
+            self._forget(session)
         self._forget_silent()
         if len(self._sessions) >= MAX_SESSIONS:
             self.forget_oldest()
+        run = find_session_run(caller)
         session = self._sessions[key] = Session(
             key=key,
-            hash=to_signed_64(self._digest("session", self._nonce, *key)),
+            hash=to_signed_64(self._digest("session", self._nonce, next(self._numbers), *key))
+            if run is None
+            else compute_run_session(run),
             caller=caller,
             active_at=now,
-            run=find_session_run(caller),
+            run=run,
         )
         return session
 
     def _touch_run(self, caller: Caller, run: UUID) -> Session:
         return self._touch(bind_run_session(caller, run))
 
-    def _hash_arguments(self, tool: CatalogueTool, arguments: Mapping[str, Any]) -> int | None:
+    def hash_arguments(self, tool: CatalogueTool, arguments: Mapping[str, Any]) -> int | None:
         """Return the keyed hash of a definition and arguments; None: they are too large."""
         if json_size.is_larger_than(
             arguments, values=MAX_HASHED_VALUES, characters=MAX_HASHED_CHARACTERS
@@ -279,23 +293,48 @@ class SessionRegistry:
         except NotCanonicalizable:
             return None
 
-    def _find_call_context(self, session: Session, tool: CatalogueTool | None) -> int | None:
-        """Return the context of a call: of the session, or else of the tool's own category."""
-        if session.context is not None:
-            return session.context.context
-        if tool is None:
-            return None
-        context = describe_context(categories=[tool.category or tool.server])
-        return self.compute_context_key(context).context
+    def _emit(
+        self,
+        session: Session,
+        kind: EventKind,
+        at: float,
+        *,
+        context: ContextKey | None,
+        **values: Any,
+    ) -> None:
+        """Record an event of a session."""
+        if context is not None:
+            values |= {"context_hash": context.context, "context_check": context.check}
+        self._record(Event(kind=kind, at=at, team=session.team, session=session.hash, **values))
 
-    def _let_wait(self, session: Session, item: Statement | AnsweredCall) -> None:
+    def _hash_words(self, text: str) -> int:
+        """Return the keyed hash of an intent or a search, the same for equal words."""
+        return to_signed_64(self._digest("intent", " ".join(text[:MAX_CHARS].split()).casefold()))
+
+    def _find_call_context(
+        self, session: Session, tool: CatalogueTool | None
+    ) -> ContextKey | None:
+        """Return the context of a call: of the session, or else of the tool's own category."""
+        if session.context is not None or tool is None:
+            return session.context
+        return self.compute_context_key(
+            describe_context(categories=[tool.category or tool.server])
+        )
+
+    def _let_wait(self, session: Session, item: StatedWords | AnsweredCall) -> None:
         if len(session.waiting) >= MAX_WAITING:
             session.waiting.popleft()
+            session.has_gap = True
             telemetry.unanalysed_calls.inc()
         session.waiting.append(item)
         self._busy[session] = None
         self._busy.move_to_end(session)
         self.changed.set()
+
+
+def _is_continued(session: Session, now: float) -> bool:
+    is_silent = now - session.active_at > FORGET_AFTER_S
+    return not is_silent and session.call_count < MAX_SESSION_CALLS
 
 
 def is_small_result(raw: Mapping[str, Any]) -> bool:

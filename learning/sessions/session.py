@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from execution.speculation.pending import CallKey, PendingPredictions
 from learning.memory.context import ContextKey
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
+    from graph.suggestion.next_call.call import PredictedCall
+    from graph.suggestion.next_call.session import SessionState
     from tools.catalogue import CatalogueTool
 
 MAX_CALLS: Final = 64
@@ -25,7 +28,7 @@ SessionKey = tuple[str, int | None, str]
 """User and team of a caller, and its session."""
 
 
-class SessionCall(NamedTuple):
+class RecentCall(NamedTuple):
     """A call that a session made, without its values.
 
     Attributes:
@@ -43,7 +46,7 @@ class SessionCall(NamedTuple):
     at: float
 
 
-class SessionRun(NamedTuple):
+class RecentRun(NamedTuple):
     """A run that a session started.
 
     Attributes:
@@ -57,14 +60,20 @@ class SessionRun(NamedTuple):
     at: float
 
 
-class Statement(NamedTuple):
-    """The words of a search or an intent, to be analysed.
+class StatedWords(NamedTuple):
+    """A search or an intent, to be analysed.
 
     Attributes:
-        text: The words; never stored.
+        text: Its words; never stored.
+        found: Primary keys of the tools in the answer.
+        is_intent: Whether it is an intent.
+        at: When it was answered, Unix time in seconds.
     """
 
     text: str
+    found: tuple[int, ...]
+    is_intent: bool
+    at: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +86,9 @@ class AnsweredCall:
         result: The raw result; None: it is too large to be read.
         is_error: Whether the tool reported an error.
         arguments_hash: As in its event.
-        ended_at: When it was answered, in seconds of a monotonic clock.
+        is_task: Whether a run made it; such a call teaches with its run.
+        at: When it was answered, Unix time in seconds.
+        ended_at: The same, in seconds of a monotonic clock.
         duration_s: How long it took.
     """
 
@@ -86,8 +97,41 @@ class AnsweredCall:
     result: Mapping[str, Any] | None
     is_error: bool
     arguments_hash: int | None
+    is_task: bool
+    at: float
     ended_at: float
     duration_s: float
+
+
+class ShadowPrediction(NamedTuple):
+    """A predicted call that is not made.
+
+    Attributes:
+        id: Of the prediction.
+        key: Of the call.
+        call: The call.
+        tool: Its tool.
+    """
+
+    id: UUID
+    key: CallKey
+    call: PredictedCall
+    tool: CatalogueTool
+
+
+@dataclass(kw_only=True, eq=False, slots=True)
+class SessionAnalysis:
+    """What the analysis of a session knows.
+
+    Attributes:
+        state: Its calls and statements, as prediction reads them.
+        pending: Predictions that wait for their outcome.
+        predicted_at: When calls were predicted last, in seconds of a monotonic clock.
+    """
+
+    state: SessionState
+    pending: PendingPredictions[ShadowPrediction]
+    predicted_at: float = 0.0
 
 
 @dataclass(kw_only=True, eq=False, slots=True)
@@ -96,15 +140,18 @@ class Session:
 
     Attributes:
         key: By which the registry finds it.
-        hash: Keyed hash of the key and the process, as in its events.
+        hash: As in its events: a keyed hash of the key and the process, or that of the run.
         caller: Whose it is, with the permissions of its latest request.
         active_at: When it was last active, in seconds of a monotonic clock.
         run: The run that it is; None: it is a conversation.
         context: Context of its latest intent or search; None: there was none.
         calls: Its latest calls, oldest first.
+        call_count: Number of its calls.
         runs: Its latest runs, oldest first.
         waiting: What waits to be analysed, oldest first.
-        analysis: State of its analysis; used by one thread at a time, never by the event loop.
+        has_gap: Whether something was dropped that its analysis would have needed.
+        analysis: State of its analysis; None: it was not analysed yet. For the analyst only.
+        value_count: Values that its analysis remembers.
     """
 
     key: SessionKey
@@ -113,10 +160,13 @@ class Session:
     active_at: float
     run: UUID | None = None
     context: ContextKey | None = None
-    calls: deque[SessionCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
-    runs: deque[SessionRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
-    waiting: deque[Statement | AnsweredCall] = field(default_factory=deque)
-    analysis: Any = None
+    calls: deque[RecentCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
+    call_count: int = 0
+    runs: deque[RecentRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
+    waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
+    has_gap: bool = False
+    analysis: SessionAnalysis | None = None
+    value_count: int = 0
 
     @property
     def team(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -15,6 +15,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 
 from learning.memory.encoding import Record
 from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
+from learning.store import totals
 
 _COLUMNS: Final = (
     "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
@@ -46,12 +47,12 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bytea[], %s::float8[])
 ON CONFLICT (team_id, model, intent_hash) DO NOTHING
 """
 _LOAD_OBSERVATIONS = f"""
-SELECT session, observation FROM (
+SELECT session, observation, extract(epoch FROM ended_at) FROM (
     SELECT session, at, id, data -> 'observation' AS observation,
            max(at) OVER (PARTITION BY session) AS ended_at
     FROM (
         SELECT * FROM learning_episodicevent
-        WHERE {_OF_TEAM} AND kind = %(kind)s AND at >= %(since)s AND data ? 'observation'
+        WHERE {_OF_TEAM} AND kind = ANY(%(kinds)s) AND at >= %(since)s AND data ? 'observation'
         ORDER BY at DESC LIMIT %(limit)s
     ) AS newest
 ) AS placed
@@ -74,10 +75,12 @@ class SessionObservations:
     Attributes:
         session: Hash of the session.
         observations: `data["observation"]` of its events.
+        ended_at: When it made the last of these calls, Unix time in seconds.
     """
 
     session: int
     observations: Sequence[Mapping[str, Any]]
+    ended_at: float = field(default=0.0, compare=False)
 
 
 def load_position(spool: UUID) -> int:
@@ -125,7 +128,9 @@ def _add_records(cursor: Any, records: Collection[Record]) -> int:
     """Add records; return the number of those of deleted teams, which are left out."""
     teams = _lock_teams(cursor, {record.team for record in records} - {None})
     kept = [record for record in records if record.team is None or record.team in teams]
-    _copy_events(cursor, [one for one in kept if isinstance(one, Event)])
+    events = [one for one in kept if isinstance(one, Event)]
+    _copy_events(cursor, events)
+    totals.add_events(events)
     _add_vectors(cursor, [one for one in kept if isinstance(one, IntentVectorRecord)])
     return len(records) - len(kept)
 
@@ -185,6 +190,12 @@ def _add_vectors(cursor: Any, vectors: Collection[IntentVectorRecord]) -> None:
         )
 
 
+def insert_event(event: Event) -> None:
+    """Store an event in the current transaction, beside what it is about."""
+    with connection.cursor() as cursor:
+        _add_records(cursor, [event])
+
+
 def forget_file(spool: UUID) -> None:
     """Forget the position of a file that has been deleted."""
     with connection.cursor() as cursor:
@@ -203,15 +214,17 @@ def load_observations(
     """
     values = {
         "team": team,
-        "kind": KIND_CODES[EventKind.TASK_COMPLETE],
+        "kinds": [KIND_CODES[kind] for kind in (EventKind.TASK_COMPLETE, EventKind.OBSERVATION)],
         "since": since,
         "limit": limit,
     }
     with connection.cursor() as cursor:
         cursor.execute(_LOAD_OBSERVATIONS, values)
-        for session, rows in groupby(cursor, key=itemgetter(0)):
+        for (session, ended_at), rows in groupby(cursor, key=itemgetter(0, 2)):
             yield SessionObservations(
-                session=session, observations=[json.loads(row[1]) for row in rows]
+                session=session,
+                observations=[json.loads(row[1]) for row in rows],
+                ended_at=float(ended_at),
             )
 
 

@@ -102,9 +102,9 @@ def store_one_of_each(root, sealer):
 
 def store_prediction(tool):
     Speculation.objects.create(
-        user="root", context_hash=1, domain_hash=2, confidence=0.93, threshold=0.92,
-        tools=[tool.pk], workflow_digest="0" * 64, saves_ms=250.0, created_at=SEEN_AT,
-        due_at=SEEN_AT,
+        user="root", context_hash=1, domain_hash=2, confidence=0.93, ranked_confidence=0.9,
+        threshold=0.92, tools=[tool.pk], workflow_digest="0" * 64, saves_ms=250.0,
+        created_at=SEEN_AT, due_at=SEEN_AT,
     )  # fmt: skip
     PredictionTotal.objects.create(
         tool=tool, form="next_call", shadow=True, day=SEEN_AT.date(), decile=4, predictions=3

@@ -21,6 +21,7 @@ def suggested(**given):
         "context_hash": 1,
         "domain_hash": 2,
         "confidence": 0.9,
+        "ranked_confidence": 0.9,
         "threshold": 0.92,
         "workflow_digest": "0" * 64,
         "created_at": now,

@@ -1,17 +1,26 @@
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
+from execution.snapshot import compute_run_session
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
+from learning.memory.event import KIND_CODES, EventKind
 from tests.execution.asking import late, waiting
-from tests.factories import MembershipFactory, TeamFactory, UserFactory
+from tests.factories import (
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    UserFactory,
+)
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +50,31 @@ def bobs(sealer, team):
 
 def decide(who, approval, *, approve=True, via="console"):
     return decide_approval.decide_approval(who, approval.pk, approve=approve, via=via)
+
+
+def remembered():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT kind, team_id, session, tool, data FROM learning_episodicevent")
+        return [(*row[:4], json.loads(row[4])) for row in cursor.fetchall()]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_a_decision_is_remembered_in_the_session_of_its_run(bobs, team, approve):
+    tool = ToolFactory(server=ServerFactory(name="s"), name="a")
+    decide(SUPERUSER, bobs, approve=approve)
+    run = bobs.run_id
+    data = {
+        "run": str(run),
+        "decision": "approved" if approve else "rejected",
+        "via": "console",
+    }
+    code = KIND_CODES[EventKind.HIL_DECISION]
+    assert remembered() == [(code, team.pk, compute_run_session(run), tool.pk, data)]
+
+
+def test_a_decision_about_a_tool_that_is_gone_is_remembered_without_it(bobs):
+    decide(SUPERUSER, bobs)
+    assert [row[3] for row in remembered()] == [None]
 
 
 def stands(approval):

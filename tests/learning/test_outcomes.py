@@ -29,6 +29,7 @@ def recorded(evidence=Evidence.NONE, **given):
         "context_hash": 1,
         "domain_hash": 2,
         "confidence": 0.9,
+        "ranked_confidence": 0.9,
         "threshold": 0.92,
         "is_admitted": False,
         "is_runnable": True,

@@ -73,7 +73,8 @@ class Tokens:
 class Handled:
     """What calls did.
 
-    `echo` returns its text, `request_id` that, `hang` never returns, `count` reports progress.
+    `echo` returns its text, `request_id` and `session` those, `hang` never returns, `count`
+    reports progress.
     `half` and `deep` return what cannot be written, `ask` asks it of the client.
     """
 
@@ -101,9 +102,8 @@ class Handled:
         if given["tool"] == "ask":
             return await question(ctx)
         holder = callers.caller_of(ctx, readiness.current)
-        text = asked.get("text", "")
-        if given["tool"] == "request_id":
-            text = telemetry.current_request_id()
+        told = {"request_id": telemetry.current_request_id(), "session": holder.session}
+        text = told.get(given["tool"], asked.get("text", ""))
         return CallToolResult(content=[TextContent(type="text", text=f"{holder.user}:{text}")])
 
 

@@ -22,6 +22,7 @@ def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None):
         intent="write to Ann",
         tasks=tasks,
         confidence=0.9,
+        ranked_confidence=0.9,
         is_runnable=True,
         context=ContextKey(context=1, domain=2),
         at=at,

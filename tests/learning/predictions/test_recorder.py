@@ -62,6 +62,7 @@ class World:
         speculation = uuid4()
         values = {
             "confidence": 0.9,
+            "ranked_confidence": 0.95,
             "is_runnable": True,
             "context": ContextKey(context=5, domain=6),
         }

@@ -291,6 +291,7 @@ def test_keys_of_contexts_are_cached_within_bounds(memory, monkeypatch):
 
 def test_without_memory_nothing_is_remembered():
     NO_MEMORY.record_call(ended())
+    NO_MEMORY.record_task_call(ended())
     NO_MEMORY.record_search(ANN, "find", context=CONTEXT, hits=[])
     NO_MEMORY.record_intent(ANN, intent(NO_MEMORY.compute_context_key(CONTEXT)))
     NO_MEMORY.record_run(ANN, RUN, [])

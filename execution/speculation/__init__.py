@@ -1,0 +1,1 @@
+"""Act before being asked: predicted calls, what they are worth, and what became of them."""

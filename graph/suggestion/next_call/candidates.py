@@ -1,0 +1,323 @@
+"""Generate the calls that may come next: tools, and a value for each of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from graph.suggestion.next_call.counts import rank_step
+from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.profiles import (
+    GENERIC_STEMS,
+    Parameter,
+    ToolProfile,
+    ToolProfiles,
+)
+from graph.suggestion.next_call.session import Occurrence, SessionState, Source, split_path
+
+MAX_TOOLS = 32
+"""Tools that are considered after one call."""
+MAX_CHOICES = 24
+"""Values of one argument that are considered."""
+MAX_JOINT_CHOICES = 10
+"""Values of each argument where there are several."""
+MAX_COMBINATIONS = 12
+"""Calls of one tool with several arguments."""
+MAX_STEPS = 4
+"""Calls of one source that are looked back at."""
+MAX_TAKERS = 40
+"""Tools that take a parameter with a stem, beyond which the stem says nothing."""
+MAX_FREE = 6
+"""Tools without parameters of one server that are considered before anything was learned."""
+SAME_ITEM_FACTOR = 4.0
+"""How much likelier it is that two arguments come from one item than from two."""
+PRIOR_WEIGHT = 2.0
+"""Calls that the guess from names counts for beside those observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value for one argument.
+
+    Attributes:
+        name: Name of the parameter.
+        number: Number of the value in the session; None: a value of the schema.
+        position: Position among the values of the schema; None: a value of the session.
+        occurrence: Where the value was seen; None for a value of the schema.
+        share: Estimate of how likely this is the value, given that the tool is called.
+        similarity: How well names fit, in [0, 1].
+        fits_shape: Whether the value looks like the examples: 1, 0, or 0.5 without examples.
+        observed: Past calls that the estimate rests on.
+    """
+
+    name: str
+    number: int | None
+    position: int | None
+    occurrence: Occurrence | None
+    share: float
+    similarity: float
+    fits_shape: float
+    observed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A call that may come next, by numbers."""
+
+    tool: int
+    choices: tuple[Choice, ...]
+    share: float
+
+
+def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candidate]:
+    """Return the calls that may come next; deterministic and bounded."""
+    found: list[Candidate] = []
+    for tool in select_tools(state, model):
+        profile = state.tools.tools[tool]
+        for names, share in model.list_argument_sets(profile):
+            found.extend(_combine(state, model, profile, names, share))
+    return found
+
+
+def select_tools(state: SessionState, model: NextCallModel) -> list[int]:
+    """Return the tools that are worth a look, at most `MAX_TOOLS`."""
+    tools = state.tools
+    selected: dict[int, None] = {}
+    for tool in _iterate_tools(state, model):
+        profile = tools.tools.get(tool)
+        if profile is not None and profile.is_read_only:
+            selected[tool] = None
+            if len(selected) == MAX_TOOLS:
+                break
+    return list(selected)
+
+
+def _iterate_tools(state: SessionState, model: NextCallModel) -> Iterator[int]:
+    last = state.order[-1]
+    yield from model.list_followers(last)[:12]
+    yield from state.stated_tools
+    yield from model.frequent_tools[:20]
+    yield from list(state.all_stated_tools)[:8]
+    for stem in _recent_stems(state):
+        takers = state.tools.takers.get(stem, ())
+        if len(takers) <= MAX_TAKERS:
+            yield from takers
+    for server in _recent_servers(state):
+        yield from state.tools.without_parameters.get(server, ())[:MAX_FREE]
+
+
+def _recent_stems(state: SessionState) -> Iterator[str]:
+    seen: set[str] = set()
+    for step in reversed(state.recent[-3:]):
+        for source in dict.fromkeys(o.source for o in step):
+            for stem in sorted(describe_source(source, state.tools).own - seen - GENERIC_STEMS):
+                seen.add(stem)
+                yield stem
+
+
+def _recent_servers(state: SessionState) -> list[str]:
+    servers = []
+    for tool in reversed(state.order[-4:]):
+        profile = state.tools.tools.get(tool)
+        if profile is not None and profile.server not in servers:
+            servers.append(profile.server)
+    return servers
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWords:
+    """The words of a source: of its last key, the key above, and its tool."""
+
+    own: frozenset[str]
+    above: frozenset[str]
+    tool: frozenset[str]
+
+
+def describe_source(source: Source, tools: ToolProfiles) -> SourceWords:
+    """Return the words by which a source is compared with a parameter."""
+    kind, tool, path = source
+    if kind == "stated":
+        return SourceWords(frozenset(), frozenset(), frozenset())
+    profile = tools.tools.get(tool)
+    own, above = split_path(path)
+    return SourceWords(own, above, profile.stems if profile and kind == "result" else frozenset())
+
+
+def compare_names(parameter: Parameter, words: SourceWords, near: frozenset[str]) -> float:
+    """Return how well the words of a source fit the name of a parameter, in [0, 1].
+
+    Example:
+        >>> user_id = frozenset({"user", "id"})
+        >>> compare_stems(user_id, SourceWords(user_id, frozenset(), frozenset()), frozenset())
+        1.0
+    """
+    return compare_stems(parameter.stems, words, near)
+
+
+@lru_cache(maxsize=65_536)
+def compare_stems(stems: frozenset[str], words: SourceWords, near: frozenset[str]) -> float:
+    """Return how well the words of a source fit some stems, in [0, 1]."""
+    if not stems:
+        return 0.0
+    specific = stems - GENERIC_STEMS or stems
+    if near:
+        return 0.9 * len(specific & near) / len(specific)
+    own = words.own
+    best = 0.0
+    if own & stems:
+        best = len(own & stems) / len(own | stems)
+        if specific <= own:
+            best = max(best, 0.8)
+    if own and own <= GENERIC_STEMS and specific & words.above:
+        best = max(best, 0.9)
+    if (own <= GENERIC_STEMS or not own) and specific & words.tool:
+        best = max(best, 0.7 * len(specific & words.tool) / len(specific))
+    return best
+
+
+def _combine(
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    names: tuple[str, ...],
+    share: float,
+) -> Iterator[Candidate]:
+    """Yield the calls of a tool with some arguments: the best combinations of their values."""
+    if not names:
+        yield Candidate(profile.tool, (), share)
+        return
+    limit = MAX_CHOICES if len(names) == 1 else MAX_JOINT_CHOICES
+    options = []
+    for name in names:
+        found = list_choices(state, model, profile, profile.parameters[name])[:limit]
+        if not found:
+            return
+        options.append(found)
+    partial: list[tuple[float, tuple[Choice, ...]]] = [(share, ())]
+    for found in options:
+        partial = [
+            (score * choice.share * _cohere(choices, choice), (*choices, choice))
+            for score, choices in partial
+            for choice in found
+        ]
+        partial.sort(key=lambda item: -item[0])
+        del partial[limit if len(names) == 1 else MAX_COMBINATIONS :]
+    for score, choices in partial:
+        yield Candidate(profile.tool, choices, score)
+
+
+def _cohere(choices: Sequence[Choice], choice: Choice) -> float:
+    """Return how much likelier a value is beside others: from the same item, and not the same."""
+    factor = 1.0
+    for other in choices:
+        if other.number is not None and other.number == choice.number:
+            factor *= 0.2
+        elif share_item(other.occurrence, choice.occurrence):
+            factor = max(factor, SAME_ITEM_FACTOR)
+    return factor
+
+
+def share_item(first: Occurrence | None, second: Occurrence | None) -> bool:
+    """Return whether two values stand in the same item of the same result or call."""
+    if first is None or second is None or first.step != second.step:
+        return False
+    length = min(len(first.items), len(second.items))
+    return first.source[0] == second.source[0] and first.items[:length] == second.items[:length]
+
+
+def list_choices(
+    state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
+) -> list[Choice]:
+    """Return the values that an argument may take, best first."""
+    best: dict[int, Choice] = {}
+    if not parameter.is_enumerated:
+        for occurrence in _list_occurrences(state, model, profile, parameter):
+            choice = _weigh(state, model, profile, parameter, occurrence)
+            if choice is None:
+                continue
+            known = best.get(occurrence.number)
+            if known is None or choice.share > known.share:
+                best[occurrence.number] = choice
+    found = [*best.values(), *_list_schema_choices(model, profile, parameter)]
+    found.sort(key=lambda choice: -choice.share)
+    return found
+
+
+def _list_occurrences(
+    state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
+) -> Iterator[Occurrence]:
+    learned = model.list_sources(profile.tool, parameter.name)
+    for source in learned:
+        yield from _latest(state.by_source.get(source, ()))
+    specific = parameter.stems - GENERIC_STEMS or parameter.stems
+    for source in state.find_sources(specific):
+        if source not in learned:
+            yield from _latest(state.by_source[source])
+    if parameter.shapes or parameter.stems:
+        for source, occurrences in state.stated_sources.items():
+            if source not in learned:
+                yield from (
+                    o for o in occurrences[-12:] if source[2] in parameter.shapes or o.near
+                )
+
+
+def _latest(occurrences: Sequence[Occurrence]) -> Iterable[Occurrence]:
+    """Return the occurrences of the last few steps, newest step first, items in their order."""
+    if not occurrences:
+        return ()
+    newest = occurrences[-64:]
+    steps = sorted({o.step for o in newest}, reverse=True)[:MAX_STEPS]
+    return sorted((o for o in newest if o.step in steps), key=lambda o: (-o.step, o.items))
+
+
+def _weigh(
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    parameter: Parameter,
+    occurrence: Occurrence,
+) -> Choice | None:
+    shape = state.shapes.get(occurrence.number, "")
+    if not accepts_shape(parameter.types, shape):
+        return None
+    words = describe_source(occurrence.source, state.tools)
+    similarity = compare_names(parameter, words, occurrence.near)
+    fits = 0.5 if not parameter.shapes else float(shape in parameter.shapes)
+    guess = 0.02 + 0.4 * similarity * similarity + 0.15 * (fits == 1.0)
+    rank = rank_step(state, occurrence.source, occurrence.step)
+    hits, trials = model.count_source(profile.tool, parameter.name, occurrence.source, rank)
+    share = (hits + PRIOR_WEIGHT * guess) / (trials + PRIOR_WEIGHT)
+    return Choice(
+        parameter.name, occurrence.number, None, occurrence, share, similarity, fits, trials
+    )
+
+
+@lru_cache(maxsize=8_192)
+def accepts_shape(types: frozenset[str], shape: str) -> bool:
+    """Return whether a value of this shape can be an argument of these types."""
+    if shape.startswith("["):
+        return not types or "array" in types
+    if not types or "string" in types:
+        return True
+    if "integer" in types and shape.lstrip("-").replace("x", "").isdigit():
+        return True
+    return "number" in types and _is_number(shape)
+
+
+def _is_number(shape: str) -> bool:
+    parts = shape.lstrip("-").split(".")
+    return len(parts) <= 2 and all(part.replace("x", "").isdigit() for part in parts)
+
+
+def _list_schema_choices(
+    model: NextCallModel, profile: ToolProfile, parameter: Parameter
+) -> Iterator[Choice]:
+    total = model.count_given(profile.tool, parameter.name)
+    for position in range(len(parameter.schema_values)):
+        hits = model.count_schema_value(profile.tool, parameter.name, position)
+        if not hits and not (parameter.is_enumerated or position == parameter.default):
+            continue
+        guess = 0.5 if position == parameter.default else 0.5 / len(parameter.schema_values)
+        share = (hits + PRIOR_WEIGHT * guess) / (total + PRIOR_WEIGHT)
+        yield Choice(parameter.name, None, position, None, share, 0.0, 0.5, total)

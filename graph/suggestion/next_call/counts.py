@@ -1,0 +1,174 @@
+"""Count in past sessions: which calls followed which, and where their arguments came from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.profiles import ToolProfiles
+from graph.suggestion.next_call.session import Occurrence, SessionState, Source
+
+MAX_RANK = 2
+"""Calls of a source beyond the last two count as one."""
+MAX_AGAIN = 6
+NO_TOOLS: Final = ToolProfiles({}, {}, {}, {}, frozenset())
+
+Counts = Counter[tuple[Any, ...]]
+
+
+class Horizon:
+    """The calls of a session by time, to look up what came before the next invalidation."""
+
+    def __init__(self, session: Sequence[CallObservation]) -> None:
+        self.calls = session
+        self._ends: list[int] = [0] * len(session)
+        end = len(session)
+        for index in range(len(session) - 1, -1, -1):
+            if not session[index].is_read_only:
+                end = index
+            self._ends[index] = end
+        self._calls_of: dict[int, list[int]] = defaultdict(list)
+        self._uses: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+        for index, call in enumerate(session):
+            self._calls_of[call.tool].append(index)
+            for name, number in call.arguments.items():
+                self._uses[call.tool, name, number].append(index)
+
+    def end_after(self, done: int) -> int:
+        """Return the index of the first call from `done` that is not read-only."""
+        return self._ends[done] if done < len(self.calls) else done
+
+    def calls_from(self, tool: int, done: int) -> list[int]:
+        """Return the calls of a tool from `done` to the next invalidation."""
+        found, end = self._calls_of.get(tool, []), self.end_after(done)
+        return found[bisect_right(found, done - 1) : bisect_right(found, end)]
+
+    def is_used(self, tool: int, name: str, number: int, done: int) -> bool:
+        """Return whether a value comes as this argument before the next invalidation."""
+        found = self._uses.get((tool, name, number), ())
+        at = bisect_right(found, done - 1)
+        return at < len(found) and found[at] <= self.end_after(done)
+
+    def tools_from(self, done: int) -> set[int]:
+        """Return the tools called from `done` to the next invalidation."""
+        return {call.tool for call in self.calls[done : self.end_after(done) + 1]}
+
+
+def rank_step(state: SessionState, source: Source, step: int) -> int:
+    """Return how many later calls of the same source there are, at most `MAX_RANK`."""
+    steps = {occurrence.step for occurrence in state.by_source[source][-40:]}
+    return min(MAX_RANK, sum(other > step for other in steps))
+
+
+def count_session(
+    session: Sequence[CallObservation], known: Iterable[tuple[int, str, Source]]
+) -> Counts:
+    """Count one session.
+
+    Args:
+        session: Its calls, oldest first.
+        known: Sources of arguments in any past session: how often each was there, and how often
+            it led to the call, is counted.
+    """
+    counts: Counts = Counter()
+    counts["sessions",] += 1
+    by_source: dict[Source, list[tuple[int, str]]] = defaultdict(list)
+    by_argument: dict[tuple[int, str], list[Source]] = defaultdict(list)
+    for tool, name, source in known:
+        by_source[source].append((tool, name))
+        by_argument[tool, name].append(source)
+    horizon = Horizon(session)
+    state = SessionState(NO_TOOLS)
+    _count_point(counts, state, horizon, by_source)
+    for call in session:
+        for statement in call.statements:
+            state.add_observed_statement(statement)
+            _count_point(counts, state, horizon, by_source)
+        _count_call(counts, state, call, by_argument)
+        state.add_observed_call(call)
+        _count_point(counts, state, horizon, by_source)
+    return counts
+
+
+def list_sources(session: Sequence[CallObservation]) -> set[tuple[int, str, Source]]:
+    """Return where the arguments of a session's calls came from."""
+    found: set[tuple[int, str, Source]] = set()
+    state = SessionState(NO_TOOLS)
+    for call in session:
+        for statement in call.statements:
+            state.add_observed_statement(statement)
+        for name, number in call.arguments.items():
+            found.update((call.tool, name, o.source) for o in state.by_number.get(number, ()))
+        state.add_observed_call(call)
+    return found
+
+
+def _count_call(
+    counts: Counts,
+    state: SessionState,
+    call: CallObservation,
+    known: dict[tuple[int, str], list[Source]],
+) -> None:
+    counts["calls", call.tool] += 1
+    counts["ms", call.tool] += call.duration_ms
+    if not call.is_complete:
+        counts["incomplete", call.tool] += 1
+    counts["names", call.tool, tuple(sorted({*call.arguments, *call.schema_arguments}))] += 1
+    for name, position in call.schema_arguments.items():
+        counts["schema", call.tool, name, position] += 1
+    for name in {*call.arguments, *call.schema_arguments}:
+        counts["given", call.tool, name] += 1
+        number = call.arguments.get(name, -1)
+        seen = {
+            (o.source, rank_step(state, o.source, o.step)) for o in state.by_number.get(number, ())
+        }
+        for source, rank in seen:
+            counts["from", call.tool, name, source, rank] += 1
+        for source in known.get((call.tool, name), ()):
+            occurrences = state.by_source.get(source, ())
+            for rank in range(min(MAX_RANK + 1, len({o.step for o in occurrences}))):
+                counts["there", call.tool, name, source, rank] += 1
+
+
+def _count_point(
+    counts: Counts,
+    state: SessionState,
+    horizon: Horizon,
+    by_source: dict[Source, list[tuple[int, str]]],
+) -> None:
+    done = len(state.calls)
+    last, before = state.order[-1], state.order[-2] if len(state.order) > 1 else 0
+    coming = horizon.tools_from(done)
+    counts["after", last] += 1
+    counts["after2", before, last] += 1
+    counts["points",] += 1
+    for tool in coming:
+        counts["then", last, tool] += 1
+        counts["then2", before, last, tool] += 1
+        counts["any", tool] += 1
+    if done < len(horizon.calls):
+        counts["next", last, horizon.calls[done].tool] += 1
+    for tool, times in state.counts_since_write.items():
+        counts["again", tool, min(times, MAX_AGAIN)] += 1
+        counts["again+", tool, min(times, MAX_AGAIN)] += tool in coming
+    newest = len(state.order) - 1
+    for source, takers in by_source.items():
+        occurrences = _latest(state.by_source.get(source, ()))
+        for tool, name in takers:
+            for o in occurrences:
+                if (tool, name, o.number) in state.used_since_write:
+                    continue
+                key = (tool, name, source, o.step == newest)
+                counts["chance", *key] += 1
+                counts["chance+", *key] += horizon.is_used(tool, name, o.number, done)
+
+
+def _latest(occurrences: Sequence[Occurrence]) -> Iterator[Occurrence] | list[Occurrence]:
+    """Return the newest occurrences, each value once."""
+    found: dict[int, Occurrence] = {}
+    for occurrence in reversed(occurrences[-12:]):
+        found.setdefault(occurrence.number, occurrence)
+    return list(found.values())

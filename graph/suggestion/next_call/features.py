@@ -1,0 +1,226 @@
+"""Describe candidates by numbers that mean the same for every tool and every team."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from graph.suggestion.next_call.candidates import Candidate, Choice, share_item
+from graph.suggestion.next_call.counts import MAX_AGAIN
+from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.session import STATEMENT, SessionState
+
+
+def compute_features(
+    state: SessionState, model: NextCallModel, candidates: Sequence[Candidate]
+) -> list[list[float]]:
+    """Return the features of each candidate, shape (n, f), in the order of `chance.FEATURES`."""
+    by_tool: dict[int, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        by_tool[candidate.tool].append(candidate)
+    of_session = _describe_session(state, model)
+    rows: dict[int, list[float]] = {}
+    for tool, group in by_tool.items():
+        of_tool = _describe_tool(state, model, tool)
+        ranked = sorted(group, key=lambda c: -c.share)
+        total = sum(c.share for c in group) or 1.0
+        for rank, candidate in enumerate(ranked):
+            rows[id(candidate)] = [
+                of_session["sessions"],
+                *of_tool,
+                *_describe_candidate(state, model, candidate, of_tool),
+                math.log1p(len(group)),
+                math.log1p(rank),
+                candidate.share / total,
+                _measure_coherence(candidate),
+                of_session["failed"],
+                of_session["write"],
+            ]
+    return [rows[id(candidate)] for candidate in candidates]
+
+
+def _describe_session(state: SessionState, model: NextCallModel) -> dict[str, float]:
+    last = state.calls[-1] if state.calls else None
+    return {
+        "sessions": math.log1p(model.counts["sessions",]),
+        "failed": float(last is not None and last.is_error),
+        "write": float(last is not None and not last.is_read_only),
+    }
+
+
+def _describe_tool(state: SessionState, model: NextCallModel, tool: int) -> list[float]:
+    counts = model.counts
+    last = state.order[-1]
+    before = state.order[-2] if len(state.order) > 1 else 0
+    anyway = (counts["any", tool] + 0.5) / (counts["points",] + 20)
+    seen = counts["after", last]
+    after = (counts["then", last, tool] + 3 * anyway) / (seen + 3)
+    seen2 = counts["after2", before, last]
+    after2 = (counts["then2", before, last, tool] + 3 * after) / (seen2 + 3)
+    following = (counts["next", last, tool] + 3 * anyway * 0.5) / (seen + 3)
+    times = state.counts_since_write.get(tool, 0)
+    capped = min(times, MAX_AGAIN)
+    again = (counts["again+", tool, capped] + 3 * after2) / (counts["again", tool, capped] + 3)
+    profile, previous = state.tools.tools[tool], state.tools.tools.get(_last_tool(state))
+    score = state.stated_tools.get(tool, 0.0)
+    best = max(state.stated_tools.values(), default=0.0)
+    total = sum(state.stated_tools.values()) or 1.0
+    return [
+        _logit(after),
+        _logit(after2),
+        _logit(anyway),
+        _logit(following),
+        math.log1p(seen),
+        _logit(again),
+        float(times),
+        float(last == tool),
+        math.log1p(state.calls_since_write),
+        math.log1p(len(state.calls)),
+        math.log1p(counts["calls", tool]),
+        float(previous is not None and previous.server == profile.server),
+        float(last == STATEMENT),
+        math.log1p(len(state.order) - 1 - state.last_statement)
+        if state.last_statement > 0
+        else -1.0,
+        score,
+        score / best if best else 0.0,
+        state.all_stated_tools.get(tool, 0.0),
+        score / total,
+    ]
+
+
+def _last_tool(state: SessionState) -> int:
+    return state.calls[-1].tool if state.calls else 0
+
+
+def _describe_candidate(
+    state: SessionState, model: NextCallModel, candidate: Candidate, of_tool: Sequence[float]
+) -> list[float]:
+    choices = candidate.choices
+    shares = [choice.share for choice in choices]
+    chances = [_measure_source(state, model, candidate.tool, choice) for choice in choices]
+    chance, observed = min(chances, default=(-1.0, 0.0))
+    similarities = [c.similarity for c in choices if c.occurrence is not None]
+    lead = _find_lead(choices)
+    return [
+        float(len(choices)),
+        candidate.share / (math.prod(shares) or 1.0),
+        math.log(math.prod(shares) + 1e-6),
+        min(shares, default=1.0),
+        chance,
+        math.log(chance + 0.01) if choices and chance >= 0 else 0.0,
+        math.log1p(observed),
+        min(similarities, default=1.0),
+        sum(similarities) / len(similarities) if similarities else 1.0,
+        min((c.fits_shape for c in choices), default=1.0),
+        *_describe_items(state, candidate.tool, lead),
+        *_describe_values(state, choices),
+        float(_is_answered(state, candidate)),
+        _count_used(state, candidate),
+    ]
+
+
+def _measure_source(
+    state: SessionState, model: NextCallModel, tool: int, choice: Choice
+) -> tuple[float, float]:
+    """Return how often a value from this source led to the call, and how often it was there."""
+    if choice.occurrence is None:
+        return 1.0, choice.observed
+    is_newest = choice.occurrence.step == len(state.order) - 1
+    key = (tool, choice.name, choice.occurrence.source, is_newest)
+    there = model.counts["chance", *key]
+    return (model.counts["chance+", *key] + 2 * 0.1) / (there + 2), there
+
+
+def _find_lead(choices: Sequence[Choice]) -> Choice | None:
+    """Return the argument that comes from the list with the most items."""
+    placed = [choice for choice in choices if choice.occurrence is not None]
+    return max(placed, key=lambda c: c.occurrence.siblings if c.occurrence else 0, default=None)
+
+
+def _describe_items(state: SessionState, tool: int, lead: Choice | None) -> list[float]:
+    """Describe the place of a value in its list, and which of its siblings were asked for."""
+    occurrence = lead.occurrence if lead else None
+    if lead is None or occurrence is None:
+        return [0.0, 0.0, 0.0, 0.0, 0.0]
+    siblings = [o for o in state.by_source[occurrence.source][-64:] if o.step == occurrence.step]
+    place = next((i for i, o in enumerate(siblings) if o is occurrence), 0)
+    used = [(tool, lead.name, o.number) in state.used_since_write for o in siblings]
+    last = state.calls[-1] if state.calls else None
+    asked = last.arguments.get(lead.name) if last and last.tool == tool else None
+    return [
+        math.log1p(occurrence.siblings),
+        math.log1p(place),
+        sum(used) / len(used),
+        float(place > 0 and used[place - 1] and not used[place]),
+        float(asked is not None and any(o.number == asked for o in siblings)),
+    ]
+
+
+def _describe_values(state: SessionState, choices: Sequence[Choice]) -> list[float]:
+    newest = len(state.order) - 1
+    placed = [choice.occurrence for choice in choices if choice.occurrence is not None]
+    steps = [newest - o.step for o in placed]
+    stated = [state.stated_numbers.get(o.number, -1) for o in placed]
+    kinds = [o.source[0] for o in placed]
+    return [
+        math.log1p(max(steps, default=0)),
+        float(bool(steps) and min(steps) == 0),
+        float(bool(placed) and all(step >= 0 for step in stated)),
+        float(any(step == state.last_statement and step >= 0 for step in stated)),
+        float("stated" in kinds),
+        float("argument" in kinds),
+        float(any(choice.occurrence is None for choice in choices)),
+        math.log1p(min((len(state.by_number[o.number]) for o in placed), default=0)),
+    ]
+
+
+def matches_call(candidate: Candidate, arguments, positions) -> bool:
+    """Return whether a call has exactly these arguments."""
+    if len(candidate.choices) != len({*arguments, *positions}):
+        return False
+    return all(
+        (c.number is not None and arguments.get(c.name) == c.number)
+        or (c.position is not None and positions.get(c.name) == c.position)
+        for c in candidate.choices
+    )
+
+
+def _is_answered(state: SessionState, candidate: Candidate) -> bool:
+    return any(
+        call.tool == candidate.tool
+        and matches_call(candidate, call.arguments, call.schema_arguments)
+        for call in state.since_write
+    )
+
+
+def _count_used(state: SessionState, candidate: Candidate) -> float:
+    """Return how often exactly this call was made in the session."""
+    return float(
+        min(
+            3,
+            sum(
+                call.tool == candidate.tool
+                and matches_call(candidate, call.arguments, call.schema_arguments)
+                for call in state.calls
+            ),
+        )
+    )
+
+
+def _measure_coherence(candidate: Candidate) -> float:
+    """Return the share of neighbouring arguments that come from one item."""
+    placed = [choice for choice in candidate.choices if choice.occurrence is not None]
+    if len(placed) < 2:
+        return 1.0
+    together = sum(
+        share_item(first.occurrence, second.occurrence)
+        for first, second in zip(placed, placed[1:], strict=False)
+    )
+    return together / (len(placed) - 1)
+
+
+def _logit(share: float) -> float:
+    bounded = min(max(share, 1e-3), 1 - 1e-3)
+    return math.log(bounded / (1 - bounded))

@@ -1,0 +1,134 @@
+"""What the sessions of a team have taught: counts, and the chances fitted on them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final
+
+from graph.suggestion.next_call.chance import ChanceModel, load_priors
+from graph.suggestion.next_call.counts import Counts, count_session, list_sources
+from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.profiles import ToolProfile
+from graph.suggestion.next_call.session import Source
+
+Session = Sequence[CallObservation]
+
+MAX_SOURCES = 10
+"""Sources of one argument that are looked at."""
+MAX_ARGUMENT_SETS = 3
+"""Sets of arguments of one tool that are predicted."""
+PRIOR_CALLS = 2.0
+"""Calls that the required arguments alone count for beside the sets observed."""
+DEFAULT_DURATION_MS = 300.0
+"""Of a call to a tool that was never called: a round trip to a typical web service."""
+
+KnownSources = frozenset[tuple[int, str, Source]]
+
+
+class NextCallModel:
+    """What past sessions taught. Immutable: share it between threads, and swap it whole.
+
+    Attributes:
+        counts: What was counted in them.
+        known: Where arguments came from, in any of them.
+        chances: Turns features into chances; None: the shipped prior.
+    """
+
+    def __init__(
+        self,
+        counts: Counts | None = None,
+        *,
+        known: KnownSources = frozenset(),
+        chances: ChanceModel | None = None,
+    ) -> None:
+        self.counts: Counts = Counter() if counts is None else counts
+        self.known = known
+        self.chances = chances
+        self._index()
+
+    @classmethod
+    def from_observations(cls, sessions: Iterable[Session]) -> NextCallModel:
+        """Count sessions, each given as its calls, oldest first."""
+        return cls().with_observations(sessions)
+
+    def with_observations(self, sessions: Iterable[Session]) -> NextCallModel:
+        """Return a model that also counts some more sessions; linear in what is added."""
+        added = [session for session in sessions if session]
+        known = self.known | frozenset(chain.from_iterable(map(list_sources, added)))
+        counts = Counter(self.counts)
+        for session in added:
+            counts.update(count_session(session, known))
+        return NextCallModel(counts, known=known, chances=self.chances)
+
+    def with_chances(self, chances: ChanceModel) -> NextCallModel:
+        """Return the model with other coefficients."""
+        return NextCallModel(self.counts, known=self.known, chances=chances)
+
+    def _index(self) -> None:
+        followers: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        sources: dict[tuple[int, str], Counter[Source]] = defaultdict(Counter)
+        names: dict[int, list[tuple[float, tuple[str, ...]]]] = defaultdict(list)
+        frequent: list[tuple[float, int]] = []
+        for key, count in self.counts.items():
+            match key[0]:
+                case "then":
+                    followers[key[1]].append((-count, key[2]))
+                case "from":
+                    sources[key[1], key[2]][key[3]] += count
+                case "names":
+                    names[key[1]].append((-count, key[2]))
+                case "calls":
+                    frequent.append((-count, key[1]))
+        self._followers = {k: [tool for _, tool in sorted(v)] for k, v in followers.items()}
+        self._sources = {k: _rank_sources(v) for k, v in sources.items()}
+        self._names = {k: sorted(v) for k, v in names.items()}
+        self.frequent_tools: Final = [tool for _, tool in sorted(frequent)]
+
+    def list_followers(self, tool: int) -> list[int]:
+        """Return the tools called after a call of `tool`, most often first."""
+        return self._followers.get(tool, [])
+
+    def list_sources(self, tool: int, name: str) -> list[Source]:
+        """Return where an argument came from, most often first."""
+        return self._sources.get((tool, name), [])
+
+    def list_argument_sets(self, profile: ToolProfile) -> list[tuple[tuple[str, ...], float]]:
+        """Return which arguments a call may have, each with an estimate of its share."""
+        observed = self._names.get(profile.tool, [])
+        total = -sum(count for count, _ in observed) + PRIOR_CALLS
+        found = {profile.required: PRIOR_CALLS / total}
+        for count, names in observed[:MAX_ARGUMENT_SETS]:
+            if profile.parameters.keys() >= set(names) >= set(profile.required):
+                found[names] = found.get(names, 0.0) - count / total
+        return list(found.items())
+
+    def count_source(self, tool: int, name: str, source: Source, rank: int) -> tuple[float, float]:
+        """Return how often a source gave an argument, and how often it was there at a call."""
+        key = (tool, name, source, rank)
+        return self.counts["from", *key], self.counts["there", *key]
+
+    def count_given(self, tool: int, name: str) -> int:
+        """Return in how many calls an argument was given."""
+        return self.counts["given", tool, name]
+
+    def count_schema_value(self, tool: int, name: str, position: int) -> int:
+        """Return in how many calls an argument was this value of the schema."""
+        return self.counts["schema", tool, name, position]
+
+    def estimate_duration_ms(self, tool: int) -> float:
+        """Return how long a call of a tool takes."""
+        calls = self.counts["calls", tool]
+        return self.counts["ms", tool] / calls if calls else DEFAULT_DURATION_MS
+
+    def estimate_chances(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """Return the chance of each candidate, in (0, 1)."""
+        priors = load_priors()
+        chances = self.chances or priors["learned" if self.counts["sessions",] else "cold"]
+        return chances.estimate(rows)
+
+
+def _rank_sources(counted: Counter[Source]) -> list[Source]:
+    ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    return [source for source, _ in ranked[:MAX_SOURCES]]

@@ -1,0 +1,126 @@
+"""What one call teaches, without any value: the structure that connects the calls of a session.
+
+Values are numbered in the order in which a session first sees them. An observation says which
+numbers stood where; it holds no value, no digest and no word of the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedValue:
+    """A value of a result: where it stood, and its number.
+
+    Attributes:
+        path: Path with `*` for items and `{key}` for keys that are data.
+        items: Position in each list or map on the way.
+        number: Number of the value in its session.
+    """
+
+    path: str
+    items: tuple[int, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedStatement:
+    """A statement of the client: the numbers of its values and the tools it may speak of.
+
+    Attributes:
+        values: Shape, stems of parameter names that stand before it, and number of each value.
+        tools: Tools whose words it uses, each with a score in (0, 1].
+    """
+
+    values: tuple[tuple[str, frozenset[str], int], ...]
+    tools: Mapping[int, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallObservation:
+    """A call of a session, without its values.
+
+    Attributes:
+        tool: Primary key of the tool.
+        is_read_only: Whether the call is known to change nothing.
+        is_error: Whether the tool reported an error.
+        arguments: Number of the value of each argument.
+        schema_arguments: Arguments that equal a value of the schema: its position there.
+        is_complete: Whether every argument is in one of the two.
+        values: Values of the result.
+        statements: Statements since the previous call.
+        shapes: Shape of each value that the session sees for the first time.
+        duration_ms: How long the call took.
+    """
+
+    tool: int
+    is_read_only: bool
+    is_error: bool
+    arguments: Mapping[str, int]
+    schema_arguments: Mapping[str, int]
+    is_complete: bool
+    values: tuple[PlacedValue, ...] = ()
+    statements: tuple[ObservedStatement, ...] = ()
+    shapes: Mapping[int, str] = field(default_factory=dict)
+    duration_ms: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Serialize; the inverse of `from_json`."""
+        places: dict[str, list[list[Any]]] = {}
+        for value in self.values:
+            places.setdefault(value.path, []).append([value.number, *value.items])
+        return {
+            "tool": self.tool,
+            "read_only": self.is_read_only,
+            "error": self.is_error,
+            "arguments": dict(self.arguments),
+            "schema_arguments": dict(self.schema_arguments),
+            "complete": self.is_complete,
+            "values": places,
+            "statements": [
+                {
+                    "values": [[shape, sorted(near), n] for shape, near, n in said.values],
+                    "tools": [[tool, score] for tool, score in said.tools.items()],
+                }
+                for said in self.statements
+            ],
+            "shapes": {str(number): shape for number, shape in self.shapes.items()},
+            "ms": round(self.duration_ms, 1),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> CallObservation:
+        """Read the output of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: If the document has another form.
+        """
+        return cls(
+            tool=int(document["tool"]),
+            is_read_only=bool(document["read_only"]),
+            is_error=bool(document["error"]),
+            arguments={str(name): int(n) for name, n in document["arguments"].items()},
+            schema_arguments={
+                str(name): int(index) for name, index in document["schema_arguments"].items()
+            },
+            is_complete=bool(document["complete"]),
+            values=tuple(
+                PlacedValue(str(path), tuple(map(int, items)), int(number))
+                for path, places in document["values"].items()
+                for number, *items in places
+            ),
+            statements=tuple(_read_statement(said) for said in document["statements"]),
+            shapes={int(number): str(shape) for number, shape in document["shapes"].items()},
+            duration_ms=float(document["ms"]),
+        )
+
+
+def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
+    values: Sequence[Any] = document["values"]
+    return ObservedStatement(
+        values=tuple((str(shape), frozenset(near), int(n)) for shape, near, n in values),
+        tools={int(tool): float(score) for tool, score in document["tools"]},
+    )

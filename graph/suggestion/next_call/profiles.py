@@ -1,0 +1,288 @@
+"""What prediction reads of the catalogue: the parameters and words of each tool, indexed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from gateway_project.foundation.schema_normalise import normalise
+from graph.suggestion.next_call.shapes import describe_value
+from tools.lexemes import split_lexemes
+from tools.name_words import split_camel_case, split_name_words
+
+MAX_PARAMETERS = 24
+"""Parameters of one tool that are read."""
+MAX_SCHEMA_VALUES = 16
+"""Values of one parameter that its schema lists."""
+MAX_STATED_TOOLS = 8
+"""Tools that one statement is taken to speak of."""
+MAX_WORD_TOOLS = 400
+"""Tools that share a word, beyond which the word says nothing."""
+NAME_WEIGHT = 2.0
+"""Of a word in a tool's name, beside one in its description."""
+GENERIC_STEMS: Final = frozenset({"id", "name", "number", "key", "value", "code", "type"})
+
+_QUOTED: Final = re.compile(r"'([^'\s]{1,40})'|\"([^\"\s]{1,40})\"|`([^`\s]{1,40})`")
+_LISTED: Final = re.compile(
+    r"(?:\[enum\]|options(?: are)?|one of|possible values(?: are)?|allowed(?: values)?)\s*:?\s*"
+    r"([^.]{3,240})",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CatalogueTool:
+    """A tool as `build_profiles` takes it.
+
+    Attributes:
+        tool: Its primary key.
+        server: Name of its server.
+        name: Its name on that server.
+        description: Its description.
+        input_schema: As declared, loose or not.
+        is_read_only: Whether its calls are known to change nothing and may be predicted.
+    """
+
+    tool: int
+    server: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    is_read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a tool.
+
+    Attributes:
+        name: As in the schema.
+        stems: Stems of the words of its name.
+        types: JSON types that it accepts; empty: any.
+        is_required: Whether a call must have it.
+        schema_values: Values that the schema names: enumeration, default, booleans, listed words.
+        default: Position of the default in `schema_values`; None: there is none.
+        is_enumerated: Whether no other values than `schema_values` are accepted.
+        shapes: Shapes of the examples in its description.
+    """
+
+    name: str
+    stems: frozenset[str]
+    types: frozenset[str]
+    is_required: bool
+    schema_values: tuple[Any, ...]
+    default: int | None
+    is_enumerated: bool
+    shapes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProfile:
+    """What prediction knows of a tool before any call of it.
+
+    Attributes:
+        tool: Its primary key.
+        server: Name of its server.
+        is_read_only: Whether its calls may be predicted.
+        stems: Stems of the words of its name.
+        parameters: By name.
+        required: Names of the required parameters.
+    """
+
+    tool: int
+    server: str
+    is_read_only: bool
+    stems: frozenset[str]
+    parameters: Mapping[str, Parameter]
+    required: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProfiles:
+    """All tools of a catalogue, with the indexes that keep prediction fast.
+
+    Attributes:
+        tools: By primary key.
+        takers: Tools with a required parameter whose name has this stem; only tools that may be
+            predicted, and only stems that are not too common.
+        without_parameters: By server: tools that need no argument.
+        word_tools: By stem of a word: tools that it speaks of, with its weight.
+        parameter_stems: Stems of all parameter names.
+    """
+
+    tools: Mapping[int, ToolProfile]
+    takers: Mapping[str, tuple[int, ...]]
+    without_parameters: Mapping[str, tuple[int, ...]]
+    word_tools: Mapping[str, tuple[tuple[int, float], ...]]
+    parameter_stems: frozenset[str]
+
+    def find_stated_tools(self, text: str) -> dict[int, float]:
+        """Return the tools that a statement speaks of, each with a score in (0, 1].
+
+        The score is the cosine of the best sentence and the words of the tool.
+        """
+        best: dict[int, float] = {}
+        for sentence in _SENTENCE.split(text[:4_000])[:40]:
+            for tool, score in self._score_sentence(sentence):
+                if score > best.get(tool, 0.0):
+                    best[tool] = score
+        ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+        return {tool: round(score, 3) for tool, score in ranked[:MAX_STATED_TOOLS]}
+
+    def _score_sentence(self, sentence: str) -> Iterator[tuple[int, float]]:
+        stems = [stem for stem in set(stem_words(sentence)) if stem in self.word_tools]
+        if not stems:
+            return
+        scores: dict[int, float] = defaultdict(float)
+        for stem in stems:
+            for tool, weight in self.word_tools[stem]:
+                scores[tool] += weight
+        norm = math.sqrt(len(stems))
+        for tool, score in scores.items():
+            yield tool, min(1.0, score / norm)
+
+
+@lru_cache(maxsize=16_384)
+def stem_name(name: str) -> frozenset[str]:
+    """Return the stems of the words of a name, without digits at their ends.
+
+    Example:
+        >>> sorted(stem_name("reservationIds"))
+        ['id', 'reserv']
+    """
+    words = (word.rstrip("0123456789") for word in split_name_words(name))
+    return frozenset(stem for word in words if word for stem in split_lexemes(word))
+
+
+def stem_words(text: str) -> Iterator[str]:
+    """Yield the stems of the words of a text."""
+    return split_lexemes(split_camel_case(text.replace("_", " ")))
+
+
+def build_profiles(tools: Iterable[CatalogueTool]) -> ToolProfiles:
+    """Read a catalogue; deterministic, linear in its size."""
+    entries = list(tools)
+    profiles = {entry.tool: _read_tool(entry) for entry in entries}
+    takers: dict[str, list[int]] = defaultdict(list)
+    free: dict[str, list[int]] = defaultdict(list)
+    for profile in profiles.values():
+        if not profile.is_read_only:
+            continue
+        for stem in sorted(
+            {s for name in profile.required for s in profile.parameters[name].stems}
+        ):
+            takers[stem].append(profile.tool)
+        if not profile.required:
+            free[profile.server].append(profile.tool)
+    return ToolProfiles(
+        tools=profiles,
+        takers={stem: tuple(found) for stem, found in takers.items()},
+        without_parameters={server: tuple(found) for server, found in free.items()},
+        word_tools=_index_words(entries),
+        parameter_stems=frozenset(
+            stem
+            for profile in profiles.values()
+            for parameter in profile.parameters.values()
+            for stem in parameter.stems
+        ),
+    )
+
+
+def _index_words(entries: list[CatalogueTool]) -> dict[str, tuple[tuple[int, float], ...]]:
+    """Weigh the words of each tool by rarity; each tool's weights have norm 1."""
+    counted = {entry.tool: _count_words(entry) for entry in entries}
+    documents = Counter(stem for counts in counted.values() for stem in counts)
+    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for tool, counts in counted.items():
+        weights = {
+            stem: count * math.log(1 + len(entries) / documents[stem])
+            for stem, count in counts.items()
+        }
+        norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        for stem, weight in weights.items():
+            if documents[stem] <= MAX_WORD_TOOLS:
+                found[stem].append((tool, weight / norm))
+    return {stem: tuple(tools) for stem, tools in found.items()}
+
+
+def _count_words(entry: CatalogueTool) -> dict[str, float]:
+    counts: dict[str, float] = dict.fromkeys(stem_words(entry.description[:600]), 1.0)
+    for stem in stem_words(entry.name):
+        counts[stem] = counts.get(stem, 0.0) + NAME_WEIGHT
+    return counts
+
+
+def _read_tool(entry: CatalogueTool) -> ToolProfile:
+    schema = normalise(entry.input_schema).schema
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    required = set(schema.get("required", ())) if isinstance(schema, dict) else set()
+    parameters = {
+        name: _read_parameter(name, part if isinstance(part, dict) else {}, name in required)
+        for name, part in list(properties.items())[:MAX_PARAMETERS]
+    }
+    return ToolProfile(
+        tool=entry.tool,
+        server=entry.server,
+        is_read_only=entry.is_read_only and required <= parameters.keys(),
+        stems=stem_name(entry.name),
+        parameters=parameters,
+        required=tuple(sorted(required & parameters.keys())),
+    )
+
+
+def _read_parameter(name: str, part: Mapping[str, Any], is_required: bool) -> Parameter:
+    declared = part.get("type", ())
+    types = frozenset([declared] if isinstance(declared, str) else declared)
+    description = str(part.get("description", ""))
+    enumeration = part.get("enum")
+    values = list(_list_schema_values(part, types, description))
+    default = part.get("default")
+    return Parameter(
+        name=name,
+        stems=stem_name(name),
+        types=types,
+        is_required=is_required,
+        schema_values=tuple(values[:MAX_SCHEMA_VALUES]),
+        default=values.index(default) if default is not None and default in values else None,
+        is_enumerated=isinstance(enumeration, list) or types == {"boolean"},
+        shapes=frozenset(describe_value(text) for text in _find_quoted(description))
+        | frozenset(
+            describe_value(text) for text in part.get("examples", ()) if isinstance(text, str)
+        ),
+    )
+
+
+def _list_schema_values(
+    part: Mapping[str, Any], types: frozenset[str], description: str
+) -> Iterator[Any]:
+    seen: list[Any] = []
+    candidates = [part.get("default"), part.get("const")]
+    candidates += part["enum"] if isinstance(part.get("enum"), list) else []
+    candidates += [False, True] if "boolean" in types else []
+    if not types or "string" in types:
+        candidates += _list_words(description)
+    for value in candidates:
+        is_new = value is not None and not any(
+            value == other and type(value) is type(other) for other in seen
+        )
+        if is_new and not isinstance(value, dict | list):
+            seen.append(value)
+            yield value
+
+
+def _list_words(description: str) -> list[str]:
+    listed = _LISTED.search(description)
+    if listed is None:
+        return _find_quoted(description) if description.count("'") >= 4 else []
+    words = re.split(r"[,\[\]\"']+|\bor\b", listed.group(1))
+    return [word.strip() for word in words if 0 < len(word.strip()) <= 24]
+
+
+def _find_quoted(description: str) -> list[str]:
+    return [next(filter(None, groups)) for groups in _QUOTED.findall(description)][:12]

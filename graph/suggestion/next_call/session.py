@@ -1,0 +1,274 @@
+"""A session as prediction sees it: its calls, statements and the values that they named."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from graph.suggestion.next_call.call import CompletedCall
+from graph.suggestion.next_call.observation import (
+    CallObservation,
+    ObservedStatement,
+    PlacedValue,
+)
+from graph.suggestion.next_call.profiles import GENERIC_STEMS, ToolProfiles, stem_name
+from graph.suggestion.next_call.results import read_leaves
+from graph.suggestion.next_call.shapes import describe_value, make_value_key
+from graph.suggestion.next_call.statements import find_parameter_stems, read_statement
+
+MAX_CALLS = 200
+"""Calls of a session that are remembered; the next one begins it anew."""
+MAX_NUMBERS = 20_000
+"""Values of a session that are remembered."""
+
+STATEMENT: Final = -1
+"""Stands for a statement in the order of calls."""
+START: Final = 0
+"""Stands for the start of the session in the order of calls."""
+
+Source = tuple[str, int, str]
+"""Kind (`result`, `argument` or `stated`), tool, and path, argument name or shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A place where a session has seen a value.
+
+    Attributes:
+        source: Where values of this sort come from.
+        step: Position of the call or statement in the session.
+        items: Position in each list on the way.
+        siblings: How many values this source has at this step.
+        number: Number of the value.
+        near: Stems of parameter names that stood before it, in a statement.
+    """
+
+    source: Source
+    step: int
+    items: tuple[int, ...]
+    siblings: int
+    number: int
+    near: frozenset[str] = frozenset()
+
+
+class SessionState:
+    """The calls and statements of one session, bounded; for one thread at a time.
+
+    Built live from calls with `add_statement` and `add_call`, or from stored observations with
+    `add_observation`: both leave the same structure, the second one without values.
+
+    Attributes:
+        tools: The catalogue; may be replaced when it changes.
+    """
+
+    def __init__(self, tools: ToolProfiles) -> None:
+        self.tools = tools
+        self._reset()
+
+    def _reset(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self.values: list[Any] = []
+        self.shapes: dict[int, str] = {}
+        self.by_source: dict[Source, list[Occurrence]] = defaultdict(list)
+        self.by_number: dict[int, list[Occurrence]] = defaultdict(list)
+        self.stated_sources: dict[Source, list[Occurrence]] = {}
+        self.sources_by_stem: dict[str, dict[Source, None]] = defaultdict(dict)
+        self.recent: list[list[Occurrence]] = []
+        self.order: list[int] = [START]
+        self.calls: list[CallObservation] = []
+        self.steps: list[int] = []
+        self.since_write: list[CallObservation] = []
+        self.used_since_write: set[tuple[int, str, int]] = set()
+        self.counts_since_write: Counter[int] = Counter()
+        self.calls_since_write = 0
+        self.stated_tools: dict[int, float] = {}
+        self.all_stated_tools: dict[int, float] = {}
+        self.stated_numbers: dict[int, int] = {}
+        self.last_statement = -1
+        self._pending: list[ObservedStatement] = []
+        self._reported = 0
+
+    def add_statement(self, text: str) -> ObservedStatement:
+        """Take in what the client said: a query, an intent, or its user's words."""
+        values = []
+        for found in read_statement(text):
+            number = self._intern(found.value)
+            if number is not None:
+                near = find_parameter_stems(found, self.tools.parameter_stems)
+                values.append((found.shape, near, number))
+        statement = ObservedStatement(tuple(values), self.tools.find_stated_tools(text))
+        self._apply_statement(statement)
+        self._pending.append(statement)
+        return statement
+
+    def add_call(self, call: CompletedCall) -> CallObservation:
+        """Take in an answered call; return what it teaches."""
+        if len(self.calls) >= MAX_CALLS or len(self.values) >= MAX_NUMBERS:
+            self._reset()
+        arguments, schema_arguments, is_complete = self._read_arguments(call)
+        values = tuple(sorted(self._read_result(call), key=lambda value: value.path))
+        observation = CallObservation(
+            tool=call.tool,
+            is_read_only=call.is_read_only,
+            is_error=call.is_error,
+            arguments=arguments,
+            schema_arguments=schema_arguments,
+            is_complete=is_complete,
+            values=values,
+            statements=tuple(self._pending),
+            shapes={n: self.shapes[n] for n in range(self._reported, len(self.values))},
+            duration_ms=round(call.duration_s * 1_000, 1),
+        )
+        self._pending = []
+        self._reported = len(self.values)
+        self._apply_call(observation)
+        return observation
+
+    def add_observed_statement(self, statement: ObservedStatement) -> None:
+        """Take in a stored statement."""
+        self._apply_statement(statement)
+
+    def add_observed_call(self, observation: CallObservation) -> None:
+        """Take in a stored call."""
+        self.shapes.update(observation.shapes)
+        self._apply_call(observation)
+
+    def _intern(self, value: Any) -> int | None:
+        key = make_value_key(value)
+        if key is None:
+            return None
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.values)
+            self.values.append(value)
+            self.shapes[number] = describe_value(value)
+        return number
+
+    def _read_arguments(self, call: CompletedCall) -> tuple[dict[str, int], dict[str, int], bool]:
+        """Number the arguments; those that no parameter of the tool is named for are left out."""
+        profile = self.tools.tools.get(call.tool)
+        numbers: dict[str, int] = {}
+        positions: dict[str, int] = {}
+        is_complete = profile is not None
+        for name, value in call.arguments.items():
+            parameter = profile.parameters.get(name) if profile else None
+            if parameter is None:
+                is_complete = False
+                continue
+            position = find_position(parameter.schema_values, value)
+            if position is not None:
+                positions[name] = position
+            number = self._intern(value)
+            if number is not None:
+                numbers[name] = number
+            is_complete &= number is not None or position is not None
+        return numbers, positions, is_complete
+
+    def _read_result(self, call: CompletedCall) -> list[PlacedValue]:
+        if call.is_error:
+            return []
+        found = []
+        for leaf in read_leaves(call.result):
+            number = self._intern(leaf.value)
+            if number is not None:
+                found.append(PlacedValue(leaf.path, leaf.items, number))
+        return found
+
+    def _apply_statement(self, statement: ObservedStatement) -> None:
+        step = len(self.order)
+        self.order.append(STATEMENT)
+        self.last_statement = step
+        self.stated_tools = dict(statement.tools)
+        for tool, score in statement.tools.items():
+            self.all_stated_tools[tool] = max(score, self.all_stated_tools.get(tool, 0.0))
+        siblings = Counter(shape for shape, _, _ in statement.values)
+        found = []
+        for index, (shape, near, number) in enumerate(statement.values):
+            self.stated_numbers[number] = step
+            found.append(
+                Occurrence(("stated", 0, shape), step, (index,), siblings[shape], number, near)
+            )
+        self._add_occurrences(found)
+
+    def _apply_call(self, observation: CallObservation) -> None:
+        step = len(self.order)
+        self.order.append(observation.tool)
+        self.calls.append(observation)
+        self.steps.append(step)
+        if not observation.is_read_only:
+            self.since_write.clear()
+            self.used_since_write.clear()
+            self.counts_since_write.clear()
+            self.calls_since_write = 0
+        else:
+            self.calls_since_write += 1
+        self.counts_since_write[observation.tool] += 1
+        if observation.is_read_only:
+            self.since_write.append(observation)
+        for name, number in observation.arguments.items():
+            self.used_since_write.add((observation.tool, name, number))
+        siblings = Counter(value.path for value in observation.values)
+        found = [
+            Occurrence(("argument", observation.tool, name), step, (), 1, number)
+            for name, number in observation.arguments.items()
+        ]
+        found += [
+            Occurrence(
+                ("result", observation.tool, value.path),
+                step,
+                value.items,
+                siblings[value.path],
+                value.number,
+            )
+            for value in observation.values
+        ]
+        self._add_occurrences(found)
+
+    def _add_occurrences(self, found: list[Occurrence]) -> None:
+        self.recent.append(found)
+        for occurrence in found:
+            if occurrence.source not in self.by_source:
+                self._index_source(occurrence.source)
+            self.by_source[occurrence.source].append(occurrence)
+            self.by_number[occurrence.number].append(occurrence)
+
+    def _index_source(self, source: Source) -> None:
+        if source[0] == "stated":
+            self.stated_sources[source] = self.by_source[source]
+            return
+        own, above = split_path(source[2])
+        stems = own | above
+        if own <= GENERIC_STEMS and source[0] == "result":
+            profile = self.tools.tools.get(source[1])
+            stems |= profile.stems if profile else frozenset()
+        for stem in stems:
+            self.sources_by_stem[stem][source] = None
+
+    def find_sources(self, stems: frozenset[str]) -> list[Source]:
+        """Return the sources whose names share a stem, newest first."""
+        found = {s: None for stem in sorted(stems) for s in self.sources_by_stem.get(stem, ())}
+        return list(reversed(found))[:24]
+
+
+@lru_cache(maxsize=16_384)
+def split_path(path: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stems of the last key of a path, and of the key above."""
+    keys = [key for key in path.rstrip("~!").split("/") if key not in ("", "*", "{key}")]
+    if not keys:
+        return frozenset(), frozenset()
+    return stem_name(keys[-1]), stem_name(keys[-2]) if len(keys) > 1 else frozenset()
+
+
+def find_position(values: tuple[Any, ...], value: Any) -> int | None:
+    """Return where a value stands among the values of a schema.
+
+    Example:
+        >>> find_position((False, True, 1), True), find_position(("a",), "b")
+        (1, None)
+    """
+    for index, other in enumerate(values):
+        if other == value and isinstance(other, bool) == isinstance(value, bool):
+            return index
+    return None

@@ -1,0 +1,255 @@
+"""Analyse what a session did: what its calls teach, and which calls are likely to come next.
+
+CPU-bound and in memory, so any thread may run it, but one at a time for each session.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from execution import call
+from execution.approval import explain_approval
+from execution.running import results
+from execution.speculation.pending import (
+    CallKey,
+    PendingPredictions,
+    PredictionOutcome,
+    ResolvedCall,
+    make_call_key,
+)
+from gateway_project.foundation.canonical import NotCanonicalizable
+from learning.memory.event import EventOutcome
+from learning.sessions.session import (
+    AnsweredCall,
+    Session,
+    SessionAnalysis,
+    ShadowPrediction,
+    StatedWords,
+)
+from tools.danger import Danger
+from tools.visibility import Visibility
+
+if TYPE_CHECKING:
+    from gateway_project.foundation.caller import Caller
+    from graph.suggestion.next_call.call import CompletedCall
+    from graph.suggestion.next_call.model import NextCallModel
+    from graph.suggestion.next_call.observation import CallObservation
+    from graph.suggestion.next_call.profiles import ToolProfiles
+    from tools.catalogue import Catalogue, CatalogueTool
+
+MAX_PREDICTIONS: Final = 4
+"""Calls predicted at once."""
+MIN_CHANCE: Final = 0.1
+"""Chance below which no budget would have a call made ahead: nine of ten would be wasted."""
+_OUTCOMES: Final[Mapping[PredictionOutcome, EventOutcome]] = {
+    PredictionOutcome.HIT: EventOutcome.HIT,
+    PredictionOutcome.MISS: EventOutcome.MISS,
+    PredictionOutcome.EXPIRED: EventOutcome.EXPIRED,
+}
+
+
+class Taught(NamedTuple):
+    """What an answered call teaches.
+
+    Attributes:
+        call: The call.
+        observation: What it teaches.
+    """
+
+    call: AnsweredCall
+    observation: CallObservation
+
+
+class ResolvedNextCall(NamedTuple):
+    """A predicted next call with its outcome.
+
+    Attributes:
+        prediction: What was predicted.
+        outcome: What became of it.
+        saves_ms: Milliseconds that making the call ahead would have saved; 0: it was not made.
+    """
+
+    prediction: ShadowPrediction
+    outcome: EventOutcome
+    saves_ms: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnalysisResult:
+    """What came out of an analysis.
+
+    Attributes:
+        taught: What each answered call teaches, in their order.
+        resolved: Predictions that these calls decided.
+        predictions: Calls that are likely to come next.
+    """
+
+    taught: Sequence[Taught]
+    resolved: Sequence[ResolvedNextCall]
+    predictions: Sequence[ShadowPrediction]
+
+
+def analyse_session(
+    session: Session,
+    items: Iterable[StatedWords | AnsweredCall],
+    *,
+    model: NextCallModel | None,
+    catalogue: Catalogue,
+) -> AnalysisResult:
+    """Take in what a session did, and predict its next calls.
+
+    Args:
+        session: The session; its analysis is updated.
+        items: What it did since the last analysis, oldest first.
+        model: What past sessions of its team taught; None: nothing is known yet.
+        catalogue: Servers and tools.
+    """
+    from graph.suggestion.next_call.model import NextCallModel
+    from graph.suggestion.next_call.predict import predict_calls
+    from graph.suggestion.next_call.session import SessionState
+
+    profiles = load_profiles(catalogue, session.caller)
+    if session.analysis is None:
+        session.analysis = SessionAnalysis(
+            state=SessionState(profiles), pending=PendingPredictions()
+        )
+    analysis: SessionAnalysis = session.analysis
+    analysis.state.tools = profiles
+    taught: list[Taught] = []
+    resolved: list[ResolvedNextCall] = []
+    for item in items:
+        if isinstance(item, StatedWords):
+            analysis.state.add_statement(item.text)
+        else:
+            resolved += _resolve_call(analysis, item)
+            taught.append(Taught(item, analysis.state.add_call(_complete_call(item))))
+    predicted = predict_calls(
+        analysis.state, model or NextCallModel(), profiles, limit=MAX_PREDICTIONS
+    )
+    visibility = Visibility(catalogue=catalogue, caller=session.caller)
+    predictions = [
+        ShadowPrediction(uuid.uuid4(), make_call_key(one.tool, one.arguments), one, tool)
+        for one in predicted
+        if one.chance >= MIN_CHANCE
+        and (tool := visibility.find_tool(one.tool)) is not None
+        and is_predictable(tool, visibility)
+    ]
+    return AnalysisResult(taught=taught, resolved=resolved, predictions=predictions)
+
+
+def add_predictions(
+    analysis: SessionAnalysis, predictions: Iterable[ShadowPrediction], *, at: float
+) -> list[ResolvedNextCall]:
+    """Let predictions wait for their outcome; return those that had to make room.
+
+    Args:
+        analysis: Of the session.
+        predictions: What was predicted.
+        at: The time, in seconds of a monotonic clock.
+    """
+    analysis.predicted_at = at
+    replaced = (analysis.pending.add(one.key, one, at=at) for one in predictions)
+    return [_describe_resolved(one, 0.0) for some in replaced for one in some]
+
+
+def close_analysis(analysis: SessionAnalysis, *, at: float) -> list[ResolvedNextCall]:
+    """Resolve all predictions of a session that has ended."""
+    return [_describe_resolved(one, 0.0) for one in analysis.pending.close(at)]
+
+
+def is_predictable(tool: CatalogueTool, visibility: Visibility) -> bool:
+    """Whether a caller's call of a tool could be made ahead at all.
+
+    It must only read, by the word of somebody trusted, and need nobody's approval.
+    """
+    caller, catalogue = visibility.caller, visibility.catalogue
+    return (
+        tool.danger is Danger.READ
+        and not tool.vetoed
+        and not visibility.find_obstacle(tool)
+        and caller.has_scope(call.SCOPE)
+        and not explain_approval(tool, caller=caller, catalogue=catalogue)
+    )
+
+
+def load_profiles(catalogue: Catalogue, caller: Caller) -> ToolProfiles:
+    """Return the tools that a caller sees, as prediction reads them; built once per catalogue."""
+    from graph.suggestion.next_call.profiles import build_profiles
+
+    own = caller.team if caller.team in _list_teams(catalogue) else None
+    key = ("next_call_profiles", own)
+    if key not in catalogue.derived_cache:
+        catalogue.derived_cache[key] = build_profiles(_describe_tools(catalogue, caller))
+    profiles: ToolProfiles = catalogue.derived_cache[key]
+    return profiles
+
+
+def _list_teams(catalogue: Catalogue) -> frozenset[int | None]:
+    """Return the teams that have tools of their own."""
+    key = "teams_with_tools"
+    if key not in catalogue.derived_cache:
+        catalogue.derived_cache[key] = frozenset(tool.team for tool in catalogue.tools.values())
+    teams: frozenset[int | None] = catalogue.derived_cache[key]
+    return teams
+
+
+def _describe_tools(catalogue: Catalogue, caller: Caller) -> Iterator[Any]:
+    from graph.suggestion.next_call import profiles
+
+    for tool in catalogue.tools.values():
+        if caller.can_see_team(tool.team):
+            yield profiles.CatalogueTool(
+                tool=tool.pk,
+                server=tool.server,
+                name=tool.name,
+                description=tool.description,
+                input_schema=tool.input_schema,
+                is_read_only=tool.danger is Danger.READ and not tool.vetoed and tool.is_usable,
+            )
+
+
+def _complete_call(answered: AnsweredCall) -> CompletedCall:
+    from graph.suggestion.next_call.call import CompletedCall
+
+    return CompletedCall(
+        tool=answered.tool.pk,
+        arguments=answered.arguments,
+        result=None if answered.result is None else results.extract_root(answered.result),
+        is_error=answered.is_error,
+        is_read_only=answered.tool.danger is Danger.READ,
+        at=answered.ended_at,
+        duration_s=answered.duration_s,
+    )
+
+
+def _resolve_call(analysis: SessionAnalysis, answered: AnsweredCall) -> list[ResolvedNextCall]:
+    """Resolve what a call decides; one that began before the predictions hits none of them."""
+    began_at = answered.ended_at - answered.duration_s
+    key = _make_key(answered) if began_at >= analysis.predicted_at else ""
+    resolved = analysis.pending.resolve_call(
+        key, is_read_only=answered.tool.danger is Danger.READ, at=began_at
+    )
+    return [_describe_resolved(one, answered.duration_s) for one in resolved]
+
+
+def _make_key(answered: AnsweredCall) -> CallKey:
+    try:
+        return make_call_key(answered.tool.pk, answered.arguments)
+    except NotCanonicalizable:
+        return ""
+
+
+def _describe_resolved(
+    resolved: ResolvedCall[ShadowPrediction], duration_s: float
+) -> ResolvedNextCall:
+    """Return a resolved prediction; a hit saves what had passed of the call, at most all of it."""
+    is_hit = resolved.outcome is PredictionOutcome.HIT
+    saved_s = min(duration_s, max(resolved.waited_s, 0.0)) if is_hit else 0.0
+    return ResolvedNextCall(
+        prediction=resolved.prediction,
+        outcome=_OUTCOMES[resolved.outcome],
+        saves_ms=1_000 * saved_s,
+    )

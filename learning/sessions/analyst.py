@@ -1,0 +1,195 @@
+"""Analyses sessions while they are idle: what they teach, and what they are likely to do next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.computing import run_in_worker_thread
+from learning.memory.event import Event, EventKind
+from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
+from learning.sessions.processor_budget import ProcessorBudget
+
+if TYPE_CHECKING:
+    from graph.suggestion.next_call.model import NextCallModel
+    from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught
+    from learning.sessions.registry import SessionRegistry
+    from learning.sessions.session import AnsweredCall, Session, StatedWords
+    from learning.sessions.team_models import TeamModels
+    from tools.catalogue import Catalogue
+
+IDLE_S: Final = 0.03
+"""Silence after which a session is analysed. Clients with a language model pause for longer; for
+one that does not, a prediction would come too late."""
+FORGET_INTERVAL_S: Final = 30.0
+"""Interval of forgetting silent sessions."""
+PROCESSOR_SHARE: Final = 0.05
+"""Share of one core that analysis may use in the long run; what is beyond it is only recorded."""
+BURST_S: Final = 1.0
+"""Processor seconds that it may use at once, such as for reading a large catalogue."""
+MAX_VALUES: Final = 200_000
+"""Values that all analyses remember together, some 100 MB; the oldest sessions make room."""
+_CHANCE_DIGITS: Final = 4
+
+log = structlog.get_logger(__name__)
+
+
+class SessionAnalyst:
+    """Analyses the sessions of a process in the background; for one event loop.
+
+    Args:
+        registry: The sessions.
+        models: What past sessions of each team taught.
+        catalogue: Returns the current servers and tools.
+        record: Records an event; thread-safe.
+        clock: Monotonic clock, in seconds.
+        wall: Unix time in seconds.
+        processor_clock: Processor time of the calling thread, in seconds.
+    """
+
+    def __init__(  # noqa: PLR0913 - its collaborators, and three clocks
+        self,
+        registry: SessionRegistry,
+        *,
+        models: TeamModels,
+        catalogue: Callable[[], Catalogue],
+        record: Callable[[Event], None],
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        processor_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._registry = registry
+        self._models = models
+        self._catalogue = catalogue
+        self._record = record
+        self._clock = clock
+        self._wall = wall
+        self._processor_clock = processor_clock
+        self._budget = ProcessorBudget(share=PROCESSOR_SHARE, burst_s=BURST_S, clock=clock)
+        self._value_count = 0
+
+    async def run(self) -> None:
+        """Analyse sessions as they become idle, until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FORGET_INTERVAL_S):
+                    await self._registry.changed.wait()
+            self._registry.changed.clear()
+            while self._registry.has_waiting:
+                await asyncio.sleep(IDLE_S)
+                await self.analyse_idle()
+            self.forget_sessions()
+
+    async def analyse_idle(self) -> None:
+        """Analyse the sessions that are idle."""
+        for session, items in self._registry.take_idle(idle_s=IDLE_S):
+            if session.has_gap:
+                self._drop_analysis(session)
+            if self._budget.is_exhausted:
+                telemetry.unanalysed_calls.inc(len(items))
+                session.has_gap = True
+                continue
+            await self._analyse(session, items)
+
+    def forget_sessions(self) -> None:
+        """Resolve the predictions of forgotten sessions, and count what they taught."""
+        while self._value_count > MAX_VALUES and len(self._registry):
+            self._registry.forget_oldest()
+            self._forget(self._registry.take_forgotten())
+        self._forget(self._registry.take_forgotten())
+
+    def _forget(self, sessions: Iterable[Session]) -> None:
+        for session in sessions:
+            if session.analysis is not None:
+                calls = session.analysis.state.calls
+                self._models.add_session(session.team, session.hash, calls)
+                self._drop_analysis(session)
+
+    def _drop_analysis(self, session: Session) -> None:
+        analysis, session.analysis = session.analysis, None
+        session.has_gap = False
+        self._value_count -= session.value_count
+        session.value_count = 0
+        if analysis is not None:
+            self._record_resolved(session, close_analysis(analysis, at=self._clock()))
+
+    async def _analyse(
+        self, session: Session, items: Sequence[StatedWords | AnsweredCall]
+    ) -> None:
+        model, was_active_at = self._models.find_model(session.team), session.active_at
+        try:
+            result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
+        except Exception:  # one session's content must not end the analysis of all
+            log.exception("sessions.analysis_failed")
+            self._drop_analysis(session)
+            return
+        self._budget.spend(spent_s)
+        analysis = session.analysis
+        assert analysis is not None  # noqa: S101 - it was just analysed
+        value_count = len(analysis.state.values)
+        self._value_count += value_count - session.value_count
+        session.value_count = value_count
+        if session.active_at == was_active_at:  # else the next call came first
+            replaced = add_predictions(analysis, result.predictions, at=self._clock())
+            self._record_resolved(session, replaced)
+
+    def _compute(
+        self,
+        session: Session,
+        items: Sequence[StatedWords | AnsweredCall],
+        model: NextCallModel | None,
+    ) -> tuple[AnalysisResult, float]:
+        """Analyse a session and record what came out; return it with the processor time."""
+        started = self._processor_clock()
+        result = analyse_session(session, items, model=model, catalogue=self._catalogue())
+        for taught in result.taught:
+            self._record(_describe_taught(session, taught))
+        self._record_resolved(session, result.resolved)
+        return result, self._processor_clock() - started
+
+    def _record_resolved(self, session: Session, resolved: Iterable[ResolvedNextCall]) -> None:
+        for one in resolved:
+            tool, outcome = one.prediction.tool, one.outcome
+            telemetry.next_call_predictions.labels(tool.server, outcome.name.lower()).inc()
+            predicted = one.prediction.call
+            self._record(
+                Event(
+                    kind=EventKind.SPECULATION_END,
+                    at=self._wall(),
+                    team=session.team,
+                    session=session.hash,
+                    tool=tool.pk,
+                    arguments_hash=self._registry.hash_arguments(tool, predicted.arguments),
+                    context_hash=session.context.context if session.context else None,
+                    context_check=session.context.check if session.context else None,
+                    prediction=one.prediction.id,
+                    outcome=outcome,
+                    data={
+                        "form": "next_call",
+                        "chance": round(predicted.chance, _CHANCE_DIGITS),
+                        "saves_ms": round(one.saves_ms, 1),
+                        "shadow": True,
+                    },
+                )
+            )
+
+
+def _describe_taught(session: Session, taught: Taught) -> Event:
+    """Return the event of what a call taught."""
+    return Event(
+        kind=EventKind.OBSERVATION,
+        at=taught.call.at,
+        team=session.team,
+        session=session.hash,
+        tool=taught.call.tool.pk,
+        arguments_hash=taught.call.arguments_hash,
+        context_hash=session.context.context if session.context else None,
+        context_check=session.context.check if session.context else None,
+        data={"observation": taught.observation.to_json()},
+    )

@@ -1,0 +1,183 @@
+"""What past sessions of each team taught about next calls, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from django.db import Error as DatabaseError
+
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
+from learning.sessions.registry import FORGET_AFTER_S
+from learning.store import events
+
+if TYPE_CHECKING:
+    from graph.suggestion.next_call.model import NextCallModel
+    from graph.suggestion.next_call.observation import CallObservation
+    from learning.store.events import SessionObservations
+
+MAX_TEAMS: Final = 64
+"""Teams whose models are in memory; the one not used for longest makes room."""
+HISTORY: Final = timedelta(days=30)
+"""Age of the oldest sessions that a model is built from: as long as events are kept."""
+HISTORY_CALLS: Final = 10_000
+"""Most calls that a model is built from: as many as events of a team are kept."""
+REFRESH_S: Final = 60.0
+"""Interval of looking for sessions of other processes that have ended."""
+OVERLAP: Final = timedelta(hours=1)
+"""Age of the oldest calls looked at again; longer sessions lose their beginnings."""
+MAX_COUNTED: Final = 10_000
+"""Sessions known to be counted, so that none is counted twice."""
+REST_FACTOR: Final = 10.0
+"""Rest after each refresh, as a multiple of the time that it took."""
+
+LoadSessions = Callable[[int | None, datetime, int], Iterable["SessionObservations"]]
+"""Loads what the sessions of a team since a time taught, of at most so many calls; blocking."""
+
+log = structlog.get_logger(__name__)
+
+
+def load_stored_sessions(
+    team: int | None, since: datetime, limit: int
+) -> Iterable[SessionObservations]:
+    """Load what is stored; see `LoadSessions`."""
+    return list(events.load_observations(team, since=since, limit=limit))
+
+
+@dataclass(kw_only=True, eq=False, slots=True)
+class _TeamModel:
+    """The model of one team.
+
+    Attributes:
+        model: Immutable, swapped whole; None: not loaded yet.
+        ended: Sessions of this process to be counted, each with its hash.
+        counted: Hashes of the sessions that are counted, oldest first.
+        loaded_at: When stored sessions were last loaded; None: never.
+    """
+
+    model: NextCallModel | None = None
+    ended: list[tuple[int, Sequence[CallObservation]]] = field(default_factory=list)
+    counted: OrderedDict[int, None] = field(default_factory=OrderedDict)
+    loaded_at: datetime | None = None
+
+
+class TeamModels:
+    """The models of the teams whose callers this process serves; for one event loop.
+
+    Sessions of this process are counted when they end. Those of others come from the database,
+    once they have been silent for as long as a session is remembered.
+
+    Args:
+        load: Loads stored sessions.
+        wall: Unix time in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        load: LoadSessions = load_stored_sessions,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._load = load
+        self._wall = wall
+        self._teams: OrderedDict[int | None, _TeamModel] = OrderedDict()
+        self._wanted = asyncio.Event()
+
+    def find_model(self, team: int | None) -> NextCallModel | None:
+        """Return the model of a team; None: it is not loaded yet, but will be."""
+        return self._use_team(team).model
+
+    def add_session(
+        self, team: int | None, session: int, calls: Sequence[CallObservation]
+    ) -> None:
+        """Count a session of this process that has ended.
+
+        Args:
+            team: Primary key of its team; None: none.
+            session: Hash of the session.
+            calls: What its calls taught, oldest first.
+        """
+        if calls:
+            self._use_team(team).ended.append((session, calls))
+
+    async def run(self) -> None:
+        """Keep the models current until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REFRESH_S):
+                    await self._wanted.wait()
+            self._wanted.clear()
+            for team in list(self._teams):
+                started = time.monotonic()
+                await self.refresh(team)
+                await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
+
+    async def refresh(self, team: int | None) -> None:
+        """Count the sessions of a team that have ended since the last time.
+
+        If the database is away, those of other processes are counted later.
+        """
+        known = self._teams.get(team)
+        if known is None:
+            return
+        now = datetime.fromtimestamp(self._wall(), UTC)
+        since = now - HISTORY if known.loaded_at is None else known.loaded_at - OVERLAP
+        try:
+            stored = await run_in_database_thread(self._load, team, since, HISTORY_CALLS)
+        except DatabaseError as error:
+            log.warning("predictions.history_not_loaded", reason=summarize_error(error))
+            return
+        is_first = known.loaded_at is None
+        known.loaded_at = now
+        ended_before = self._wall() - FORGET_AFTER_S
+        own, known.ended = known.ended, []
+        fresh = [
+            one
+            for one in stored
+            if one.session not in known.counted and (is_first or one.ended_at <= ended_before)
+        ]
+        taken = {one.session for one in fresh}
+        own = [one for one in own if one[0] not in known.counted and one[0] not in taken]
+        if fresh or own or known.model is None:
+            known.model = await run_in_worker_thread(_count_sessions, known.model, fresh, own)
+        for session in (*taken, *(session for session, _ in own)):
+            known.counted[session] = None
+        while len(known.counted) > MAX_COUNTED:
+            known.counted.popitem(last=False)
+
+    def _use_team(self, team: int | None) -> _TeamModel:
+        known = self._teams.get(team)
+        if known is None:
+            known = self._teams[team] = _TeamModel()
+            self._wanted.set()
+            if len(self._teams) > MAX_TEAMS:
+                self._teams.popitem(last=False)
+        self._teams.move_to_end(team)
+        return known
+
+
+def _count_sessions(
+    model: NextCallModel | None,
+    stored: Iterable[SessionObservations],
+    own: Iterable[tuple[int, Sequence[CallObservation]]],
+) -> NextCallModel:
+    """Return a model that also counts some sessions; CPU-bound."""
+    from graph.suggestion.next_call.model import NextCallModel
+    from graph.suggestion.next_call.observation import CallObservation
+
+    sessions: list[Sequence[CallObservation]] = [calls for _, calls in own]
+    for one in stored:
+        try:
+            sessions.append([CallObservation.from_json(call) for call in one.observations])
+        except (KeyError, TypeError, ValueError) as error:  # of another version
+            log.warning("predictions.observation_unreadable", reason=type(error).__name__)
+    return (model or NextCallModel()).with_observations(sessions)
