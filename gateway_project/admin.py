@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from execution.models import Approval, WorkflowExecution
+from execution.models import Approval, Speculation, WorkflowExecution
 from gateway_project.access import audit, tokens
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
@@ -23,6 +23,7 @@ from gateway_project.console.audited_admin import AuditedAdmin, caller_of
 from gateway_project.console.pattern_pages import ForgettablePatternAdmin
 from gateway_project.console.relation_pages import CuratedRelationAdmin
 from gateway_project.console.run_pages import ControllableRunAdmin
+from gateway_project.console.suggestion_pages import ReviewableSpeculationAdmin
 from gateway_project.console.threshold_pages import (
     OverridableThresholdAdmin,
     ThresholdChangeAdmin,
@@ -177,6 +178,7 @@ admin.site.register(ToolDependency, CuratedRelationAdmin)
 admin.site.register(WorkflowPattern, ForgettablePatternAdmin)
 admin.site.register(WorkflowExecution, ControllableRunAdmin)
 admin.site.register(Approval, DecidableApprovalAdmin)
+admin.site.register(Speculation, ReviewableSpeculationAdmin)
 admin.site.register(AdaptiveThreshold, OverridableThresholdAdmin)
 admin.site.register(ThresholdChange, ThresholdChangeAdmin)
 

@@ -16,7 +16,10 @@ from graph.record import GraphMetric
 from graph.topology import Topology
 from learning.memory.context import ContextKey
 from learning.memory.outcomes_of_context import NO_OUTCOMES, ContextOutcomes
+from learning.calibration import IDENTITY, CalibrationMap
+from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from learning.sessions.memory import NO_MEMORY, SessionMemory
+from learning.thresholds.in_force import ThresholdInForce, find_default_threshold
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
@@ -61,6 +64,9 @@ class IntentEffects:
         load_ranker: Loads what ranks sets of tools for a team's intents.
         memory: Records what callers do.
         recall: How a team's suggestions in a context turned out.
+        predictions: Follows suggested workflows to their outcome.
+        find_threshold: Returns the threshold in force for a team in a context. Never waits.
+        find_calibration: Returns how the confidence of a team's suggestions is corrected.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -72,6 +78,9 @@ class IntentEffects:
     recall: Callable[[int | None, ContextKey], ContextOutcomes] = lambda _team, _context: (
         NO_OUTCOMES
     )
+    predictions: Predictions = NO_PREDICTIONS
+    find_threshold: Callable[[int | None, ContextKey], ThresholdInForce] = find_default_threshold
+    find_calibration: Callable[[int | None], CalibrationMap] = lambda _team: IDENTITY
 
 
 @dataclass(frozen=True, kw_only=True)

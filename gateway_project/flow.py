@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from execution.control import Action
 from execution.planning.plan import Plan
 from execution.store.runs import UnknownRun
 from execution.view import RunView
+from gateway_project import sinks
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.find import (
     arrange,
@@ -35,8 +37,9 @@ from gateway_project.find.tool_card import ToolCard
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.intent import suggest
+from gateway_project.intent import feedback, suggest
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
 from gateway_project.runs import direct_call
 from gateway_project.runs import plan as run_plan
@@ -46,7 +49,7 @@ from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, w
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import refuse_to_rank
-from learning.sessions.memory import AnsweredIntent
+from learning.predictions.interface import Feedback
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
@@ -230,11 +233,18 @@ async def handle_intent(
     key = effects.memory.compute_context_key(suggested.context)
     suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, key))
     suggestion, ranked = suggested.suggestion, suggested.ranked
-    speculation = uuid.uuid4()
+    context = effects.memory.compute_context_key(suggested.context)
+    is_ranked = not ranked.fallback_reason
+    threshold = effects.find_threshold(caller.team, context).required_confidence
     answer = IntentAnswer(
-        speculation_id=speculation.hex,
-        mode=mode.choose_mode(suggestion.confidence, is_ranked=not ranked.fallback_reason),
+        speculation_id=uuid.uuid4().hex,
+        mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
+        threshold=threshold,
+        would_speculate=mode.would_speculate(
+            suggestion.confidence, threshold=threshold, is_ranked=is_ranked
+        ),
         suggestion=suggestion,
+        ranked_confidence=suggested.ranked_confidence,
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
@@ -250,8 +260,31 @@ async def handle_intent(
             tools=tuple(task.tool for task in suggestion.tasks),
         ),
     )
+    sinks.record_intent(effects, caller, request, answer, context)
     log.info("intent.suggested", **answer.log_fields)
     return answer
+
+
+async def give_feedback(effects: Effects, caller: Caller, request: FeedbackRequest) -> Feedback:
+    """Record what a client says of a suggestion; it counts once.
+
+    Raises:
+        SearchNotPermitted: If the caller lacks the scope.
+        UnknownSpeculation: If the caller has no such suggestion.
+        FeedbackGiven: If another verdict was given before.
+        SpeculationResolved: If it was resolved by what the caller did.
+        InvalidWorkflow: If the workflow is malformed.
+        UnknownTool: If the workflow names a tool that the caller does not see.
+        RunsUnavailable: If the database is away.
+    """
+    _require_search_scope(caller)
+    speculation = feedback.parse_speculation_id(request.speculation)
+    changed_tools = await run_in_worker_thread(
+        feedback.find_changed_tools, request, caller=caller, catalogue=effects.catalogue()
+    )
+    return await effects.predictions.give_feedback(
+        caller, speculation, request.verdict, changed_tools=changed_tools
+    )
 
 
 async def call_tool(
@@ -273,7 +306,7 @@ async def call_tool(
             catalogue=catalogue,
             upstream=effects.upstream,
             latest=effects.catalogue,
-            on_ended=effects.memory.record_call,
+            on_ended=partial(sinks.record_call, effects),
         )
     except ApprovalRequired:
         return await direct_call.conclude_call(effects, caller, request, user_channel=user_channel)
@@ -300,9 +333,12 @@ async def run_workflow(
         InvalidWorkflow: If the workflow is malformed; lists every problem.
         WorkflowNotRunnable: If it is well-formed, but this caller cannot run it with these tools.
         IdempotencyConflict: If the key was used for another request.
+        UnknownSpeculation: If the id of the suggestion it comes from is malformed.
         RunsUnavailable: If the database is away.
     """
     _require_call_scope(caller)
+    if request.from_speculation is not None:
+        feedback.parse_speculation_id(request.from_speculation)
     planned = await run_in_worker_thread(
         run_plan.plan_request, request, caller=caller, catalogue=effects.catalogue()
     )
@@ -318,11 +354,7 @@ async def run_workflow(
         idempotency_key=request.idempotency_key,
     )
     if started.is_new:
-        tools = effects.catalogue().tools
-        planned_tools = [
-            tools[task.tool].pk for task in planned.workflow.tasks if task.tool in tools
-        ]
-        effects.memory.record_run(caller, started.run, planned_tools)
+        sinks.record_run(effects, caller, request, planned, run=started.run)
     return await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
 
 
@@ -435,6 +467,7 @@ async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView
         topology=effects.topology(caller.team),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
+        calibration=effects.find_calibration(caller.team),
     )
 
 

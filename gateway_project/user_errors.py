@@ -11,6 +11,7 @@ from execution.planning.parse import InvalidWorkflow
 from execution.run_dependencies import RunsUnavailable
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.store.runs import IdempotencyConflict, TooManyRuns, UnknownRun
+from execution.store.speculations import FeedbackGiven, SpeculationResolved, UnknownSpeculation
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
@@ -26,6 +27,7 @@ MAX_PARAMETER_ERROR_CHARS: Final = 600
 """Characters of an error about a parameter of run_intent."""
 ERRORS_WITH_CODE: Final = (
     CallError,
+    FeedbackGiven,
     IdempotencyConflict,
     InvalidWorkflow,
     ApprovalNotPending,
@@ -35,10 +37,12 @@ ERRORS_WITH_CODE: Final = (
     PassThroughError,
     RunsUnavailable,
     SearchNotPermitted,
+    SpeculationResolved,
     TooManyRuns,
     UnknownApproval,
     UnknownResult,
     UnknownRun,
+    UnknownSpeculation,
     UpstreamError,
 )
 """Errors that carry their own code."""

@@ -88,6 +88,12 @@ def load_resolved(
     return _select_telling(found)
 
 
+def delete_old(*, at: datetime) -> None:
+    """Delete outcomes and totals after a year."""
+    speculations.delete_old(at=at)
+    totals.delete_old(today=at.date())
+
+
 def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
     """Return a resolved prediction as thresholds read it."""
     is_hit = resolved.outcome is Outcome.HIT

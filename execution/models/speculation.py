@@ -43,7 +43,13 @@ class Speculation(models.Model):
     context_hash = models.BigIntegerField(help_text="Keyed hash of the intent's context.")
     domain_hash = models.BigIntegerField(help_text="Keyed hash of the context's domain.")
     confidence = models.FloatField(help_text="Probability that the tools are the right ones.")
+    ranked_confidence = models.FloatField(
+        help_text="The same before it was corrected by the outcomes of earlier predictions."
+    )
     threshold = models.FloatField(help_text="Confidence required to run it ahead at that time.")
+    admitted = models.BooleanField(
+        default=False, help_text="Whether its confidence was high enough then to run it ahead."
+    )
     runnable = models.BooleanField(
         default=False, help_text="Whether all required arguments were known."
     )

@@ -79,7 +79,9 @@ class NewSpeculation:
         context_hash: Keyed hash of the intent's context.
         domain_hash: Keyed hash of the context's domain.
         confidence: Probability that its tools are the right ones, in [0, 1].
+        ranked_confidence: The same before it was corrected by earlier outcomes.
         threshold: Confidence required to run it ahead at that time.
+        is_admitted: Whether its confidence was high enough to run it ahead.
         is_runnable: Whether all required arguments were known.
         tools: Primary keys of the suggested tools.
         digest: Keyed digest of the workflow with its arguments.
@@ -95,7 +97,9 @@ class NewSpeculation:
     context_hash: int
     domain_hash: int
     confidence: float
+    ranked_confidence: float
     threshold: float
+    is_admitted: bool
     is_runnable: bool
     tools: tuple[int, ...]
     digest: str
@@ -145,7 +149,9 @@ class ResolvedSpeculation:
     context_hash: int
     domain_hash: int
     confidence: float
+    ranked_confidence: float
     threshold: float
+    is_admitted: bool
     is_runnable: bool
     tools: tuple[int, ...]
     saves_ms: float | None
@@ -178,7 +184,9 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             context_hash=one.context_hash,
             domain_hash=one.domain_hash,
             confidence=one.confidence,
+            ranked_confidence=one.ranked_confidence,
             threshold=one.threshold,
+            admitted=one.is_admitted,
             runnable=one.is_runnable,
             tools=list(one.tools),
             workflow_digest=one.digest,
@@ -366,7 +374,9 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         context_hash=row.context_hash,
         domain_hash=row.domain_hash,
         confidence=row.confidence,
+        ranked_confidence=row.ranked_confidence,
         threshold=row.threshold,
+        is_admitted=row.admitted,
         is_runnable=row.runnable,
         tools=tuple(row.tools),
         saves_ms=row.saves_ms,

@@ -144,6 +144,16 @@ class Config(BaseSettings):
         default=10_000, ge=100, description="Tokens that one search answer may cost at most."
     )
 
+    threshold_policy: str = Field(
+        default="adaptive",
+        description="Policy that decides from which confidence workflows are speculated: "
+        "adaptive, ema, or fixed:T with a threshold T.",
+    )
+    threshold_presets: str = Field(
+        default="",
+        description="Thresholds at which domains start, separated by commas: DOMAIN=INITIAL or "
+        "DOMAIN=INITIAL:LOWEST-HIGHEST.",
+    )
     execution_backend: Literal["local", "queue"] = Field(
         default="local",
         description="Who runs workflows: the gateway itself, or workers (`manage.py worker`).",
@@ -198,6 +208,13 @@ class Config(BaseSettings):
         default=1_000,
         ge=1,
         description="Megabytes of stored events above which logs, `doctor` and metrics warn.",
+    )
+
+    token_price: float | None = Field(
+        default=None,
+        ge=0,
+        description="US dollars per million tokens that a client's model writes, for the learning "
+        "report; unset: unknown.",
     )
 
     @field_validator("log_level", mode="before")

@@ -48,6 +48,18 @@ servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
+predictions = Counter(
+    "foregate_predictions_total",
+    "Resolved predictions by form (intent, next_call), mode (shadow, run) and outcome.",
+    ["form", "mode", "outcome"],
+    registry=registry,
+)
+prediction_saved_seconds = Counter(
+    "foregate_prediction_saved_seconds_total",
+    "Time that predictions saved by form; in mode shadow, that they would have saved.",
+    ["form", "mode"],
+    registry=registry,
+)
 unanalysed_calls = Counter(
     "foregate_unanalysed_calls_total",
     "Calls and searches from which no next call was predicted, because they came too fast.",

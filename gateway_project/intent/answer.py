@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from execution.mode import SuggestionMode
+from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
 from graph import wording
@@ -60,17 +61,38 @@ class IntentAnswer:
         speculation_id: Id of this answer.
         mode: How the client should treat it.
         suggestion: The workflow.
+        ranked_confidence: Its confidence before it was corrected by earlier outcomes.
         ranked: The ranking it was built from; None: there was none.
         name_tool: Returns the id of a tool, as visible to the caller, by primary key.
         warnings: Warnings beside the suggestion's own.
+        threshold: Confidence required to run it ahead; None: speculation is suspended.
+        would_speculate: Whether it is sure enough to be run ahead.
     """
 
     speculation_id: str
     mode: SuggestionMode
     suggestion: Suggestion
+    ranked_confidence: float = 0.0
     ranked: RankedIntent | None = None
     name_tool: Callable[[int], str] = str
     warnings: tuple[str, ...] = ()
+    threshold: float | None = None
+    would_speculate: bool = False
+
+    @property
+    def predicted_tasks(self) -> tuple[PredictedTask, ...]:
+        """The calls that the caller is predicted to make."""
+        return tuple(
+            PredictedTask(
+                id=task.id, tool=task.tool, arguments=task.arguments, depends_on=task.depends_on
+            )
+            for task in self.suggestion.tasks
+        )
+
+    @property
+    def is_runnable(self) -> bool:
+        """Whether the workflow could be run as it is: all required arguments are known."""
+        return bool(self.suggestion.tasks) and not self.suggestion.needs_input
 
     @property
     def log_fields(self) -> dict[str, Any]:
@@ -89,7 +111,11 @@ class IntentAnswer:
         answer = {
             "mode": self.mode.value,
             "confidence": round(suggestion.confidence, _DIGITS),
-            "evidence": _evidence_to_json(suggestion.evidence),
+            "evidence": {
+                **_evidence_to_json(suggestion.evidence),
+                "threshold": self.threshold,
+                "above_threshold": self.would_speculate,
+            },
             "draft_workflow" if is_draft else "workflow": {
                 "tasks": [_task_to_json(task) for task in suggestion.tasks]
             },

@@ -18,6 +18,7 @@ from gateway_project.intent import draft, parse
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.calibration import IDENTITY, CalibrationMap
 from learning.memory.context import Context
 from learning.memory.outcomes_of_context import ContextOutcomes, adjust_confidence
 from tools.danger import Danger
@@ -46,6 +47,7 @@ class SuggestionView:
         topology: Relations as the caller's team sees them.
         metrics: Graph metrics of each tool, by primary key.
         troubles: Why servers are unreliable, by name; healthy ones are absent.
+        calibration: Correction of confidences by the outcomes of the team's earlier suggestions.
     """
 
     visibility: Visibility
@@ -53,6 +55,7 @@ class SuggestionView:
     topology: Topology = field(default_factory=Topology)
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
     troubles: Mapping[str, str] = field(default_factory=dict)
+    calibration: CalibrationMap = IDENTITY
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,12 +65,14 @@ class RequestSuggestion:
     Attributes:
         suggestion: The workflow.
         ranked: The ranking it was built from.
+        ranked_confidence: Its confidence before it was corrected by earlier outcomes.
         context: Kind of work; from the request and the ranking alone.
         warnings: Warnings beside the suggestion's own.
     """
 
     suggestion: Suggestion
     ranked: RankedIntent
+    ranked_confidence: float
     context: Context
     warnings: tuple[str, ...] = ()
 
@@ -103,7 +108,11 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
         warnings = (*name_warnings, *parse.list_cautions(reading, ranked), *fallback_warning)
     return RequestSuggestion(
-        suggestion=suggestion, ranked=ranked, context=context, warnings=warnings
+        suggestion=replace(suggestion, confidence=view.calibration.apply(suggestion.confidence)),
+        ranked=ranked,
+        ranked_confidence=suggestion.confidence,
+        context=context,
+        warnings=warnings,
     )
 
 

@@ -44,6 +44,7 @@ def explanation_lines(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Render the explanation, the dependency paths and the alternatives."""
     for sentence in answer["explanation"]:
         yield f"  {escape(sentence)}"
+    yield f"  {_describe_threshold(answer['evidence'])}"
     for path in answer["dependency_paths"]:
         hops = f"{path['hops']} hop{'s' if path['hops'] > 1 else ''}"
         yield f"  {escape('; '.join(path['says']))} ({hops}, {path['confidence']:.2f})"
@@ -116,3 +117,12 @@ def _make_table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
+
+
+def _describe_threshold(evidence: Mapping[str, Any]) -> str:
+    """Say from which confidence such a workflow would be run ahead."""
+    threshold = evidence["threshold"]
+    if threshold is None:
+        return "it would not be run ahead: too few such suggestions were right"
+    place = "at or above" if evidence["above_threshold"] else "below"
+    return f"{place} the threshold for running it ahead, {threshold:.2f}; nothing is run ahead yet"

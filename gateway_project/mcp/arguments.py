@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from execution.prediction_outcome import Verdict
 from execution.workflow import OnError, RunOptions
 from gateway_project.find.request import FindRequest
 from gateway_project.foundation import schema
 from gateway_project.intent.answer import IntentRequest
+from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
 from gateway_project.runs.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
 
@@ -132,6 +134,16 @@ def read_run_request(args: Mapping[str, Any]) -> RunRequest:
         dry_run=options.get("dry_run", False),
         wait_s=float(options.get("wait_s", DEFAULT_WAIT_S)),
         idempotency_key=options.get("idempotency_key"),
+        from_speculation=options.get("from_speculation"),
+    )
+
+
+def read_feedback_request(args: Mapping[str, Any]) -> FeedbackRequest:
+    """Read the arguments of give_feedback."""
+    return FeedbackRequest(
+        speculation=args["speculation_id"],
+        verdict=Verdict(args["verdict"]),
+        workflow=args.get("workflow"),
     )
 
 

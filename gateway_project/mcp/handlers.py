@@ -113,6 +113,13 @@ async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> Call
     return _build_structured_result(answer.as_json())
 
 
+async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+    feedback = await flow.give_feedback(
+        request.effects, request.caller, arguments.read_feedback_request(args)
+    )
+    return _build_structured_result(feedback.as_json())
+
+
 async def _serve_describe(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
     description = await flow.describe_tool(request.effects, request.caller, args["tool"])
     name = request.effects.catalogue().exposed_name(description.tool.tool)
@@ -186,6 +193,7 @@ _META_TOOL_HANDLERS: Final[
     meta_tools.RUN: run_calls.run_workflow,
     meta_tools.GET_RUN: run_calls.get_run,
     meta_tools.CONTROL_RUN: run_calls.control_run,
+    meta_tools.FEEDBACK: _serve_feedback,
 }
 """Handlers of the meta-tools, by name."""
 _METHOD_HANDLERS: Final[Mapping[str, Callable[[ClientRequest, Any], Awaitable[Any]]]] = {

@@ -49,8 +49,21 @@ _EVIDENCE: Final[dict[str, Any]] = {
             "properties": {"suggestions": {"type": "number"}, "right": {"type": "number"}},
             "description": "Outcomes of earlier suggestions for this kind of work",
         },
+        "threshold": {
+            "type": ["number", "null"],
+            "description": "Confidence from which it would be run ahead; null: suspended",
+        "above_threshold": {"type": "boolean", "description": "Whether it would be run ahead"},
     },
-    "required": ["history", "similar", "same_tools", "successes", "failures", "nearest"],
+    "required": [
+        "history",
+        "similar",
+        "same_tools",
+        "successes",
+        "failures",
+        "nearest",
+        "threshold",
+        "above_threshold",
+    ],
 }
 _BINDING: Final[dict[str, Any]] = {
     "type": "object",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mcp_types import Tool, ToolAnnotations
 
+from execution.prediction_outcome import Outcome, Verdict
 from gateway_project.mcp import run_schema
 from gateway_project.mcp.intent_schema import INTENT_OUTPUT
 from graph.relations import EvidenceSource, RelationKind
@@ -17,6 +18,7 @@ INTENT: Final = "run_intent"
 RUN: Final = "run_workflow"
 GET_RUN: Final = "get_run"
 CONTROL_RUN: Final = "control_run"
+FEEDBACK: Final = "give_feedback"
 
 MAX_LIMIT: Final = 50
 MAX_CONTEXT_TOOLS: Final = 50
@@ -37,6 +39,7 @@ describe_tool returns the full definition if the summary is not enough.
 For a task of several steps, run_intent suggests a workflow: tools, order and arguments. \
 run_workflow runs it, or one of your own; independent tasks run in parallel. \
 A run outlives your request: get_run returns its status and results, control_run controls it. \
+give_feedback says whether a suggestion was right, so that the next ones are better. \
 If a call needs a person's approval, say so, and give them the link and `manage.py approvals`.
 """
 _INSTRUCTIONS_END: Final = """
@@ -222,6 +225,33 @@ def _make_tool(name: str, description: str, **fields: Any) -> Tool:
     return Tool(name=name, description=description, _meta={"anthropic/alwaysLoad": True}, **fields)
 
 
+_FEEDBACK_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "speculation_id": {"type": "string", "description": "From run_intent"},
+        "verdict": {"enum": [verdict.value for verdict in Verdict]},
+        "workflow": {"type": "object", "description": "For modify: the right one"},
+    },
+    "required": ["speculation_id", "verdict"],
+    "additionalProperties": False,
+}
+_FEEDBACK_OUTPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "speculation_id": _TEXT,
+        "outcome": {"enum": [outcome.value for outcome in Outcome]},
+        "recorded": {
+            "type": "boolean",
+            "description": "False: the same verdict had been recorded before",
+        },
+    },
+    "required": ["speculation_id", "outcome", "recorded"],
+}
+
+_RECORDS: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+"""It changes what the gateway learns, and nothing else."""
 _READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -296,6 +326,13 @@ TOOLS: Final = (
         input_schema=run_schema.CONTROL_INPUT,
         output_schema=run_schema.STATE_OUTPUT,
         annotations=_MAY_DESTROY,
+    ),
+    _make_tool(
+        FEEDBACK,
+        "Say whether a suggested workflow was right. Counts once, within ten minutes.",
+        input_schema=_FEEDBACK_INPUT,
+        output_schema=_FEEDBACK_OUTPUT,
+        annotations=_RECORDS,
     ),
 )
 NAMES: Final = tuple(tool.name for tool in TOOLS)

@@ -74,6 +74,7 @@ RUN_INPUT: Final[dict[str, Any]] = {
                     "maxLength": run_request.MAX_KEY_LENGTH,
                 },
                 "deadline_s": {"type": "number", "exclusiveMinimum": 0},
+                "from_speculation": {"type": "string", "description": "speculation_id"},
             },
             "additionalProperties": False,
         },

@@ -39,6 +39,7 @@ class RunRequest:
         dry_run: Plan only: nothing is called or stored.
         wait_s: Longest wait for the run to come to rest.
         idempotency_key: Repeated requests with it return the same run; None: always a new run.
+        from_speculation: Id of the suggestion it comes from, as received; None: not stated.
     """
 
     workflow: Any
@@ -47,6 +48,7 @@ class RunRequest:
     dry_run: bool = False
     wait_s: float = DEFAULT_WAIT_S
     idempotency_key: str | None = None
+    from_speculation: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,12 +25,15 @@ from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
 from gateway_project.wiring.memory import make_memory
+from gateway_project.wiring.predictions import make_predictions
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.suggester import RankerLoader
+from gateway_project.wiring.thresholds import Thresholds, make_thresholds
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
+from learning.predictions.recorder import PredictionRecorder
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -73,6 +76,7 @@ async def run_gateway(
         NotReady: If the configuration itself cannot work.
     """
     rules = _load_network_rules(config)
+    thresholds = make_thresholds(config)
     load = snapshot.make_loader(config, user, kind=kind)
     embedder = _make_embedder(config)
     index = SearchIndexCache(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
@@ -100,13 +104,6 @@ async def run_gateway(
         current.item_lists = lists
         keeper = GraphKeeper(learns=config.memory)
         rankers = RankerCache(embedder.model, sealer=current.sealer)
-
-        def handle_notification(event: notify.Notification | None) -> None:
-            keeper.handle_notification(event)
-            if event is None or (
-                event.channel == notify.GRAPH and event.payload == fitted_models.CHANGE_NOTICE
-            ):
-                rankers.invalidate()
 
         base = _build_effects(
             current, pool, embedder=embedder, index=index, config=config, lists=lists
@@ -137,6 +134,9 @@ async def run_gateway(
             on_call_ended=memory.sessions.record_task_call,
             on_run_ended=learning.enqueue_ended_run,
         )
+        predictions = make_predictions(
+            sealer=current.sealer, capture=capture, thresholds=thresholds
+        )
         effects = replace(
             base,
             topology=keeper.graph.topology,
@@ -145,6 +145,9 @@ async def run_gateway(
             load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
             count_call=keeper.count_call,
             observe_result=keeper.observe_result,
+            predictions=predictions,
+            find_threshold=thresholds.cache.find,
+            find_calibration=predictions.calibrations.find_calibration,
             runs=runs,
             memory=memory.sessions,
             recall=memory.outcomes.recall,
@@ -155,7 +158,9 @@ async def run_gateway(
         relister = ServerRelister(pool, embedder, approve_new=config.approve_new == "auto")
         async with TaskGroup() as group:
             group.create_task(
-                follow.make_listener(current, index, handle_notification, runs).run(),
+                follow.make_listener(
+                    current, index, _distribute_learned(keeper, rankers, thresholds), runs
+                ).run(),
                 name="listener",
             )
             group.create_task(runs.run(), name="runs")
@@ -174,8 +179,35 @@ async def run_gateway(
             group.create_task(follow.warm_up(readiness, embedder), name="warm")
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
-            group.create_task(metrics.write_totals_periodically(), name="metrics")
-            group.create_task(effects.result_store.sweep_periodically(), name="results")
+            _start_housekeeping(group, effects, predictions, thresholds)
+
+
+def _distribute_learned(
+    keeper: GraphKeeper, rankers: RankerCache, thresholds: Thresholds
+) -> Callable[[notify.Notification | None], None]:
+    """Return what is called with notifications of what was learned; None: a gap."""
+
+    def distribute(event: notify.Notification | None) -> None:
+        if event is None or event.channel == notify.THRESHOLDS:
+            thresholds.cache.invalidate()
+        if event is None or event.channel != notify.THRESHOLDS:
+            keeper.handle_notification(event)
+        if event is None or (
+            event.channel == notify.GRAPH and event.payload == fitted_models.CHANGE_NOTICE
+        ):
+            rankers.invalidate()
+
+    return distribute
+
+
+def _start_housekeeping(
+    group: TaskGroup, effects: Effects, predictions: PredictionRecorder, thresholds: Thresholds
+) -> None:
+    """Start the tasks that record what happened, learn from it, and delete what is old."""
+    group.create_task(thresholds.cache.run(), name="thresholds")
+    group.create_task(predictions.run(), name="predictions")
+    group.create_task(metrics.write_totals_periodically(), name="metrics")
+    group.create_task(effects.result_store.sweep_periodically(), name="results")
 
 
 def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:

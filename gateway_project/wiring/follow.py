@@ -93,7 +93,7 @@ class CurrentSnapshot:
 def make_listener(
     current: CurrentSnapshot,
     index: SearchIndexCache,
-    on_graph_event: Callable[[notify.Notification | None], None],
+    on_learned_event: Callable[[notify.Notification | None], None],
     runs: Runs,
 ) -> notify.NotificationListener:
     """Return the listener that distributes database notifications.
@@ -103,7 +103,8 @@ def make_listener(
     Args:
         current: Notified of catalogue changes.
         index: Notified of catalogue and search changes.
-        on_graph_event: Called with graph and catalogue notifications; None: a gap.
+        on_learned_event: Called with notifications of the graph, of thresholds and of the
+            catalogue; None: a gap.
         runs: Notified of run changes.
     """
 
@@ -112,14 +113,20 @@ def make_listener(
             await runs.handle_notification(event)
             if event is not None:
                 return
-        if event is None or event.channel != notify.GRAPH:
+        if event is None or event.channel in (notify.CATALOGUE, notify.SEARCH):
             index.invalidate()
         if event is None or event.channel == notify.CATALOGUE:
             current.database_changed.set()
         if event is None or event.channel != notify.SEARCH:
-            on_graph_event(event)
+            on_learned_event(event)
 
-    channels = (notify.CATALOGUE, notify.SEARCH, notify.GRAPH, *runs.CHANNELS)
+    channels = (
+        notify.CATALOGUE,
+        notify.SEARCH,
+        notify.GRAPH,
+        notify.THRESHOLDS,
+        *runs.CHANNELS,
+    )
     return notify.NotificationListener(channels, on_event=distribute, on_resync=distribute)
 
 

@@ -4,11 +4,57 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin, ToolRowAdmin
+from graph.admin.bases import (
+    TEAM_FILTER,
+    TOOL_SEARCH_FIELDS,
+    TeamScopedAdmin,
+    ToolRowAdmin,
+)
+from graph.admin.breakable import breakable_html
 from learning.latency import estimate_quantile_ms
-from learning.models import ToolExperience
+from learning.models import PredictionTotal, ToolExperience
 
 MEDIAN, P95 = 0.5, 0.95
+MS_PER_S = 1_000.0
+
+
+@admin.register(PredictionTotal)
+class PredictionTotalAdmin(TeamScopedAdmin):
+    """How predictions turned out, by day, tool and decile of chance."""
+
+    list_display = (
+        "day", "form", "mode", "tool_label", "team", "decile", "predictions", "hits", "wasted",
+        "saved", "wasted_time", "cost", "unpriced",
+    )  # fmt: skip
+    list_filter = ("form", "shadow", "decile", TEAM_FILTER, "tool__server")
+    list_select_related = ("tool__server", "team")
+    search_fields = TOOL_SEARCH_FIELDS
+    ordering = ("-day", "form", "-predictions")
+    fields = (
+        "day", "form", "mode", "tool_label", "team", "decile", "predictions", "hits", "wasted",
+        "chance", "saved", "wasted_time", "cost", "unpriced",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    @admin.display(description="tool", ordering="tool__name")
+    def tool_label(self, row: PredictionTotal) -> str:
+        """Name the tool; empty for whole workflows."""
+        return "" if row.tool is None else breakable_html(row.tool)
+
+    @admin.display(description="mode", ordering="shadow")
+    def mode(self, row: PredictionTotal) -> str:
+        """Whether they were run ahead."""
+        return "shadow" if row.shadow else "run ahead"
+
+    @admin.display(description="saved", ordering="saved_ms")
+    def saved(self, row: PredictionTotal) -> str:
+        """Time that the hits save."""
+        return f"{row.saved_ms / MS_PER_S:,.1f} s"
+
+    @admin.display(description="wasted time", ordering="wasted_ms")
+    def wasted_time(self, row: PredictionTotal) -> str:
+        """Time that the others take."""
+        return f"{row.wasted_ms / MS_PER_S:,.1f} s"
 
 
 @admin.register(ToolExperience)

@@ -22,6 +22,7 @@ from learning.memory.stored_observation import (
     restore_observation,
 )
 from learning.models.events import NO_TEAM, IntentVector
+from learning.store import totals
 
 _COLUMNS: Final = (
     "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
@@ -154,7 +155,9 @@ def _add_records(cursor: Any, records: Collection[Record]) -> int:
     """Add records; return the number of those of deleted teams, which are left out."""
     teams = _lock_teams(cursor, {record.team for record in records} - {None})
     kept = [record for record in records if record.team is None or record.team in teams]
-    _copy_events(cursor, [one for one in kept if isinstance(one, Event)])
+    events = [one for one in kept if isinstance(one, Event)]
+    _copy_events(cursor, events)
+    totals.add_events(events)
     _add_vectors(cursor, [one for one in kept if isinstance(one, IntentVectorRecord)])
     return len(records) - len(kept)
 

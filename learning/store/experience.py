@@ -12,6 +12,7 @@ from django.db import connection
 
 from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY
 from learning.latency import BUCKETS
+from learning.models import ToolExperience
 
 MAX_HALVINGS: Final = 100
 """Older runs count next to nothing; the cap avoids numeric underflow."""
@@ -118,3 +119,15 @@ def load_run_counts(team: int | None, tools: Collection[int], *, at: datetime) -
     with connection.cursor() as cursor:
         cursor.execute(_RUNS, {"team": team, "at": at, "tools": list(tools)})
         return dict(cursor.fetchall())
+
+
+def load_mean_latencies(team: int | None, tools: Collection[int]) -> dict[int, float]:
+    """Return the mean latency of tools in milliseconds; not of those never called.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        tools: Primary keys.
+    """
+    timed = ToolExperience.objects.filter(team=team, tool__in=tools, calls__gt=0)
+    rows = timed.values_list("tool", "total_ms", "calls")
+    return {tool: total_ms / calls for tool, total_ms, calls in rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from learning.memory.context import ContextKey
 from learning.prediction import ResolvedPrediction
@@ -36,7 +36,7 @@ UNIFORM_WEIGHT: Final = 0.3
 MAX_INHERITED_WEIGHT: Final = 20.0
 """Of the confidences of wider levels beside a context's own."""
 CONVERGED_CAUTION: Final = 1.5
-CONVERGED_DISTANCE: Final = 0.05
+CONVERGED_DISTANCE: Final = 0.03
 """A threshold has converged if that much more caution would raise it by no more than this."""
 REFERENCE_INTERVAL: Final = 10
 """Outcomes after which the reference of drift detection is fitted anew."""
@@ -44,10 +44,13 @@ CHECK_INTERVAL: Final = 2
 """Outcomes after which drift is looked for."""
 MIN_RECENT_WEIGHT: Final = 12.0
 """Recent outcomes below which drift cannot be told from chance."""
-OLD_FACTOR: Final = 2.0
-"""All outcomes must weigh this many times what recent ones do."""
+OLD_FACTOR: Final = 1.0
+"""Older outcomes must weigh at least this many times what recent ones do."""
 MIN_VARIANCE: Final = 0.02
 """Of one outcome, when recent ones are compared with the reference."""
+
+CellCounts = tuple[Sequence[float], Sequence[float]]
+"""Successes and totals in each cell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +116,7 @@ class _Level:
         self._policy = policy
         self.counts = DecayedCounts(0.5 ** (1.0 / policy.half_life))
         self._recent = DecayedCounts(0.5 ** (1.0 / policy.recent_half_life))
-        self._reference: Offset | None = None
+        self._expected: list[float] = []
         self._seen = 0
 
     def add(self, cell: int, prediction: ResolvedPrediction) -> None:
@@ -123,37 +126,62 @@ class _Level:
         self._seen += 1
         if self._seen % CHECK_INTERVAL == 0 and self._has_drifted():
             self.counts.replace(self._recent)
-            self._reference = None
+            self._expected = []
         if self._seen % REFERENCE_INTERVAL == 0:
-            self._reference = fit_offset(
+            reference = fit_offset(
                 self._policy.find_prior(INITIAL_THRESHOLD),
                 self.counts.successes,
                 self.counts.totals,
             )
+            self._expected = reference.expected_successes()
 
     def _has_drifted(self) -> bool:
-        """Return whether recent outcomes contradict the reference."""
-        if self._reference is None:
+        """Return whether recent outcomes contradict the older ones at some tail."""
+        if not self._expected:
             return False
-        expected = self._reference.expected_successes()
-        successes, totals = self._recent.successes, self._recent.totals
-        all_totals = self.counts.totals
-        for first in map(find_cell, self._policy.drift_tails):
-            weight = sum(totals[first:])
-            if weight < MIN_RECENT_WEIGHT or sum(all_totals[first:]) < OLD_FACTOR * weight:
+        policy = self._policy
+        lowest = min(map(find_cell, policy.drift_tails))
+        recent = self._recent.read_from(lowest)
+        older = _subtract_counts(self.counts.read_from(lowest), recent)
+        expected = self._expected[lowest:]
+        for tail in policy.drift_tails:
+            first = find_cell(tail) - lowest
+            now, before = (_sum_tail(one, expected, first) for one in (recent, older))
+            if now.weight < MIN_RECENT_WEIGHT or before.weight < OLD_FACTOR * now.weight:
                 continue
-            pairs = list(zip(totals[first:], expected[first:], strict=True))
-            surplus = sum(successes[first:]) - sum(n * p for n, p in pairs)
-            variance = sum(n * p * (1.0 - p) for n, p in pairs)
-            # A sum of weights that halve exponentially has half to two thirds of its variance.
-            deviation = math.sqrt(max(variance, MIN_VARIANCE * weight) / 1.5)
-            if not (
-                -self._policy.fall_deviations * deviation
-                <= surplus
-                <= self._policy.rise_deviations * deviation
-            ):
+            share = now.weight / before.weight
+            change = now.surplus - share * before.surplus
+            # Weights that halve exponentially: their squares sum to about two thirds of them.
+            deviation = math.sqrt(now.variance / 1.5 + share**2 * before.variance)
+            if not -policy.fall_deviations <= change / deviation <= policy.rise_deviations:
                 return True
         return False
+
+
+class _TailSum(NamedTuple):
+    """Outcomes at or above a confidence.
+
+    Attributes:
+        weight: Of all of them.
+        surplus: Weight of successes beyond the expected.
+        variance: Of the number of successes.
+    """
+
+    weight: float
+    surplus: float
+    variance: float
+
+
+def _sum_tail(counts: CellCounts, expected: Sequence[float], first: int) -> _TailSum:
+    weight = surplus = variance = 0.0
+    successes, totals = counts
+    for success, total, chance in zip(
+        successes[first:], totals[first:], expected[first:], strict=True
+    ):
+        weight += total
+        surplus += success - total * chance
+        variance += total * chance * (1.0 - chance)
+    return _TailSum(weight, surplus, max(variance, MIN_VARIANCE * weight))
 
 
 class _AdaptiveTracker:
@@ -191,12 +219,10 @@ class _AdaptiveTracker:
         return choose_threshold([(one.successes, one.totals) for one in levels], policy, preset)
 
 
-CellCounts = tuple[Sequence[float], Sequence[float]]
-"""Successes and totals in each cell."""
-
-
 def choose_threshold(
-    levels: Sequence[CellCounts], policy: AdaptivePolicy, preset: Preset = DEFAULT_PRESET
+    levels: Sequence[CellCounts],
+    policy: AdaptivePolicy,
+    preset: Preset = DEFAULT_PRESET,
 ) -> ThresholdEstimate:
     """Return the threshold that the evidence justifies.
 
@@ -231,13 +257,15 @@ def _estimate_tails(
 ) -> list[Tail]:
     """Return the success at or above each cell in the narrowest level."""
     offset = policy.find_prior(preset.initial)
+    has_evidence = False
     weights = [UNIFORM_WEIGHT] * CELLS
     for number, counts in enumerate(levels):
-        if number:
+        if has_evidence:
             offset = offset.widen(policy.level_deviation**2)
         own = _subtract_counts(counts, levels[number + 1]) if number + 1 < len(levels) else counts
         successes, totals = own
         if sum(totals) >= MIN_WEIGHT:
+            has_evidence = True
             offset = fit_offset(offset, successes, totals)
             share = min(1.0, MAX_INHERITED_WEIGHT / sum(weights))
             weights = [share * wide + narrow for wide, narrow in zip(weights, totals, strict=True)]

@@ -54,6 +54,14 @@ class DecayedCounts:
         if self._scale > MAX_SCALE:
             self._successes, self._totals, self._scale = self.successes, self.totals, 1.0
 
+    def read_from(self, first: int) -> tuple[list[float], list[float]]:
+        """Return the successes and totals of a cell and all above it."""
+        scale = self._scale
+        return (
+            [one / scale for one in self._successes[first:]],
+            [one / scale for one in self._totals[first:]],
+        )
+
     def replace(self, other: DecayedCounts) -> None:
         """Take over the counts of another."""
         self._successes, self._totals, self._scale = other.successes, other.totals, 1.0

@@ -51,6 +51,11 @@ class ThresholdInForce:
     value: float
     is_suspended: bool = False
 
+    @property
+    def required_confidence(self) -> float | None:
+        """Its value; None: speculation is suspended."""
+        return None if self.is_suspended else self.value
+
     def admits(self, confidence: float) -> bool:
         """Return whether a prediction of this confidence would be speculated."""
         return not self.is_suspended and confidence >= self.value
@@ -87,3 +92,8 @@ class ThresholdTable:
         if chosen is None:
             return ThresholdInForce(value=(preset or DEFAULT_PRESET).initial)
         return ThresholdInForce(value=chosen.threshold, is_suspended=chosen.is_suspended)
+
+
+def find_default_threshold(team: int | None, key: ContextKey) -> ThresholdInForce:
+    """Return the threshold of anything without evidence, presets and overrides."""
+    return ThresholdTable().find(team, key)

@@ -3,6 +3,7 @@
 from django.contrib.auth.models import Group
 
 import gateway_project.urls  # noqa: F401 - finds the pages
+from execution.models import Speculation
 from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
@@ -25,6 +26,7 @@ from learning.models import (
     EpisodicEvent,
     EventSpool,
     IntentVector,
+    PredictionTotal,
     ThresholdChange,
     ToolExperience,
 )
@@ -92,6 +94,7 @@ def store_one_of_each(root, sealer):
     store_history(tool, sealed)
     store_memory(tool)
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
+    store_prediction(tool)
     threshold = AdaptiveThreshold.objects.create(
         policy="adaptive", threshold=0.92, level="none", updated_at=SEEN_AT
     )
@@ -99,6 +102,17 @@ def store_one_of_each(root, sealer):
         threshold=threshold, after=0.92, reason="evidence", evidence={"level": "none"}, at=SEEN_AT
     )
     commands.add_command(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
+
+
+def store_prediction(tool):
+    Speculation.objects.create(
+        user="root", context_hash=1, domain_hash=2, confidence=0.93, ranked_confidence=0.9,
+        threshold=0.92, tools=[tool.pk], workflow_digest="0" * 64, saves_ms=250.0,
+        created_at=SEEN_AT, due_at=SEEN_AT,
+    )  # fmt: skip
+    PredictionTotal.objects.create(
+        tool=tool, form="next_call", shadow=True, day=SEEN_AT.date(), decile=4, predictions=3
+    )
 
 
 def store_graph(tool):

@@ -25,6 +25,7 @@ from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.relations import Relation
 from graph.topology import Topology
 from learning.sessions.memory import NO_MEMORY, SessionMemory
+from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from tests.fakes import FakeEmbedder
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
@@ -86,6 +87,7 @@ class World:
     asked_for: list[tuple[str, int | None, list[int]]] = field(default_factory=list)
     runs: FakeRuns = field(default_factory=FakeRuns)
     memory: SessionMemory = NO_MEMORY
+    predictions: Predictions = NO_PREDICTIONS
 
     consoles_opened: int = 0
 
@@ -138,6 +140,7 @@ class World:
             observe_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
             runs=self.runs,
             memory=self.memory,
+            predictions=self.predictions,
             open_console=self.open_console,
         )
 

@@ -16,6 +16,7 @@ from execution.models import (
     ExecutionEvent,
     Payload,
     RunCommand,
+    Speculation,
     TaskRun,
     WorkflowExecution,
 )
@@ -38,6 +39,7 @@ from learning.models import (
     EpisodicEvent,
     EventSpool,
     IntentVector,
+    PredictionTotal,
     ThresholdChange,
     ToolExperience,
 )
@@ -81,6 +83,8 @@ BY_THE_PRODUCT = (
     FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector,
     WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
     Payload, AdaptiveThreshold, ThresholdChange,
+    FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
+    Payload, Speculation, PredictionTotal, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 

@@ -16,6 +16,8 @@ from graph.rank_intent import RankedIntent, RankingUnavailable
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.suggestion.binding.parameters import ParameterError
 from learning.memory.outcomes_of_context import ContextOutcomes
+from learning.sessions.memory import NO_CONTEXT
+from learning.thresholds.in_force import ThresholdInForce
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.graph.suggestion.workflow.builders import ranked, ranking
 from tests.patience import PATIENCE_S
@@ -325,3 +327,38 @@ async def test_a_cancelled_intent_gives_its_worker_thread_back(world, hanging_ra
     hanging_rank.set()
     async with asyncio.timeout(PATIENCE_S):
         assert tasks(await suggest(world)) == [LOG]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [
+        (ThresholdInForce(value=0.8), {"threshold": 0.8, "above_threshold": True}),
+        (ThresholdInForce(value=0.9), {"threshold": 0.9, "above_threshold": False}),
+        (
+            ThresholdInForce(value=0.7, is_suspended=True),
+            {"threshold": None, "above_threshold": False},
+        ),
+    ],
+)
+async def test_the_answer_says_whether_it_reaches_the_threshold_of_its_context(
+    world, threshold, expected
+):
+    asked = []
+
+    def find(team, key):
+        asked.append((team, key))
+        return threshold
+
+    effects = replace(world.effects, find_threshold=find)
+    rank_as(world, LOG, confidence=0.8)
+    answer = await flow.handle_intent(effects, world.caller, IntentRequest(intent="show the log"))
+    assert answer.as_json()["evidence"].items() >= expected.items()
+    assert asked == [(world.caller.team, NO_CONTEXT)]
+    assert answer.mode is SuggestionMode.SUGGESTION
+
+
+async def test_an_unranked_draft_is_never_above_the_threshold(world):
+    effects = replace(world.effects, find_threshold=lambda *_: ThresholdInForce(value=0.0))
+    world.ranked = RankingUnavailable("no model")
+    answer = await flow.handle_intent(effects, world.caller, IntentRequest(intent="show the log"))
+    assert answer.would_speculate is False

@@ -1,0 +1,59 @@
+"""How much faster runs were than their tasks one after another."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection
+
+# Runs that a person or an agent kept waiting say nothing, nor do those of a single call. The row
+# of a for-each task is not a call; its items are.
+_SPEED = """
+SELECT count(*), coalesce(sum(task_ms), 0), coalesce(sum(wall_ms), 0) FROM (
+    SELECT extract(epoch FROM run.ended_at - run.started_at)::float8 * 1000 AS wall_ms,
+           sum(ran.duration_ms) AS task_ms
+    FROM execution_workflowexecution AS run
+    JOIN execution_taskrun AS ran ON ran.run_id = run.id
+    WHERE run.team_id IS NOT DISTINCT FROM %(team)s AND run.status = 'succeeded'
+      AND NOT run.is_direct AND run.ended_at >= %(since)s AND run.started_at IS NOT NULL
+      AND ran.duration_ms IS NOT NULL
+      AND (ran.item >= 0 OR NOT EXISTS (
+          SELECT FROM execution_taskrun AS one
+          WHERE one.run_id = ran.run_id AND one.task = ran.task AND one.item >= 0))
+      AND NOT EXISTS (SELECT FROM execution_approval AS asked WHERE asked.run_id = run.id)
+      AND NOT EXISTS (SELECT FROM execution_runcommand AS told WHERE told.run_id = run.id)
+    GROUP BY run.id
+    HAVING count(*) > 1) AS measured
+"""
+
+
+class RunSpeed(NamedTuple):
+    """Times of finished runs with several calls.
+
+    Attributes:
+        runs: Number of them.
+        task_ms: Total duration of their calls.
+        wall_ms: Total time that they took.
+    """
+
+    runs: int
+    task_ms: float
+    wall_ms: float
+
+    @property
+    def speed_up(self) -> float | None:
+        """How many times faster than one call after another; None: nothing was measured."""
+        return self.task_ms / self.wall_ms if self.wall_ms > 0 else None
+
+
+def load_run_speed(team: int | None, *, since: datetime) -> RunSpeed:
+    """Return the times of a team's runs that succeeded.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        since: Earliest end.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SPEED, {"team": team, "since": since})
+        return RunSpeed(*cursor.fetchone())

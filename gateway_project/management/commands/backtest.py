@@ -1,0 +1,144 @@
+"""Replay resolved predictions under policies for the threshold of speculation."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from rich.table import Table
+
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.postgres import migrate
+from gateway_project.management.import_file import display_name, read_content
+from gateway_project.management.progress import show_progress
+from gateway_project.management.teams import find_named_team
+from gateway_project.management.terminal import open_terminal
+from gateway_project.wiring.thresholds import load_presets
+from learning import outcomes
+from learning.prediction import ResolvedPrediction
+from learning.thresholds import backtest
+from learning.thresholds.backtest import BacktestReport
+from learning.thresholds.history_lines import MAX_BYTES, InvalidHistory, parse_history
+from learning.thresholds.named import COMPARED_POLICIES, POLICY_NAMES, make_policy
+from learning.thresholds.policy import ThresholdPolicy
+
+MAX_LOADED = 100_000
+"""Newest resolved predictions of the database that are replayed."""
+PATH_SHOWN = 5
+"""Thresholds of the path that the table shows, evenly spread."""
+NOTHING_MESSAGE = (
+    "No resolved predictions yet: each suggested workflow is one once its outcome is known, or "
+    "after ten minutes. `--file FILE` replays a file."
+)
+
+
+class Command(BaseCommand):
+    """`manage.py backtest [--policy NAME …] [--team NAME] [--file FILE|-] [--json]`."""
+
+    help = "Replay resolved predictions under policies: success, waste, coverage, time saved."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--policy",
+            metavar="NAME",
+            action="append",
+            type=_parse_policy,
+            help=f"{POLICY_NAMES}; may be repeated; default: {', '.join(COMPARED_POLICIES)}",
+        )
+        parser.add_argument(
+            "--team", metavar="NAME", help="team that predictions were for; default: no team"
+        )
+        parser.add_argument(
+            "--file", metavar="FILE", help="JSON Lines to replay instead; - reads stdin"
+        )
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        telemetry.configure_logging(settings.FOREGATE, process="backtest", quiet=True)
+        if options["file"] and options["team"]:
+            raise CommandError("a file has no teams: give --file or --team")
+        history = _read_file(options["file"]) if options["file"] else _load(options["team"])
+        policies = options["policy"] or [make_policy(name) for name in COMPARED_POLICIES]
+        reports = _replay(history, policies, is_file=bool(options["file"]))
+        if options["json"]:
+            rows = [dict(backtest.report_to_json(report)) for report in reports]
+            self.stdout.write(
+                json.dumps({"predictions": len(history), "policies": rows}, indent=2)
+            )
+            return
+        if not history:
+            self.stdout.write(NOTHING_MESSAGE)
+            return
+        open_terminal().print(_make_table(reports))
+
+
+def _parse_policy(name: str) -> ThresholdPolicy:
+    try:
+        return make_policy(name)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _read_file(file: str) -> list[ResolvedPrediction]:
+    content = read_content(file, max_bytes=MAX_BYTES)
+    if len(content) > MAX_BYTES:
+        raise CommandError(f"{display_name(file)} is larger than {MAX_BYTES:,} bytes")
+    try:
+        return parse_history(content)
+    except InvalidHistory as error:
+        raise CommandError(f"{display_name(file)}, {error}") from None
+
+
+def _load(team: str | None) -> list[ResolvedPrediction]:
+    if migrate.list_pending_migrations():
+        raise CommandError("the database is not migrated; run `manage.py migrate`")
+    return outcomes.load_resolved(find_named_team(team), limit=MAX_LOADED)
+
+
+def _replay(
+    history: Sequence[ResolvedPrediction], policies: Sequence[ThresholdPolicy], *, is_file: bool
+) -> list[BacktestReport]:
+    """Replay under each policy; presets apply to domains of the database only."""
+    presets = {} if is_file else load_presets(settings.FOREGATE)
+    with show_progress() as report:
+        return [
+            backtest.replay(
+                history,
+                policy,
+                presets=presets,
+                on_progress=partial(report, policy.name),
+            )
+            for policy in policies
+        ]
+
+
+def _make_table(reports: Sequence[BacktestReport]) -> Table:
+    headings = ("policy", "predictions", "speculated", "coverage", "success", "waste", "saved")
+    table = Table(*headings, "threshold over time", box=None, pad_edge=False)
+    for one in reports:
+        table.add_row(
+            one.policy,
+            f"{one.predictions:,}",
+            f"{one.speculated:,}",
+            f"{one.coverage:.1%}",
+            _format_share(one.success),
+            _format_share(one.waste),
+            f"{one.saved_ms / 1_000.0:,.1f} s",
+            _format_path(one.path),
+        )
+    return table
+
+
+def _format_share(share: float | None) -> str:
+    return "none" if share is None else f"{share:.1%}"
+
+
+def _format_path(path: Sequence[float | None]) -> str:
+    step = max(1, (len(path) - 1) // (PATH_SHOWN - 1))
+    shown = [*path[::step][: PATH_SHOWN - 1], *path[-1:]]
+    return " ".join("off" if one is None else f"{one:.2f}" for one in shown)

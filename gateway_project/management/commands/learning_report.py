@@ -1,0 +1,253 @@
+"""Report what predictions have shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+from rich.markup import escape
+from rich.table import Table
+
+from gateway_project.foundation import telemetry
+from gateway_project.management import run_reports
+from gateway_project.management.teams import find_named_team
+from gateway_project.management.terminal import open_terminal
+from learning import metrics
+from learning.calibration import IDENTITY
+from learning.metrics import Gain, IntentFigures, NextCallFigures, Share
+from learning.report import LearningReport, build_report
+
+DEFAULT_DAYS: Final = 30
+MAX_DAYS: Final = 365
+NOTHING_NOTE: Final = (
+    "Nothing predicted yet in this time: clients ask by run_intent, and calls follow calls."
+)
+UNKNOWN: Final = "unknown"
+_OUTCOME_TITLES: Final = {
+    "hit": "right",
+    "miss": "wrong",
+    "rejected": "rejected",
+    "modified": "changed",
+    "expired": "nothing heard of",
+}
+
+
+class Command(BaseCommand):
+    """`manage.py learning_report [--team NAME] [--days N] [--json]`."""
+
+    help = "Report how predictions turned out, and what running them ahead gains."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--team", metavar="NAME", help="default: callers without a team")
+        parser.add_argument(
+            "--days",
+            type=_parse_days,
+            default=DEFAULT_DAYS,
+            metavar="N",
+            help=f"days to report, 1 to {MAX_DAYS}; default: {DEFAULT_DAYS}",
+        )
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        run_reports.require_migrated()
+        telemetry.configure_logging(settings.FOREGATE, process="learning_report", quiet=True)
+        report = build_report(
+            find_named_team(options["team"]),
+            days=options["days"],
+            at=timezone.now(),
+            token_price=settings.FOREGATE.token_price,
+        )
+        if options["json"]:
+            self.stdout.write(json.dumps(_report_to_json(report), indent=2))
+            return
+        terminal = open_terminal()
+        for part in _iterate_parts(report):
+            terminal.print(part)
+
+
+def _parse_days(text: str) -> int:
+    if text.isdecimal() and 1 <= int(text) <= MAX_DAYS:
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a number of days from 1 to {MAX_DAYS}")
+
+
+def _report_to_json(report: LearningReport) -> dict[str, Any]:
+    found = dataclasses.asdict(report)
+    speed = {**report.speed._asdict(), "speed_up": report.speed.speed_up}
+    goals = {
+        "success": metrics.SUCCESS_GOAL,
+        "acceptance": metrics.ACCEPTANCE_GOAL,
+        "waste": metrics.WASTE_LIMIT,
+    }
+    reliability = [one._asdict() for one in report.calibration.reliability]
+    return {
+        **found,
+        "since": report.since.isoformat(),
+        "goals": goals,
+        "speed": speed,
+        "thresholds": report.thresholds._asdict(),
+        "calibration": {**found["calibration"], "reliability": reliability},
+    }
+
+
+def _iterate_parts(report: LearningReport) -> Iterator[str | Table]:
+    yield f"[bold]Since {_format_day(report.since)}[/bold], {report.waiting:,} still open"
+    is_empty = not any(
+        (
+            report.intents.outcomes,
+            report.shadow_intents.outcomes,
+            report.next_calls.predictions,
+            report.shadow_next_calls.predictions,
+        )
+    )
+    if is_empty:
+        yield NOTHING_NOTE
+    if report.intents.outcomes:
+        yield _make_intent_table("Workflows run ahead", report.intents)
+    if report.shadow_intents.outcomes:
+        yield _make_intent_table("Workflows predicted, not run (shadow)", report.shadow_intents)
+    if report.next_calls.predictions:
+        yield from _iterate_next_calls("Next calls run ahead", report.next_calls)
+    if report.shadow_next_calls.predictions:
+        yield from _iterate_next_calls(
+            "Next calls predicted, not run (shadow)", report.shadow_next_calls
+        )
+    yield from _iterate_calibration(report)
+    yield _describe_thresholds(report)
+    yield _describe_speed(report)
+    yield from _iterate_gains(report)
+
+
+def _make_intent_table(title: str, figures: IntentFigures) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    table.add_column("goal", justify="right")
+    for outcome, name in _OUTCOME_TITLES.items():
+        table.add_row(name, f"{figures.outcomes.get(outcome, 0):,}", "")
+    table.add_row("acceptance", _format_share(figures.acceptance), _goal(metrics.ACCEPTANCE_GOAL))
+    table.add_row("success", _format_share(figures.success), _goal(metrics.SUCCESS_GOAL))
+    table.add_row("waste", _format_share(figures.waste), f"< {metrics.WASTE_LIMIT:.0%}")
+    table.add_row("time saved", f"{figures.saved_s:,.1f} s", "")
+    table.add_row("time wasted", f"{figures.wasted_s:,.1f} s", "")
+    table.add_row("tokens saved", f"{figures.tokens:,}", "")
+    table.add_row("money saved", _format_money(figures.saved_money), "")
+    table.add_row("money wasted", _format_money(figures.wasted_money), "")
+    return table
+
+
+def _iterate_next_calls(title: str, figures: NextCallFigures) -> Iterator[str | Table]:
+    yield f"[bold]{title}[/bold] {figures.predictions:,} predictions"
+    if figures.least_chance is None:
+        yield f"  from no chance on is waste within {metrics.WASTE_BUDGET:.0%}"
+        return
+    total = figures.total
+    yield (
+        f"  from a chance of {figures.least_chance:.1f} on: {total.hits:,} of "
+        f"{total.predictions:,} came, waste {_format_share(total.waste)}, "
+        f"{total.saved_s:,.1f} s saved, {total.wasted_s:,.1f} s wasted; of all calls "
+        f"{_format_share(figures.hit_rate)} ready"
+    )
+    yield _make_gain_table("by server", figures.servers)
+    yield _make_gain_table("by tool", figures.tools)
+
+
+def _make_gain_table(title: str, gains: Iterable[Gain]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("name", overflow="fold")
+    for column in ("predicted", "came", "waste", "saved", "wasted", "price of waste"):
+        table.add_column(column, justify="right")
+    for gain in gains:
+        table.add_row(
+            escape(gain.name),
+            f"{gain.predictions:,}",
+            f"{gain.hits:,}",
+            _format_share(gain.waste),
+            f"{gain.saved_s:,.1f} s",
+            f"{gain.wasted_s:,.1f} s",
+            _format_money(gain.wasted_money),
+        )
+    return table
+
+
+def _iterate_calibration(report: LearningReport) -> Iterator[str | Table]:
+    found = report.calibration
+    if found.error is None or found.brier is None:
+        yield f"[bold]Calibration[/bold] {_format_too_few(found.samples)}"
+        return
+    yield (
+        f"[bold]Calibration[/bold] error {found.error:.3f}, Brier score {found.brier:.3f} "
+        f"(n = {found.samples:,})"
+    )
+    if report.correction != IDENTITY:
+        yield (
+            "  outcomes correct confidences: "
+            + ", ".join(f"{one:.2f} → {report.correction.apply(one):.2f}" for one in (0.7, 0.9))
+        )
+    table = Table()
+    for column in ("confidence", "right", "n"):
+        table.add_column(column, justify="right")
+    for one in found.reliability:
+        table.add_row(f"{one.confidence:.2f}", f"{one.share_right:.2f}", f"{one.samples:,}")
+    yield table
+
+
+def _describe_thresholds(report: LearningReport) -> str:
+    found = report.thresholds
+    return (
+        f"[bold]Thresholds[/bold] {found.thresholds:,}, {found.changes:,} changes recorded, "
+        f"{found.overridden:,} set by hand, {found.suspended:,} suspended"
+    )
+
+
+def _describe_speed(report: LearningReport) -> str:
+    speed_up, runs = report.speed.speed_up, report.speed.runs
+    if speed_up is None:
+        return "[bold]Runs[/bold] none with several calls yet"
+    return f"[bold]Runs[/bold] {speed_up:.2f} times as fast as call after call (n = {runs:,})"
+
+
+def _iterate_gains(report: LearningReport) -> Iterator[str]:
+    """Say what running ahead would have gained where it is not done yet."""
+    intents, calls = report.shadow_intents, report.shadow_next_calls
+    if intents.success.of:
+        yield (
+            f"[bold]Running workflows ahead[/bold] would have had results ready for "
+            f"{intents.success.of:,} intents, right: {_format_share(intents.success)}; "
+            f"{intents.saved_s:,.1f} s saved"
+        )
+    if calls.total.hits:
+        yield (
+            f"[bold]Running next calls ahead[/bold] would have had {calls.total.hits:,} results "
+            f"ready at waste {_format_share(calls.total.waste)}; {calls.total.saved_s:,.1f} s "
+            "saved"
+        )
+
+
+def _format_share(share: Share) -> str:
+    if share.value is None:
+        return _format_too_few(share.of)
+    return f"{share.value:.1%} (n = {share.of:,})"
+
+
+def _format_too_few(count: int) -> str:
+    return f"not enough data yet (n = {count:,} < {metrics.MIN_SHOWN})"
+
+
+def _format_money(dollars: float | None) -> str:
+    return UNKNOWN if dollars is None else f"${dollars:,.4f}"
+
+
+def _goal(share: float) -> str:
+    return f"> {share:.0%}"
+
+
+def _format_day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d}"

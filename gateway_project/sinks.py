@@ -1,0 +1,75 @@
+"""Where what callers do goes, beside its result: the memory, and the predictions it resolves."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from execution.call import EndedCall
+from execution.planning.plan import Plan
+from gateway_project.effects import Effects, IntentEffects
+from gateway_project.foundation.caller import Caller
+from gateway_project.intent import feedback
+from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.runs.request import RunRequest
+from learning.memory.context import ContextKey
+from learning.sessions.memory import AnsweredIntent
+
+
+def record_intent(
+    effects: IntentEffects,
+    caller: Caller,
+    request: IntentRequest,
+    answer: IntentAnswer,
+    context: ContextKey,
+) -> None:
+    """Record an answered intent, and predict that its caller will run the workflow."""
+    speculation = UUID(answer.speculation_id)
+    confidence, tasks = answer.suggestion.confidence, answer.predicted_tasks
+    effects.memory.record_intent(
+        caller,
+        AnsweredIntent(
+            text=request.intent,
+            context=context,
+            prediction=speculation,
+            mode=answer.mode.value,
+            confidence=confidence,
+            tools=tuple(task.tool for task in tasks),
+        ),
+    )
+    effects.predictions.note_intent(
+        caller,
+        speculation,
+        intent=request.intent,
+        tasks=tasks,
+        confidence=confidence,
+        ranked_confidence=answer.ranked_confidence,
+        is_runnable=answer.is_runnable,
+        context=context,
+    )
+
+
+def record_call(effects: Effects, ended: EndedCall) -> None:
+    """Record a direct call that ended."""
+    effects.memory.record_call(ended)
+    effects.predictions.note_call(ended)
+
+
+def record_run(
+    effects: Effects,
+    caller: Caller,
+    request: RunRequest,
+    planned: Plan,
+    *,
+    run: UUID,
+) -> None:
+    """Record that a caller started a run, and which suggestion it confirms or contradicts."""
+    tasks = feedback.list_known_tasks(planned.workflow, effects.catalogue())
+    effects.memory.record_run(caller, run, [task.tool for task in tasks])
+    source = request.from_speculation
+    effects.predictions.note_run(
+        caller,
+        run,
+        tasks=tasks,
+        intent=request.intent,
+        speculation=None if source is None else feedback.parse_speculation_id(source),
+    )

@@ -1,0 +1,64 @@
+"""Record a person's verdict on suggestions, with audit entries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from execution.prediction_outcome import Verdict
+from execution.store.speculations import FeedbackGiven, SpeculationResolved, UnknownSpeculation
+from gateway_project.access import audit
+from gateway_project.foundation.caller import Caller
+from learning import outcomes
+from learning.outcomes import LearnResolved
+
+
+class JudgedSuggestions(NamedTuple):
+    """What became of the verdicts.
+
+    Attributes:
+        recorded: Suggestions that are resolved by them.
+        refused: Suggestions that were resolved before, or are gone.
+    """
+
+    recorded: int
+    refused: int
+
+
+def judge_suggestions(
+    caller: Caller,
+    speculations: Collection[UUID],
+    verdict: Verdict,
+    *,
+    at: datetime,
+    learn: LearnResolved = outcomes.learn_nothing,
+) -> JudgedSuggestions:
+    """Resolve suggestions that the caller has been shown; each counts once.
+
+    Args:
+        caller: Who judges.
+        speculations: Ids of predictions that they may see.
+        verdict: What they say of each.
+        at: Current time.
+        learn: Learns from the outcomes.
+    """
+    recorded = 0
+    for speculation in speculations:
+        try:
+            with transaction.atomic():
+                _, is_new = outcomes.give_verdict(
+                    speculation, verdict, allowed=lambda *_: True, at=at, learn=learn
+                )
+                if is_new:
+                    detail = {"verdict": verdict.value}
+                    audit.record_audit(
+                        caller, "suggestion.judged", str(speculation), detail=detail
+                    )
+        except (FeedbackGiven, SpeculationResolved, UnknownSpeculation):
+            continue
+        recorded += is_new
+    return JudgedSuggestions(recorded, len(speculations) - recorded)

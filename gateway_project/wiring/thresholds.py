@@ -1,0 +1,71 @@
+"""Builds the thresholds of a process: those that requests read, and how outcomes move them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gateway_project.foundation import sealing
+from gateway_project.foundation.config import Config
+from gateway_project.readiness import NotReady
+from learning.memory.context import describe_context, hash_context
+from learning.prediction import ResolvedPrediction
+from learning.threshold_cache import ThresholdCache
+from learning.thresholds.named import make_policy, parse_presets
+from learning.thresholds.policy import Presets, ThresholdPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """The thresholds of a process.
+
+    Attributes:
+        cache: Thresholds in force.
+        policy: The policy in force.
+        presets: Presets by hash of the domain.
+    """
+
+    cache: ThresholdCache
+    policy: ThresholdPolicy
+    presets: Presets
+
+    def learn(self, resolved: Sequence[ResolvedPrediction]) -> None:
+        """Recompute thresholds from newly resolved predictions, in their transaction; blocking."""
+        from learning import outcomes  # noqa: PLC0415 - not before a prediction is resolved
+        from learning.store import thresholds  # noqa: PLC0415
+
+        rules = thresholds.ThresholdRules(
+            policy=self.policy, presets=self.presets, load_resolved=outcomes.load_resolved
+        )
+        thresholds.record_resolved(resolved, rules=rules, at=datetime.now(UTC))
+
+
+def make_thresholds(config: Config) -> Thresholds:
+    """Return the thresholds of a process.
+
+    Raises:
+        NotReady: If the policy or a preset is malformed.
+    """
+    try:
+        policy = make_policy(config.threshold_policy)
+        presets = load_presets(config)
+    except ValueError as error:
+        raise NotReady("configuration", f"thresholds: {error}") from None
+    return Thresholds(cache=ThresholdCache(presets), policy=policy, presets=presets)
+
+
+def load_presets(config: Config) -> Presets:
+    """Return the presets of the installation by hash of the domain.
+
+    Raises:
+        ValueError: If the setting is malformed.
+    """
+    if not config.threshold_presets:
+        return {}
+    sealer = sealing.load_or_create_sealer(config.home)
+
+    def hash_domain(name: str) -> int:
+        return hash_context(describe_context(domain=name), sealer.digest).domain
+
+    return parse_presets(config.threshold_presets, hash_domain)

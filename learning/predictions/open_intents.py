@@ -1,0 +1,127 @@
+"""Suggestions that wait for their outcome, and what the calls of their session show of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from execution.predicted_workflow import PredictedTask, is_call_of
+from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, read_calls
+from learning.memory.context import ContextKey
+
+MAX_PER_SESSION: Final = 8
+"""Open suggestions of a session that are followed; older ones are left to a verdict."""
+MAX_SESSIONS: Final = 1_000
+"""Sessions that are followed; the one whose suggestion is oldest makes room."""
+
+SessionKey = tuple[str, int | None, str]
+"""User and team of a caller, and its session."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PredictedIntent:
+    """An answered intent, as a prediction of the workflow that its caller will run.
+
+    Attributes:
+        id: Id of the answer.
+        caller: User, team and session that it was given to.
+        intent: The words of the intent; never stored.
+        tasks: The suggested calls.
+        confidence: Probability that the tools are the right ones, in [0, 1].
+        ranked_confidence: The same before it was corrected by earlier outcomes.
+        is_runnable: Whether all required arguments were known.
+        context: Context of the intent.
+        at: When it was answered, Unix time in seconds.
+    """
+
+    id: UUID
+    caller: SessionKey
+    intent: str
+    tasks: tuple[PredictedTask, ...]
+    confidence: float
+    ranked_confidence: float
+    is_runnable: bool
+    context: ContextKey
+    at: float
+
+
+@dataclass(kw_only=True, eq=False, slots=True)
+class _OpenIntent:
+    """A suggestion, with the tasks that calls have carried out."""
+
+    predicted: PredictedIntent
+    matched: list[bool]
+    shares_tools: bool = False
+    evidence: Evidence = Evidence.NONE
+
+
+@dataclass(kw_only=True, eq=False, slots=True)
+class OpenIntents:
+    """The open suggestions of a process by session; bounded, for one thread at a time."""
+
+    _by_session: OrderedDict[SessionKey, deque[_OpenIntent]] = field(default_factory=OrderedDict)
+
+    def add(self, predicted: PredictedIntent) -> None:
+        """Follow a suggestion from now on."""
+        opened = self._by_session.setdefault(predicted.caller, deque(maxlen=MAX_PER_SESSION))
+        opened.append(_OpenIntent(predicted=predicted, matched=[False] * len(predicted.tasks)))
+        self._by_session.move_to_end(predicted.caller)
+        if len(self._by_session) > MAX_SESSIONS:
+            self._by_session.popitem(last=False)
+
+    def note_call(
+        self, caller: SessionKey, tool: int, arguments: Mapping[str, Any], *, at: float
+    ) -> list[tuple[PredictedIntent, Evidence]]:
+        """Follow a successful direct call; return the suggestions of which it shows more now.
+
+        Each call carries out one task of a suggestion at most.
+
+        Args:
+            caller: Whose call it was.
+            tool: Primary key of the tool.
+            arguments: As called.
+            at: When it ended, Unix time in seconds.
+        """
+        changed = []
+        for one in self._list_open(caller, at):
+            evidence = _match_call(one, tool, arguments)
+            if evidence is not one.evidence:
+                one.evidence = evidence
+                changed.append((one.predicted, evidence))
+        return changed
+
+    def list_open(self, caller: SessionKey, *, at: float) -> list[PredictedIntent]:
+        """Return the open suggestions of a session, newest first."""
+        return [one.predicted for one in reversed(self._list_open(caller, at))]
+
+    def close(self, caller: SessionKey, speculation: UUID) -> None:
+        """Stop following a suggestion whose outcome is known."""
+        opened = self._by_session.get(caller)
+        if opened is not None:
+            left = [one for one in opened if one.predicted.id != speculation]
+            opened.clear()
+            opened.extend(left)
+
+    def _list_open(self, caller: SessionKey, at: float) -> deque[_OpenIntent]:
+        opened = self._by_session.get(caller)
+        if opened is None:
+            return deque()
+        while opened and opened[0].predicted.at <= at - RESOLVE_AFTER_S:
+            opened.popleft()
+        if not opened:
+            del self._by_session[caller]
+        return opened
+
+
+def _match_call(one: _OpenIntent, tool: int, arguments: Mapping[str, Any]) -> Evidence:
+    for number, task in enumerate(one.predicted.tasks):
+        if task.tool != tool:
+            continue
+        one.shares_tools = True
+        if not one.matched[number] and is_call_of(task, tool, arguments):
+            one.matched[number] = True
+            break
+    return read_calls(one.matched, shares_tools=one.shares_tools, made_calls=True)

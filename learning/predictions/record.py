@@ -1,0 +1,276 @@
+"""Stores predictions and what callers did after them; blocking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from execution.predicted_workflow import (
+    ComputeDigest,
+    PredictedTask,
+    Resemblance,
+    WorkflowFingerprint,
+    compare_workflows,
+    estimate_saving_ms,
+    fingerprint_workflow,
+)
+from execution.prediction_outcome import Evidence, Outcome, read_run
+from execution.store import speculations
+from execution.store.speculations import FoundEvidence, NewSpeculation, ResolvedSpeculation
+from learning.memory.context import ContextKey
+from learning.memory.event import Event, EventKind, EventOutcome
+from learning.predictions.open_intents import PredictedIntent, SessionKey
+from learning.store import experience
+from learning.thresholds.in_force import ThresholdInForce, ThresholdTable
+
+NO_SESSION: Final = 0
+"""Session of an event that belongs to none."""
+_OUTCOMES: Final = {
+    Outcome.HIT: EventOutcome.HIT,
+    Outcome.MISS: EventOutcome.MISS,
+    Outcome.REJECTED: EventOutcome.REJECTED,
+    Outcome.MODIFIED: EventOutcome.MODIFIED,
+    Outcome.EXPIRED: EventOutcome.EXPIRED,
+}
+
+FindThreshold = Callable[[int | None, ContextKey], ThresholdInForce]
+"""Returns the threshold in force for a team and a context; for any thread."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartedRun:
+    """A run that a caller started.
+
+    Attributes:
+        run: Its id.
+        caller: User, team and session.
+        tasks: Its calls.
+        intent: Its purpose in words; empty: not stated.
+        speculation: The suggestion that the caller names as its source; None: none.
+        open_intents: Open suggestions of the session, newest first.
+        at: When it was started, Unix time in seconds.
+    """
+
+    run: UUID
+    caller: SessionKey
+    tasks: tuple[PredictedTask, ...]
+    intent: str
+    speculation: UUID | None
+    open_intents: tuple[PredictedIntent, ...]
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownEvidence:
+    """What direct calls showed of a suggestion.
+
+    Attributes:
+        predicted: The suggestion.
+        evidence: What they showed.
+        at: When, Unix time in seconds.
+    """
+
+    predicted: PredictedIntent
+    evidence: Evidence
+    at: float
+
+
+RecordJob = PredictedIntent | StartedRun | ShownEvidence
+"""Something to record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordDependencies:
+    """The collaborators of recording.
+
+    Attributes:
+        digest: Keyed digest of JSON values.
+        find_threshold: Returns the threshold in force.
+        count_tokens: Counts the tokens of a text.
+        record_event: Records an event of the memory; never raises.
+    """
+
+    digest: ComputeDigest
+    find_threshold: FindThreshold = ThresholdTable().find
+    count_tokens: Callable[[str], int] | None = None
+    record_event: Callable[[Event], None] = lambda _event: None
+
+
+def record_jobs(jobs: Sequence[RecordJob], dependencies: RecordDependencies) -> None:
+    """Record jobs in order; those recorded before change nothing.
+
+    Raises:
+        django.db.Error: If the database is unavailable; the jobs may be recorded again.
+    """
+    predicted = [job for job in jobs if isinstance(job, PredictedIntent)]
+    if predicted:
+        _record_predictions(predicted, dependencies)
+    for job in jobs:
+        if isinstance(job, ShownEvidence):
+            _add_evidence(job.predicted.id, job.predicted.caller, job.evidence, at=job.at)
+        elif isinstance(job, StartedRun):
+            _link_run(job, dependencies.digest)
+    for one in predicted:
+        dependencies.record_event(_build_start_event(one))
+
+
+def build_end_event(resolved: ResolvedSpeculation) -> Event:
+    """Return the event of a resolved prediction."""
+    return Event(
+        kind=EventKind.SPECULATION_END,
+        at=resolved.resolved_at.timestamp(),
+        team=resolved.team,
+        session=NO_SESSION,
+        context_hash=resolved.context_hash,
+        prediction=resolved.id,
+        outcome=_OUTCOMES[resolved.outcome],
+        weight=resolved.weight,
+        data={
+            "form": "intent",
+            "confidence": resolved.confidence,
+            "shadow": resolved.is_shadow,
+            "explicit": resolved.is_explicit,
+            "tools": list(resolved.tools),
+        },
+    )
+
+
+def _record_predictions(
+    predicted: Sequence[PredictedIntent], dependencies: RecordDependencies
+) -> None:
+    rows = []
+    for one in predicted:
+        user, team, _ = one.caller
+        tools = {task.tool for task in one.tasks}
+        latency_ms = experience.load_mean_latencies(team, tools)
+        fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
+        threshold = dependencies.find_threshold(team, one.context)
+        rows.append(
+            NewSpeculation(
+                id=one.id,
+                user=user,
+                team=team,
+                context_hash=one.context.context,
+                domain_hash=one.context.domain,
+                confidence=one.confidence,
+                ranked_confidence=one.ranked_confidence,
+                threshold=threshold.value,
+                is_admitted=threshold.admits(one.confidence),
+                is_runnable=one.is_runnable,
+                tools=fingerprint.tools,
+                digest=fingerprint.digest,
+                saves_ms=estimate_saving_ms(one.tasks, latency_ms) if tools else None,
+                tokens=_count_tokens(one, dependencies),
+                at=datetime.fromtimestamp(one.at, UTC),
+            )
+        )
+    speculations.insert_speculations(rows)
+
+
+def _count_tokens(one: PredictedIntent, dependencies: RecordDependencies) -> int | None:
+    """Return the tokens that a client writes to run the workflow."""
+    if dependencies.count_tokens is None:
+        return None
+    tasks: list[dict[str, Any]] = [
+        {"id": task.id, "tool": task.tool, "arguments": task.arguments} for task in one.tasks
+    ]
+    return dependencies.count_tokens(json.dumps({"tasks": tasks}, default=str))
+
+
+def _build_start_event(one: PredictedIntent) -> Event:
+    return Event(
+        kind=EventKind.SPECULATION_START,
+        at=one.at,
+        team=one.caller[1],
+        session=NO_SESSION,
+        context_hash=one.context.context,
+        context_check=one.context.check,
+        prediction=one.id,
+        data={
+            "form": "intent",
+            "confidence": one.confidence,
+            "shadow": True,
+            "tools": sorted(task.tool for task in one.tasks),
+        },
+    )
+
+
+def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
+    """Record what a run shows of the suggestion that it comes from.
+
+    That is the one it names; else the newest open one for the same words, with the same calls,
+    or with tools in common, in this order.
+    """
+    ran = fingerprint_workflow(job.tasks, digest)
+    if job.speculation is not None:
+        user, team, _ = job.caller
+        named = speculations.load_fingerprint(job.speculation, user=user, team=team)
+        if named is not None:
+            source = WorkflowFingerprint(tools=named[0], digest=named[1])
+            _add_run(job, job.speculation, compare_workflows(source, ran), ran)
+        return
+    compared = [
+        (one, compare_workflows(fingerprint_workflow(one.tasks, digest), ran))
+        for one in job.open_intents
+    ]
+    chosen = _choose_source(job.intent, compared)
+    if chosen is not None:
+        _add_run(job, chosen[0].id, chosen[1], ran)
+        return
+    for one, _ in compared:
+        _add_evidence(one.id, one.caller, Evidence.OTHER_CALLS, at=job.at)
+
+
+def _choose_source(
+    intent: str, compared: Sequence[tuple[PredictedIntent, Resemblance]]
+) -> tuple[PredictedIntent, Resemblance] | None:
+    wanted: Sequence[Callable[[PredictedIntent, Resemblance], bool]] = (
+        lambda one, _: bool(intent) and one.intent == intent,
+        lambda _, resemblance: resemblance is Resemblance.SAME,
+        lambda _, resemblance: resemblance is Resemblance.CHANGED,
+    )
+    for is_wanted in wanted:
+        for one, resemblance in compared:
+            if is_wanted(one, resemblance):
+                return one, resemblance
+    return None
+
+
+def _add_run(
+    job: StartedRun, speculation: UUID, resemblance: Resemblance, ran: WorkflowFingerprint
+) -> None:
+    _add_evidence(
+        speculation,
+        job.caller,
+        read_run(resemblance),
+        at=job.at,
+        run=job.run,
+        changed_tools=None if resemblance is Resemblance.SAME else ran.tools,
+    )
+
+
+def _add_evidence(
+    speculation: UUID,
+    caller: SessionKey,
+    evidence: Evidence,
+    *,
+    at: float,
+    run: UUID | None = None,
+    changed_tools: tuple[int, ...] | None = None,
+) -> None:
+    user, team, _ = caller
+    speculations.add_evidence(
+        FoundEvidence(
+            id=speculation,
+            user=user,
+            team=team,
+            evidence=evidence,
+            at=datetime.fromtimestamp(at, UTC),
+            run=run,
+            changed_tools=changed_tools,
+        )
+    )

@@ -1,0 +1,95 @@
+"""Reports what a team's predictions have shown; blocking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from execution.store import run_speed, speculations
+from execution.store.run_speed import RunSpeed
+from learning import metrics
+from learning.calibration import CalibrationMap
+from learning.metrics import CalibrationFigures, IntentFigures, NextCallFigures
+from learning.predictions import calibrations
+from learning.store import report_counts, totals
+from learning.store.report_counts import ThresholdCounts
+from learning.store.totals import TotalRow
+
+MAX_PREDICTIONS: Final = 20_000
+"""Newest predictions of whole workflows that a report is computed from."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearningReport:
+    """What a team's predictions have shown.
+
+    Attributes:
+        since: Beginning of the time reported.
+        waiting: Predictions without an outcome yet.
+        intents: Whole workflows that were run ahead.
+        shadow_intents: Whole workflows that were only predicted.
+        next_calls: Next calls that were run ahead.
+        shadow_next_calls: Next calls that were only predicted.
+        calibration: How far confidences are from outcomes.
+        correction: How confidences are corrected.
+        speed: Runs, against their tasks one after another.
+        thresholds: Thresholds and their history.
+    """
+
+    since: datetime
+    waiting: int
+    intents: IntentFigures
+    shadow_intents: IntentFigures
+    next_calls: NextCallFigures
+    shadow_next_calls: NextCallFigures
+    calibration: CalibrationFigures
+    correction: CalibrationMap
+    speed: RunSpeed
+    thresholds: ThresholdCounts
+
+
+def build_report(
+    team: int | None, *, days: int, at: datetime, token_price: float | None
+) -> LearningReport:
+    """Return what a team's predictions have shown.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        days: Number of days reported.
+        at: Current time.
+        token_price: US dollars per million tokens that a model writes; None: unknown.
+    """
+    since = at - timedelta(days=days)
+    resolved = speculations.load_resolved(team, limit=MAX_PREDICTIONS, since=since)
+    prices = totals.load_prices({tool for one in resolved for tool in one.tools})
+    rows = totals.load_totals(team, since=since.date())
+    calls = report_counts.count_calls(team, since=since, at=at)
+
+    def measure_intents(*, was_run: bool) -> IntentFigures:
+        return metrics.measure_intents(
+            resolved, prices=prices, token_price=token_price, was_run=was_run
+        )
+
+    return LearningReport(
+        since=since,
+        waiting=speculations.count_open(team),
+        intents=measure_intents(was_run=True),
+        shadow_intents=measure_intents(was_run=False),
+        next_calls=_measure_next_calls(rows, calls, was_run=True),
+        shadow_next_calls=_measure_next_calls(rows, calls, was_run=False),
+        calibration=metrics.measure_calibration(resolved),
+        correction=calibrations.fit_team(team),
+        speed=run_speed.load_run_speed(team, since=since),
+        thresholds=report_counts.count_thresholds(team),
+    )
+
+
+def _measure_next_calls(
+    rows: Sequence[TotalRow], calls: int | None, *, was_run: bool
+) -> NextCallFigures:
+    chosen = [row for row in rows if row.form == totals.NEXT_CALL and row.is_shadow is not was_run]
+    if not was_run:
+        return metrics.measure_next_calls(chosen, calls=calls)
+    return metrics.measure_next_calls(chosen, calls=calls, budget=1.0)

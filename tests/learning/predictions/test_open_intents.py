@@ -1,0 +1,101 @@
+from uuid import UUID, uuid4
+
+import pytest
+
+from execution.predicted_workflow import PredictedTask
+from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence
+from learning.memory.context import ContextKey
+from learning.predictions import open_intents
+from learning.predictions.open_intents import OpenIntents, PredictedIntent
+
+ANN = ("ann", 1, "session")
+STEPS = (
+    PredictedTask(id="a", tool=1, arguments={"name": "Ann"}),
+    PredictedTask(id="b", tool=2, arguments={"to": {"$ref": "a", "pointer": "/mail"}}),
+)
+
+
+def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None):
+    return PredictedIntent(
+        id=speculation or uuid4(),
+        caller=caller,
+        intent="write to Ann",
+        tasks=tasks,
+        confidence=0.9,
+        ranked_confidence=0.9,
+        is_runnable=True,
+        context=ContextKey(context=1, domain=2),
+        at=at,
+    )
+
+
+@pytest.fixture
+def opened():
+    return OpenIntents()
+
+
+def call(opened, tool, caller=ANN, at=101.0, **arguments):
+    return [evidence for _, evidence in opened.note_call(caller, tool, arguments, at=at)]
+
+
+def test_calls_that_carry_out_all_tasks_confirm_the_suggestion(opened):
+    opened.add(predicted())
+    assert call(opened, 1, name="Ann") == [Evidence.SOME_CALLS]
+    assert call(opened, 2, to="ann@x.org") == [Evidence.CALLS]
+    assert call(opened, 9) == []
+
+
+def test_a_tool_called_with_other_arguments_was_only_partly_right(opened):
+    opened.add(predicted())
+    assert call(opened, 1, name="Bob") == [Evidence.SOME_CALLS]
+    assert call(opened, 2, to="bob@x.org") == []
+
+
+def test_other_tools_contradict_until_a_suggested_one_is_called(opened):
+    opened.add(predicted())
+    assert call(opened, 9) == [Evidence.OTHER_CALLS]
+    assert call(opened, 8) == []
+    assert call(opened, 1, name="Ann") == [Evidence.SOME_CALLS]
+
+
+def test_one_call_carries_out_one_task(opened):
+    opened.add(predicted((STEPS[0], PredictedTask(id="c", tool=1, arguments={"name": "Ann"}))))
+    assert call(opened, 1, name="Ann") == [Evidence.SOME_CALLS]
+    assert call(opened, 1, name="Ann") == [Evidence.CALLS]
+
+
+@pytest.mark.parametrize("other", [("bob", 1, "session"), ("ann", 2, "session"), ("ann", 1, "x")])
+def test_calls_of_another_session_show_nothing(opened, other):
+    opened.add(predicted())
+    assert call(opened, 1, caller=other, name="Ann") == []
+    assert opened.list_open(other, at=101.0) == []
+
+
+def test_a_suggestion_is_followed_for_ten_minutes(opened):
+    opened.add(predicted())
+    assert call(opened, 1, at=100.0 + RESOLVE_AFTER_S, name="Ann") == []
+    assert opened._by_session == {}
+
+
+def test_open_suggestions_are_listed_newest_first_until_they_are_closed(opened):
+    first, second = predicted(), predicted(at=101.0)
+    opened.add(first)
+    opened.add(second)
+    assert opened.list_open(ANN, at=102.0) == [second, first]
+    opened.close(ANN, second.id)
+    opened.close(("bob", 1, ""), first.id)
+    assert opened.list_open(ANN, at=102.0) == [first]
+    opened.close(ANN, first.id)
+    assert opened.list_open(ANN, at=102.0) == []
+
+
+def test_memory_is_bounded(opened, monkeypatch):
+    monkeypatch.setattr(open_intents, "MAX_SESSIONS", 2)
+    for number in range(open_intents.MAX_PER_SESSION + 1):
+        opened.add(predicted(speculation=UUID(int=number)))
+    followed = opened.list_open(ANN, at=101.0)
+    assert [one.id.int for one in followed] == [8, 7, 6, 5, 4, 3, 2, 1]
+    for user in ("bob", "eve"):
+        opened.add(predicted(caller=(user, 1, "")))
+    assert opened.list_open(ANN, at=101.0) == []
+    assert len(opened._by_session) == 2

@@ -1,0 +1,186 @@
+"""The adaptive policy: bounds, monotony, leaning on wider levels, drift and suspension."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learning.thresholds.adaptive import AdaptivePolicy, choose_threshold
+from learning.thresholds.counts import CELLS
+from learning.thresholds.policy import (
+    ANY_CONTEXT,
+    INITIAL_THRESHOLD,
+    MAX_THRESHOLD,
+    MIN_THRESHOLD,
+    EvidenceLevel,
+    Preset,
+)
+from tests.learning.thresholds.resolved import FOREIGN, KEY, SIBLING, observe, resolved, stream
+
+POLICY = AdaptivePolicy()
+CONSTANT = AdaptivePolicy(half_life=1e12, fall_deviations=1e9, rise_deviations=1e9)
+"""Forgets nothing and ignores drift, so that order does not matter."""
+
+
+def estimate(predictions, *, policy=POLICY, presets=None, key=KEY):
+    return observe(policy.start(presets or {}), predictions).estimate(key)
+
+
+def counts(outcomes):
+    successes, totals = [0.0] * CELLS, [0.0] * CELLS
+    for cell, succeeded in outcomes:
+        totals[cell] += 1.0
+        successes[cell] += succeeded
+    return successes, totals
+
+
+OUTCOMES = st.lists(st.tuples(st.integers(50, CELLS - 1), st.booleans()), max_size=60)
+PREDICTIONS = st.lists(
+    st.builds(
+        resolved,
+        st.floats(0.0, 1.0),
+        succeeded=st.booleans(),
+        weight=st.sampled_from([0.5, 1.0]),
+        key=st.sampled_from([KEY, SIBLING, FOREIGN]),
+    ),
+    max_size=60,
+)
+
+
+def test_without_evidence_it_is_the_initial_threshold():
+    found = estimate([])
+    assert found.threshold == INITIAL_THRESHOLD
+    assert (found.level, found.is_converged, found.is_suspended) == (
+        EvidenceLevel.NONE, False, False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("initial", [0.75, 0.85, 0.95])
+def test_without_evidence_a_domain_starts_at_its_preset(initial):
+    presets = {KEY.domain: Preset(initial=initial)}
+    assert estimate([], presets=presets).threshold == pytest.approx(initial)
+
+
+@given(PREDICTIONS)
+@settings(max_examples=60, deadline=None)
+def test_the_threshold_is_always_within_bounds(predictions):
+    for key in (KEY, SIBLING, FOREIGN):
+        assert MIN_THRESHOLD <= estimate(predictions, key=key).threshold <= MAX_THRESHOLD
+
+
+@given(OUTCOMES, OUTCOMES, st.data())
+@settings(max_examples=80, deadline=None)
+def test_a_success_that_becomes_a_failure_never_lowers_the_threshold(own, others, data):
+    successes = [place for place, (_, succeeded) in enumerate(own) if succeeded]
+    if not successes:
+        return
+    worse = list(own)
+    for place in data.draw(st.sets(st.sampled_from(successes), min_size=1)):
+        worse[place] = (own[place][0], False)
+
+    def chosen(outcomes):
+        everything = counts([*others, *outcomes])
+        return choose_threshold([everything, everything, counts(outcomes)], POLICY)
+
+    before, after = chosen(own), chosen(worse)
+    assert after.threshold >= before.threshold
+    assert after.is_suspended >= before.is_suspended
+
+
+@given(PREDICTIONS, st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_without_forgetting_the_order_of_outcomes_does_not_matter(predictions, rng):
+    shuffled = rng.sample(predictions, len(predictions))
+    first, second = (estimate(one, policy=CONSTANT) for one in (predictions, shuffled))
+    assert first.threshold == second.threshold
+    assert first.sample_weight == pytest.approx(second.sample_weight)
+
+
+def test_two_implicit_outcomes_count_as_one_explicit_outcome():
+    once = [resolved(0.8)] * 100
+    twice = [resolved(0.8, weight=0.5)] * 200
+    found, same = (estimate(one, policy=CONSTANT) for one in (once, twice))
+    assert found.threshold == same.threshold
+    assert found.expected_success == pytest.approx(same.expected_success, abs=1e-6)
+    assert estimate(twice[:100], policy=CONSTANT).threshold > found.threshold
+
+
+def test_calibrated_predictions_lower_it_towards_the_best_fixed_threshold():
+    found = estimate(stream(400, lambda confidence: confidence))
+    assert 0.76 <= found.threshold <= 0.87  # spread evenly, 0.80 reaches the target exactly
+    assert found.level is EvidenceLevel.CONTEXT
+    assert found.success_bound >= POLICY.target
+
+
+def test_overconfident_predictions_raise_it():
+    assert estimate(stream(400, lambda confidence: confidence**3)).threshold > INITIAL_THRESHOLD
+
+
+def test_speculation_is_suspended_where_nothing_reaches_the_target_and_resumes_afterwards():
+    bad = stream(200, lambda _confidence: 0.5)
+    found = estimate(bad)
+    assert found.is_suspended
+    assert found.threshold == MAX_THRESHOLD
+    assert not estimate([*bad, *stream(200, lambda _confidence: 1.0, seed=2)]).is_suspended
+
+
+def test_a_sparse_context_leans_on_its_domain_then_on_the_team():
+    good = stream(200, lambda _confidence: 0.99)
+    sibling, foreign = (estimate(good, key=key) for key in (SIBLING, FOREIGN))
+    assert sibling.threshold < INITIAL_THRESHOLD
+    assert foreign.threshold < INITIAL_THRESHOLD
+    assert (sibling.level, foreign.level) == (EvidenceLevel.DOMAIN, EvidenceLevel.TEAM)
+    assert not sibling.is_converged
+
+
+def test_own_evidence_outweighs_that_of_the_domain():
+    others = stream(400, lambda _confidence: 1.0, key=SIBLING)
+    own = stream(200, lambda confidence: confidence**3, seed=3)
+    assert estimate([*others, *own]).threshold > estimate(others).threshold
+    assert estimate([*others, *own]).level is EvidenceLevel.CONTEXT
+
+
+def test_other_domains_do_not_move_a_context_with_evidence_of_its_own():
+    own = stream(400, lambda confidence: confidence)
+    foreign = stream(400, lambda _confidence: 0.3, key=FOREIGN, seed=3)
+    assert abs(estimate([*foreign, *own]).threshold - estimate(own).threshold) <= 0.06
+
+
+def test_it_recovers_from_an_abrupt_drift():
+    good = stream(600, lambda _confidence: 0.98)
+    bad = stream(100, lambda confidence: confidence**3, seed=2)
+    forgetful, constant = (estimate([*good, *bad], policy=policy) for policy in (POLICY, CONSTANT))
+    assert constant.threshold < 0.8
+    assert forgetful.threshold > 0.9
+
+
+def test_it_recovers_when_predictions_become_better():
+    bad = stream(300, lambda confidence: confidence**3)
+    good = stream(200, lambda _confidence: 0.99, seed=2)
+    assert estimate(bad).threshold > INITIAL_THRESHOLD
+    assert estimate([*bad, *good]).threshold < 0.85
+
+
+def test_it_converges_with_evidence():
+    assert estimate(stream(1_500, lambda confidence: confidence)).is_converged
+    assert not estimate(stream(60, lambda confidence: confidence)).is_converged
+    assert estimate(stream(500, lambda _confidence: 0.2)).is_converged
+
+
+def test_predictions_far_below_any_threshold_are_ignored():
+    assert estimate([resolved(0.2, succeeded=False)] * 100).sample_weight == 0.0
+
+
+def test_a_waste_budget_is_a_target_on_chances():
+    policy = AdaptivePolicy(target=0.5, least_confidence=0.0, drift_tails=(0.0, 0.3))
+    presets = {KEY.domain: Preset(initial=0.5, lowest=0.0, highest=1.0)}
+    predictions = stream(1_000, lambda confidence: confidence - 0.4)
+    found = estimate(predictions, policy=policy, presets=presets)
+    used = [one.succeeded for one in predictions if one.confidence >= found.threshold]
+    assert 0.7 <= found.threshold <= 0.9
+    assert sum(used) / len(used) >= 0.48
+
+
+def test_a_key_of_no_context_stands_for_what_has_no_evidence():
+    tracker = observe(POLICY.start({}), stream(100, lambda _confidence: 1.0))
+    general = tracker.estimate(type(KEY)(context=ANY_CONTEXT, domain=KEY.domain))
+    assert general.level is EvidenceLevel.DOMAIN
