@@ -1,6 +1,7 @@
-"""Models of runs: executions, tasks, events, payloads, commands and approvals."""
+"""Models of runs and approvals, and of permissions to call ahead of requests."""
 
 from execution.models.control import Approval, RunCommand
+from execution.models.grants import SpeculationControl, SpeculationGrant
 from execution.models.runs import ExecutionEvent, Payload, TaskRun, WorkflowExecution
 
 __all__ = [
@@ -8,6 +9,8 @@ __all__ = [
     "ExecutionEvent",
     "Payload",
     "RunCommand",
+    "SpeculationControl",
+    "SpeculationGrant",
     "TaskRun",
     "WorkflowExecution",
 ]

@@ -131,7 +131,7 @@ def test_only_the_client_states_places_and_texts(name):
         {"page": None},
         {"state": True},
         {"labels": {"a": ["b"]}},
-    ],  # fmt: skip
+    ],
 )
 def test_constants_that_the_definition_states_pass(arguments):
     assert problems(arguments, CONSTANT) == []

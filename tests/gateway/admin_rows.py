@@ -3,6 +3,7 @@
 from django.contrib.auth.models import Group
 
 import gateway_project.urls  # noqa: F401 - finds the pages
+from execution.models import SpeculationGrant
 from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
@@ -83,6 +84,10 @@ def store_one_of_each(root, sealer):
     Group.objects.create(name="operators")
     store_graph(tool)
     store_history(tool, sealed)
+    SpeculationGrant.objects.create(
+        tool=tool, definition_hash="0" * 64, launch_hash="0" * 64, granted_by="root",
+        granted_at=SEEN_AT,
+    )  # fmt: skip
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
     commands.add_command(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
 

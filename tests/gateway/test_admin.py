@@ -16,6 +16,7 @@ from execution.models import (
     ExecutionEvent,
     Payload,
     RunCommand,
+    SpeculationControl,
     TaskRun,
     WorkflowExecution,
 )
@@ -72,7 +73,7 @@ BY_THE_PRODUCT = (
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload,
+    Payload, SpeculationControl,
 )  # fmt: skip
 
 
