@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from tools import foreign_verbs, hidden_text
@@ -66,12 +67,13 @@ def explain_disguises(
     reasons: list[str] = []
     for kind, text in (("name", name[:MAX_CHARS]), ("title", title[:MAX_CHARS])):
         reasons += [f"in its {kind}, {reason}" for reason in find_disguises(text)]
-        found = {
-            operation.pattern.lstrip(LEADING)
-            for reading in list_readings(text, is_verb=matcher.has_form)
-            for operation in matcher.find_matches(reading, server=server, only_reads=only_reads)
-        }
-        reasons += [f"its {kind} can be read as {word!r}" for word in sorted(found)]
+        find_matches = partial(matcher.find_matches, server=server, only_reads=only_reads)
+        readings = list_readings(text, is_verb=matcher.has_form)
+        found = {match.pattern for reading in readings for match in find_matches(reading)}
+        found -= {match.pattern for match in find_matches(text)}
+        reasons += [
+            f"its {kind} can be read as {word.lstrip(LEADING)!r}" for word in sorted(found)
+        ]
         verbs = foreign_verbs.find_foreign_verbs(text)
         reasons += [f"its {kind} says {verb!r}, a verb of writing" for verb in verbs]
     return tuple(reasons)
@@ -112,7 +114,7 @@ def list_readings(text: str, *, is_verb: IsVerb) -> tuple[str, ...]:
 
     Example:
         >>> list_readings("undelete_file", is_verb=lambda word: word == "delete")
-        ('un delete file', 'delete file')
+        ('un delete file', 'delete file', 'undelete file', 'file')
     """
     readings = dict.fromkeys(_iterate_readings(text, is_verb))
     return tuple(reading for reading in readings if reading)
@@ -132,8 +134,9 @@ def _iterate_readings(text: str, is_verb: IsVerb) -> Iterator[str]:
             yield " ".join((*words[:at], *parts, *words[at + 1 :]))
             yield " ".join((*words[:at], parts[-1], *words[at + 1 :]))
     rest = _drop_adverbs(words)
-    if rest and len(rest) < len(words):
-        yield " ".join(rest)
+    yield " ".join(rest)
+    if rest and rest[0] not in _READ_VERBS:
+        yield " ".join(rest[1:])  # `git_push`: a noun before an imperative
 
 
 def _fold_lookalikes(text: str) -> str:
