@@ -45,7 +45,7 @@ _READ_VERBS: Final = (
 )  # fmt: skip
 _OWN_WORDS: Final = frozenset({"design", "designs", "recall", "recalls", "disclose"})
 """Words that only look like a prefix before a verb."""
-_MIN_VERB_CHARS: Final = 3
+_MIN_VERB_CHARS: Final = 2
 _EAST_ASIAN: Final = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "LATIN"}
 )
