@@ -43,6 +43,8 @@ _READ_VERBS: Final = (
     "get", "list", "find", "read", "fetch", "check", "search", "show", "view", "query", "scan",
     "lookup", "load", "count", "test", "select", "peek", "look",
 )  # fmt: skip
+_JOINED: Final = re.compile("|".join([*_PREFIXES, *_READ_VERBS]))
+_READ_AND: Final = re.compile(f"({'|'.join(_READ_VERBS)})({'|'.join(_JOINTS)})(?=.)")
 _OWN_WORDS: Final = frozenset({"design", "designs", "recall", "recalls", "disclose"})
 """Words that only look like a prefix before a verb."""
 _MIN_VERB_CHARS: Final = 2
@@ -70,7 +72,7 @@ def explain_disguises(
         find_matches = partial(matcher.find_matches, server=server, only_reads=only_reads)
         readings = list_readings(text, is_verb=matcher.has_form)
         found = {match.pattern for reading in readings for match in find_matches(reading)}
-        found -= {match.pattern for match in find_matches(text)}
+        found -= {match.pattern for match in find_matches(text)} if found else found
         reasons += [
             f"its {kind} can be read as {word.lstrip(LEADING)!r}" for word in sorted(found)
         ]
@@ -114,7 +116,7 @@ def list_readings(text: str, *, is_verb: IsVerb) -> tuple[str, ...]:
 
     Example:
         >>> list_readings("undelete_file", is_verb=lambda word: word == "delete")
-        ('un delete file', 'delete file', 'undelete file', 'file')
+        ('un delete file', 'delete file')
     """
     readings = dict.fromkeys(_iterate_readings(text, is_verb))
     return tuple(reading for reading in readings if reading)
@@ -134,8 +136,9 @@ def _iterate_readings(text: str, is_verb: IsVerb) -> Iterator[str]:
             yield " ".join((*words[:at], *parts, *words[at + 1 :]))
             yield " ".join((*words[:at], parts[-1], *words[at + 1 :]))
     rest = _drop_adverbs(words)
-    yield " ".join(rest)
-    if rest and rest[0] not in _READ_VERBS:
+    if rest and len(rest) < len(words) and is_verb(rest[0]):
+        yield " ".join(rest)
+    if len(rest) > 1 and rest[0] not in _READ_VERBS and is_verb(rest[1]):
         yield " ".join(rest[1:])  # `git_push`: a noun before an imperative
 
 
@@ -157,16 +160,15 @@ def _has_letter(word: str) -> bool:
 
 def _split_joined(word: str, is_verb: IsVerb) -> Iterator[tuple[str, ...]]:
     """Yield the ways to split a word before a verb: `undelete`, `getanddestroy`."""
-    for prefix in () if word in _OWN_WORDS else _PREFIXES:
+    if not _JOINED.match(word) or word in _OWN_WORDS:
+        return
+    for prefix in _PREFIXES:
         verb = word.removeprefix(prefix)
         if verb != word and len(verb) >= _MIN_VERB_CHARS and is_verb(verb):
             yield (prefix, verb)
-    for first in _READ_VERBS:
-        rest = word.removeprefix(first)
-        for joint in _JOINTS if rest != word else ():
-            verb = rest.removeprefix(joint)
-            if verb != rest and is_verb(verb):
-                yield (first, joint, verb)
+    joined = _READ_AND.match(word)
+    if joined is not None and is_verb(word[joined.end() :]):
+        yield (joined[1], joined[2], word[joined.end() :])
 
 
 def _drop_adverbs(words: Iterable[str]) -> tuple[str, ...]:

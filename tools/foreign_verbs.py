@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import Final
 
+from tools.name_words import split_camel_case
+
 _LATIN: Final = {
     "German": (
         "losch* loesch* gelosch* entfern* vernicht* zerstor* bezahl* zahlen uberweis* ueberweis* "
@@ -133,6 +135,8 @@ KNOWN_SCRIPTS: Final = frozenset(
 _UNDECOMPOSED: Final = str.maketrans(
     {"ł": "l", "ø": "o", "ı": "i", "đ": "d", "æ": "ae", "ð": "d", "þ": "th", "œ": "oe"}
 )
+_MIN_CHARS: Final = 3
+"""Of the shortest verb that is written with spaces around it."""
 _INVISIBLE: Final = ("Mn", "Cf")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
@@ -150,7 +154,7 @@ def find_foreign_verbs(text: str) -> tuple[str, ...]:
         ()
     """
     words = list_folded_words(text)
-    found = [word for word in words if _VERB.fullmatch(word)]
+    found = [word for word in words if len(word) >= _MIN_CHARS and _VERB.fullmatch(word)]
     if not text.isascii():
         found += [match[0] for match in _UNSPACED_VERB.finditer(_fold(text))]
     return tuple(dict.fromkeys(found))
@@ -163,6 +167,8 @@ def list_folded_words(text: str) -> tuple[str, ...]:
         >>> list_folded_words("УдалитьФайл_2")
         ('удалить', 'фаил')
     """
+    if text.isascii():
+        return tuple(_WORD.findall(split_camel_case(text).lower()))
     normal = unicodedata.normalize("NFKC", text)
     spaced = "".join(
         f" {char}" if char.isupper() and at and normal[at - 1].islower() else char
