@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from execution.admissibility import (
+from execution.speculation_rules import (
     AdmissibilityReason,
     AdmissibilityRules,
     GrantedDefinition,

@@ -9,8 +9,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from execution.admissibility import GrantedDefinition, SpeculationGrants
 from execution.models import SpeculationControl, SpeculationGrant
+from execution.speculation_rules import GrantedDefinition, SpeculationGrants
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from execution.admin.grants import SpeculationControlAdmin, SpeculationGrantAdmin
-from execution.admissibility import AdmissibilityReason
 from execution.grant_proposals import GrantProposal
+from execution.speculation_rules import AdmissibilityReason
 from gateway_project.console.audited_admin import caller_of
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import grant_speculation

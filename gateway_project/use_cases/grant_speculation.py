@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from execution.admissibility import AdmissibilityRules, GrantedDefinition
 from execution.grant_proposals import GrantProposal, find_grant_obstacles, propose_grant
+from execution.speculation_rules import AdmissibilityRules, GrantedDefinition
 from execution.store import grants as grant_store
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller

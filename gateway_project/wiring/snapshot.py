@@ -10,7 +10,7 @@ from datetime import datetime
 import django.db
 import structlog
 
-from execution.admissibility import SpeculationGrants
+from execution.speculation_rules import SpeculationGrants
 from execution.store import grants as grant_store
 from gateway_project.access import callers
 from gateway_project.foundation import sealing

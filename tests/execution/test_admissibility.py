@@ -5,20 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.admissibility import (
-    MAX_COST,
-    MAX_TIME_S,
-    AdmissibilityRules,
-    GrantedDefinition,
-    ProposedCall,
-    SpeculationGrants,
-    is_closed_world,
-    judge_call,
-    judge_workflow,
-    list_definition_reasons,
-)
+from execution.admissibility import MAX_TIME_S, ProposedCall, judge_call, judge_workflow
 from execution.argument_provenance import STATED, parse_provenance
 from execution.planning.plan import plan_workflow
+from execution.speculation_rules import (
+    MAX_COST,
+    AdmissibilityRules,
+    GrantedDefinition,
+    SpeculationGrants,
+    is_closed_world,
+    list_definition_reasons,
+)
 from execution.workflow import ResultReference, RunOptions, Workflow, WorkflowTask
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool

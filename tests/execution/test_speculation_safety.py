@@ -11,14 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from execution.admissibility import (
-    AdmissibilityRules,
-    GrantedDefinition,
-    ProposedCall,
-    SpeculationGrants,
-    judge_call,
-)
+from execution.admissibility import ProposedCall, judge_call
 from execution.argument_provenance import STATED, parse_provenance
+from execution.speculation_rules import AdmissibilityRules, GrantedDefinition, SpeculationGrants
 from gateway_project.foundation.caller import Caller
 from tests.execution.adversarial_names import list_names
 from tools import danger_seeds

@@ -3,8 +3,8 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from execution.admissibility import GrantedDefinition
 from execution.models import SpeculationControl, SpeculationGrant
+from execution.speculation_rules import GrantedDefinition
 from execution.store import grants
 from gateway_project.foundation import notify
 from tests.factories import SEEN_AT, TeamFactory, ToolFactory
