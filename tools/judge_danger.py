@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tools.danger import Danger, DangerMatcher, DangerVerdict, classify
+from tools.danger import LEADING, Danger, DangerMatcher, DangerVerdict, classify
 from tools.disguised_names import explain_disguises
 from tools.executable_input import ExecutableInput
 
@@ -44,11 +44,26 @@ def judge_danger(
         runs: The parameter whose value it executes.
     """
     only_reads = trusted and annotations.get("readOnlyHint") is True
+    hint = annotations.get("title")
     return classify(
         matcher.find_matches(*tool, only_reads=only_reads),
         annotations=annotations,
         trusted=trusted,
         override=override,
         runs=runs,
-        disguises=explain_disguises(*tool, matcher=matcher, only_reads=only_reads),
+        disguises=(
+            *explain_disguises(*tool, matcher=matcher, only_reads=only_reads),
+            *_explain_hint(hint if isinstance(hint, str) else "", tool, matcher, only_reads),
+        ),
     )
+
+
+def _explain_hint(
+    hint: str, tool: NamedTool, matcher: DangerMatcher, only_reads: bool
+) -> tuple[str, ...]:
+    """Explain what is dangerous in the title among the annotations, if it is another one."""
+    if hint in ("", tool.title):
+        return ()
+    found = matcher.find_matches("", hint, tool.server, only_reads=only_reads)
+    hidden = explain_disguises("", hint, tool.server, matcher=matcher, only_reads=only_reads)
+    return (*(f"its other title says {one.pattern.lstrip(LEADING)!r}" for one in found), *hidden)

@@ -28,3 +28,11 @@ def test_only_trusted_declarations_turn_verbs_into_nouns():
     hints = {"readOnlyHint": True}
     assert not judge("list_payments", annotations=hints).vetoed
     assert judge("list_payments", annotations=hints, trusted=False).vetoed
+
+
+def test_a_second_title_among_the_annotations_counts_too():
+    verdict = judge("show", "Show", annotations={"title": "Delete it"})
+    assert verdict.veto_reasons == ("its other title says 'delete'",)
+    assert judge("show", "Show", annotations={"title": "Und\u0435lete"}).vetoed
+    assert not judge("show", "Show", annotations={"title": "Show"}).vetoed
+    assert not judge("show", "Show", annotations={"title": 7}).vetoed
