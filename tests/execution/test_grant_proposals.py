@@ -1,7 +1,7 @@
 import pytest
 
 from execution.grant_proposals import find_grant_obstacles, propose_grant
-from tests.execution.test_admissibility import (
+from tests.execution.speculation_setup import (
     CLOSED,
     READS,
     grant,
