@@ -16,10 +16,20 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from execution.models import Approval, Speculation, WorkflowExecution
+from execution.models import (
+    Approval,
+    SpeculationControl,
+    SpeculationGrant,
+    WorkflowExecution,
+)
 from gateway_project.access import audit, tokens
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
+from gateway_project.console.grant_pages import (
+    GrantedSpeculationAdmin,
+    SwitchableSpeculationAdmin,
+)
 from gateway_project.console.pattern_pages import ForgettablePatternAdmin
 from gateway_project.console.relation_pages import CuratedRelationAdmin
 from gateway_project.console.run_pages import ControllableRunAdmin
@@ -181,6 +191,8 @@ admin.site.register(Approval, DecidableApprovalAdmin)
 admin.site.register(Speculation, ReviewableSpeculationAdmin)
 admin.site.register(AdaptiveThreshold, OverridableThresholdAdmin)
 admin.site.register(ThresholdChange, ThresholdChangeAdmin)
+admin.site.register(SpeculationGrant, GrantedSpeculationAdmin)
+admin.site.register(SpeculationControl, SwitchableSpeculationAdmin)
 
 
 @admin.register(DangerousOperation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -38,6 +39,8 @@ class CatalogueServer:
         authorization: `none`, `oauth`, or `oauth_per_user` if each user has their own connection.
         capabilities: Names of its declared capabilities; None if it was never connected.
         call_timeout_s: Longest that a call may take; None: the installation's limit.
+        launch_hash: SHA-256 of its command or address.
+        price_per_call: US dollars; None: unknown.
     """
 
     name: str
@@ -51,6 +54,8 @@ class CatalogueServer:
     authorization: str = "none"
     capabilities: frozenset[str] | None = None
     call_timeout_s: float | None = None
+    launch_hash: str = ""
+    price_per_call: Decimal | None = None
 
     @property
     def is_private(self) -> bool:
@@ -77,7 +82,7 @@ class CatalogueTool:
         category: Name of its category, empty if none.
         danger: Danger class: the worst that a call may do.
         danger_reasons: Reasons for the class, the deciding one first.
-        vetoed: Whether a curated dangerous operation matches.
+        vetoed: Whether it may never be called ahead of a request, whatever is granted.
         state: active, pending, quarantined or removed.
         enabled: Whether an admin lets it be used.
         team: Team of its server; None: shared.
@@ -93,6 +98,9 @@ class CatalogueTool:
             pinned definition.
         changed_places: Where a quarantined tool differs from its approved definition; names that
             nobody approved are cut off.
+        veto_reasons: Why it is vetoed, in plain words.
+        launch_hash: SHA-256 of the command or address of the server that listed the pinned
+            definition; empty while none is approved.
     """
 
     pk: int
@@ -120,6 +128,8 @@ class CatalogueTool:
     destructive_by: str = ""
     ignored_places: tuple[str, ...] = ()
     changed_places: tuple[str, ...] = ()
+    veto_reasons: tuple[str, ...] = ()
+    launch_hash: str = ""
 
     @property
     def definition(self) -> Definition:

@@ -48,16 +48,21 @@ class DangerVerdict:
     Attributes:
         danger: The class.
         reasons: In plain words, the deciding one first.
-        vetoed: Whether a curated operation matches or it executes its input, which rules out
-            speculation.
+        veto_reasons: What rules out speculation: a curated operation matches, also in disguise,
+            or it executes its input. In plain words.
         destructive_by: Who reliably declares it destructive: `server` (a trusted one) or
             `admin`; empty if nobody, and for all other classes.
     """
 
     danger: Danger
     reasons: tuple[str, ...]
-    vetoed: bool
+    veto_reasons: tuple[str, ...] = ()
     destructive_by: str = ""
+
+    @property
+    def vetoed(self) -> bool:
+        """Whether it may never be speculated on, whatever is granted."""
+        return bool(self.veto_reasons)
 
 
 _MIN_STEM = 3
@@ -165,6 +170,11 @@ class DangerMatcher:
             for form in rest[-1]:
                 self._by_first.setdefault("".join(plain[:-1]) + form, []).append(joined)
 
+    def has_form(self, word: str) -> bool:
+        """Whether a word is a form of a pattern of one word, also joined to a common object."""
+        entries = (*self._by_first.get(word, ()), *self._match_compound(word))
+        return any(not entry.rest for entry in entries)
+
     def find_matches(
         self, name: str, title: str = "", server: str = "", *, only_reads: bool = False
     ) -> tuple[DangerPattern, ...]:
@@ -239,6 +249,7 @@ def classify(
     trusted: bool,
     override: Danger | None = None,
     runs: ExecutableInput | None = None,
+    disguises: Iterable[str] = (),
 ) -> DangerVerdict:
     """Classify a tool.
 
@@ -254,6 +265,8 @@ def classify(
         trusted: Whether a person trusts the server.
         override: The class set by an admin.
         runs: The parameter whose value it executes.
+        disguises: Dangerous words that its name may hide, in plain words. They count for the veto
+            alone.
 
     Example:
         >>> classify([], annotations={"readOnlyHint": True}, trusted=True).danger.value
@@ -264,20 +277,21 @@ def classify(
     operations = tuple(matched)
     danger, reason = _danger_from_annotations(annotations, trusted=trusted)
     reasons = [reason]
-    vetoed = False
+    veto_reasons: list[str] = []
     for operation in operations:
-        vetoed = True
         note = f"its name says {operation.pattern.lstrip(LEADING)!r}"
         note += f": {operation.reason}" if operation.reason else ""
+        veto_reasons.append(note)
         if SEVERITY[operation.danger] > SEVERITY[danger]:
             danger = operation.danger
             reasons.insert(0, note)
         else:
             reasons.append(note)
     if runs is not None and not (danger is Danger.READ and runs.kind is ExecutableKind.SQL):
-        vetoed = True
         danger = Danger.DANGEROUS
-        reasons.insert(0, f"it takes {runs.kind.value} in its parameter {runs.parameter!r}")
+        note = f"it takes {runs.kind.value} in its parameter {runs.parameter!r}"
+        reasons.insert(0, note)
+        veto_reasons.insert(0, note)
     if override is not None:
         danger = override
         reasons.insert(0, f"an admin set it to {override.value}")
@@ -288,7 +302,7 @@ def classify(
     return DangerVerdict(
         danger=danger,
         reasons=tuple(reasons),
-        vetoed=vetoed,
+        veto_reasons=(*veto_reasons, *disguises),
         destructive_by=by if danger is Danger.DESTRUCTIVE else "",
     )
 

@@ -34,6 +34,7 @@ _DANGEROUS_PHRASES = {
 _DESTRUCTIVE = {
     IRREVERSIBLE: "overwrite revoke ban reset revert rollback disable clear shutdown reboot",
 }
+_WRITE_PHRASES = ("go back", "go forward", "press key", "give feedback")
 _DESTRUCTIVE_PHRASES = {IRREVERSIBLE: ("roll back", "shut down")}
 _WRITE = (
     "add append apply approve assign attach ^archive ^book cancel ^change checkout ^clone "
@@ -44,7 +45,16 @@ _WRITE = (
     "^request rerun reschedule ^reserve resolve restart restore resume ^review ^run ^save "
     "^schedule ^send ^set ^share ^stage ^star ^start ^stop ^store submit subscribe "
     "subscription ^sync ^tag ^touch trigger unassign unlink unlock unmute unpin unresolve "
-    "unstar unsubscribe update upgrade upload upsert write"
+    "unstar unsubscribe update upgrade upload upsert write "
+    # Actions of browsers, editors, games, ledgers and fleets; see the migration that seeds them.
+    "^activate ^authenticate ^begin ^bid ^block ^burn ^call ^claim click ^compact ^cordon "
+    "^customize ^deactivate ^demote ^deprovision ^deregister ^discard ^dispatch ^donate ^drag "
+    "^drain ^draw ^emit ^empty ^end ^enroll ^escalate ^evict ^expire ^expunge fill ^flush ^follow "
+    "^forget ^format ^hover ^impersonate ^init ^initialize ^initiate ^inject ^invalidate ^isolate "
+    "^kick ^launch ^like ^login ^logout ^migrate ^mint navigate ^new ^notify ^nuke ^obliterate "
+    "^optimize ^populate ^press ^promote ^protect ^provision ^prune ^quarantine ^react ^renew "
+    "renewal ^rewrite ^rotate ^scale ^select ^sell ^sign ^spawn ^stake ^suspend ^swap ^switch "
+    "^taint ^trade ^type ^unblock ^unfollow ^unprotect ^unregister ^unstake ^vacuum ^vote ^wire"
 )
 
 
@@ -60,7 +70,7 @@ def operations() -> tuple[DangerPattern, ...]:
         (Danger.DANGEROUS, _DANGEROUS_PHRASES),
         (Danger.DESTRUCTIVE, {reason: tuple(t.split()) for reason, t in _DESTRUCTIVE.items()}),
         (Danger.DESTRUCTIVE, _DESTRUCTIVE_PHRASES),
-        (Danger.WRITE, {CHANGES: tuple(_WRITE.split())}),
+        (Danger.WRITE, {CHANGES: (*_WRITE.split(), *_WRITE_PHRASES)}),
     )
     return tuple(
         DangerPattern(pattern=pattern, danger=danger, reason=reason)

@@ -1,6 +1,8 @@
 """Models of runs (executions, tasks, events, payloads, commands, approvals) and of predictions."""
+"""Models of runs and approvals, and of permissions to call ahead of requests."""
 
 from execution.models.control import Approval, RunCommand
+from execution.models.grants import SpeculationControl, SpeculationGrant
 from execution.models.runs import ExecutionEvent, Payload, TaskRun, WorkflowExecution
 from execution.models.speculation import Speculation
 
@@ -10,6 +12,8 @@ __all__ = [
     "Payload",
     "RunCommand",
     "Speculation",
+    "SpeculationControl",
+    "SpeculationGrant",
     "TaskRun",
     "WorkflowExecution",
 ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import django.db
 import structlog
 
+from execution.speculation_rules import SpeculationGrants
+from execution.store import grants as grant_store
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller, CallerKind
@@ -41,12 +43,14 @@ class CatalogueSnapshot:
         specs: How to reach each enabled server.
         caller: Default caller of requests.
         versions: Version of each enabled server's row, by name; never newer than its spec.
+        grants: What admins granted for speculation.
     """
 
     catalogue: Catalogue
     specs: tuple[ServerSpec, ...]
     caller: Caller
     versions: Mapping[str, datetime]
+    grants: SpeculationGrants = field(default_factory=SpeculationGrants)
 
 
 LoadSnapshot = Callable[[], CatalogueSnapshot]
@@ -71,6 +75,7 @@ def make_loader(config: Config, user: str | None, *, kind: CallerKind) -> LoadSn
         return CatalogueSnapshot(
             versions=versions,
             catalogue=catalogue_store.load_catalogue(),
+            grants=grant_store.load_grants(),
             specs=server_store.load_specs(
                 sealer=sealing.load_or_create_sealer(config.home),
                 connect_timeout_s=config.connect_timeout_s,

@@ -4,6 +4,7 @@ from django.contrib.auth.models import Group
 
 import gateway_project.urls  # noqa: F401 - finds the pages
 from execution.models import Speculation
+from execution.models import SpeculationGrant
 from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
@@ -93,6 +94,10 @@ def store_one_of_each(root, sealer):
     store_graph(tool)
     store_history(tool, sealed)
     store_memory(tool)
+    SpeculationGrant.objects.create(
+        tool=tool, definition_hash="0" * 64, launch_hash="0" * 64, granted_by="root",
+        granted_at=SEEN_AT,
+    )  # fmt: skip
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
     store_prediction(tool)
     threshold = AdaptiveThreshold.objects.create(

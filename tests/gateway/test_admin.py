@@ -17,6 +17,7 @@ from execution.models import (
     Payload,
     RunCommand,
     Speculation,
+    SpeculationControl,
     TaskRun,
     WorkflowExecution,
 )
@@ -85,6 +86,7 @@ BY_THE_PRODUCT = (
     Payload, AdaptiveThreshold, ThresholdChange,
     FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
     Payload, Speculation, PredictionTotal, AdaptiveThreshold, ThresholdChange,
+    Payload, SpeculationControl,
 )  # fmt: skip
 
 

@@ -350,6 +350,8 @@ def _to_catalogue_server(server: Server) -> CatalogueServer:
         authorization=server.authorization,
         capabilities=None if server.capabilities is None else frozenset(server.capabilities),
         call_timeout_s=server.call_timeout_s,
+        launch_hash=servers.launch_hash(server),
+        price_per_call=server.price_per_call,
     )
 
 
@@ -374,6 +376,8 @@ def _to_catalogue_tool(
         danger=verdict.danger,
         danger_reasons=verdict.reasons,
         vetoed=verdict.vetoed,
+        veto_reasons=verdict.veto_reasons,
+        launch_hash=pinned.launch_hash if pinned else "",
         state=tool.state,
         enabled=tool.enabled,
         team=tool.server.team_id,

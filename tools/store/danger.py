@@ -9,10 +9,10 @@ from tools.danger import (
     DangerMatcher,
     DangerPattern,
     DangerVerdict,
-    classify,
     is_call_repeatable,
 )
 from tools.executable_input import ExecutableInput, find_executable_input
+from tools.judge_danger import NamedTool, judge_danger
 from tools.models import DangerousOperation, Tool, ToolDefinition
 
 MAX_REMEMBERED: Final = 20_000
@@ -43,16 +43,10 @@ def judge_tool(tool: Tool, matcher: DangerMatcher) -> DangerVerdict:
         matcher: For the enabled operations.
     """
     pinned = tool.definition
-    annotations = pinned.annotations if pinned else {}
-    matched = matcher.find_matches(
-        tool.name,
-        pinned.title if pinned else "",
-        tool.server.name,
-        only_reads=tool.server.trusted and annotations.get("readOnlyHint") is True,
-    )
-    return classify(
-        matched,
-        annotations=annotations,
+    return judge_danger(
+        NamedTool(name=tool.name, title=pinned.title if pinned else "", server=tool.server.name),
+        matcher=matcher,
+        annotations=pinned.annotations if pinned else {},
         trusted=tool.server.trusted,
         override=_danger_override(tool),
         runs=_find_executable_input(tool.name, pinned) if pinned else None,

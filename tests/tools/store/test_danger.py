@@ -81,3 +81,16 @@ def test_a_reader_of_a_trusted_server_is_not_dangerous_for_a_noun_in_its_name(tr
 def test_a_word_that_an_admin_put_there_counts_as_a_noun_too():
     DangerousOperationFactory(pattern="salary", danger="dangerous")
     assert DangerMatcher(load_patterns()).find_matches("list_salaries", only_reads=True)
+
+
+def test_an_upgrade_adds_actions_and_keeps_admin_overrides():
+    seeds = importlib.import_module("tools.migrations.0014_seed_actions")
+    patterns = {*seeds.PATTERNS, *seeds.PHRASES}
+    DangerousOperation.objects.filter(pattern__in=patterns).delete()
+    DangerousOperationFactory(pattern="click", danger="destructive", enabled=False)
+    with connection.schema_editor() as editor:
+        seeds.seed(apps, editor)
+    seeded = {row.pattern for row in DangerousOperation.objects.filter(source="seeded")}
+    assert seeded == {row.pattern for row in danger_seeds.operations()} - {"click"}
+    kept = DangerousOperation.objects.get(pattern="click")
+    assert (kept.danger, kept.enabled, kept.source) == ("destructive", False, "curated")

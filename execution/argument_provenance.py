@@ -1,0 +1,391 @@
+"""Decide by where argument values come from whether a call ahead of a request may carry them.
+
+What one source says must not steer where another call goes: a result may hold an address, a path
+or a text that an attacker chose. A tool that reaches beyond its server (open world) therefore
+takes nothing that comes from results or from memory, except identifiers that its own server
+returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from gateway_project.foundation import canonical
+from gateway_project.foundation.references import is_reference_mark, parse_literal
+from tools.name_words import split_name_words
+
+MAX_IDENTIFIER_CHARS: Final = 64
+"""Characters of an identifier: those of a SHA-256 in hexadecimal digits."""
+MAX_IDENTIFIER_WORDS: Final = 3
+"""Words without digits in an identifier; more make a sentence, such as `send_all_mail_to_bob`."""
+MAX_INTEGER: Final = 2**63
+MAX_REPORTED: Final = 5
+"""Values that are explained; one is enough to refuse the call."""
+
+_IDENTIFIER: Final = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z]{2,}")
+_LOCATOR: Final = re.compile(
+    r"[/\\@]|\.\.|^\s*[~.]|\w\.[^\W\d]{2,}|^\s*[a-z][a-z0-9+.-]*:\S|localhost"
+    r"|\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f]*:[0-9a-f:]*|%[0-9a-f]{2}",
+    re.IGNORECASE,
+)
+"""Something in a text that reads as a URL, host, path or e-mail address, rather once too often."""
+_PLACES: Final = (
+    "url urls uri uris link links href host hosts hostname domain domains ip address addresses "
+    "path paths file files filename directory dir folder folders cwd root email emails mail to cc "
+    "bcc recipient recipients endpoint origin proxy server webhook callback redirect location "
+    "destination target source"
+)
+_TEXTS: Final = (
+    "query queries q search keyword keywords term terms text message content contents body prompt "
+    "question comment note description title subject sql command code script expression pattern "
+    "filter"
+)
+_STEERING_WORDS: Final = frozenset(f"{_PLACES} {_TEXTS}".split())
+"""Last words of the names of parameters that take a place or a text."""
+_FORMATS: Final = frozenset(
+    {
+        "uri", "uri-reference", "uri-template", "iri", "iri-reference", "hostname", "idn-hostname",
+        "ipv4", "ipv6", "email", "idn-email", "json-pointer", "regex",
+    }
+)  # fmt: skip
+
+
+class ProvenanceKind(StrEnum):
+    """Origin of an argument's value."""
+
+    STATED = "stated"
+    """The client stated it, to the gateway: in words, or as a parameter."""
+    CONSTANT = "constant"
+    """The pinned definition states it: a default, or a member of an enumeration."""
+    RESULT = "result"
+    """It was in the result of an earlier call."""
+    ARGUMENT = "argument"
+    """It was an argument of an earlier call; who had it from where is not known."""
+    MEMORY = "memory"
+    """It was learned from earlier sessions or runs."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """Where an argument's value comes from.
+
+    Attributes:
+        kind: Its origin.
+        server: Server of the earlier call; empty for other origins.
+    """
+
+    kind: ProvenanceKind
+    server: str = ""
+
+
+_REMEMBERED: Final = (ProvenanceKind.MEMORY, ProvenanceKind.CONSTANT)
+STATED: Final = Provenance(kind=ProvenanceKind.STATED)
+UNKNOWN: Final = Provenance(kind=ProvenanceKind.UNKNOWN)
+
+FindSource = Callable[[Mapping[str, Any]], Provenance]
+"""Returns the provenance of the value that a reference stands for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteeringValue:
+    """A value that may not be sent ahead of a request.
+
+    Attributes:
+        parameter: Name of the parameter, if the definition declares it; else empty.
+        problem: What is wrong with it, in plain words, without the value.
+    """
+
+    parameter: str
+    problem: str
+
+
+def parse_provenance(text: str) -> Provenance:
+    """Read a provenance written as `kind` or `kind:server`; anything else is unknown.
+
+    Example:
+        >>> parse_provenance("result:github").server
+        'github'
+        >>> parse_provenance("an oracle").kind.value
+        'unknown'
+    """
+    kind, _, server = text.partition(":")
+    try:
+        return Provenance(kind=ProvenanceKind(kind), server=server)
+    except ValueError:
+        return UNKNOWN
+
+
+def is_identifier(value: object) -> bool:
+    """Whether a value can only name a thing: a short token, an integer, a boolean or null.
+
+    A text is one if it has only ASCII letters, digits, `_` and `-`, begins with a letter or digit
+    (after an optional `#`), and holds at most `MAX_IDENTIFIER_WORDS` plain words. So it is never
+    a URL, a host, a path, an address, an option or a sentence.
+
+    Example:
+        >>> [is_identifier(value) for value in ("W-5744371", 17, "a.example", "../x", "two words")]
+        [True, True, False, False, False]
+    """
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, int):
+        return abs(value) < MAX_INTEGER
+    if not isinstance(value, str) or len(value) > MAX_IDENTIFIER_CHARS:
+        return False
+    words = [part for part in re.split(r"[_-]", value) if _PLAIN_WORD.fullmatch(part)]
+    return (
+        _IDENTIFIER.fullmatch(value) is not None
+        and len(words) <= MAX_IDENTIFIER_WORDS
+        and not _LOCATOR.search(value)
+    )
+
+
+def is_locator(value: object) -> bool:
+    """Whether a text holds something like a URL, host, path or e-mail address.
+
+    Example:
+        >>> [is_locator(text) for text in ("see a.example", "/etc", "7 apples", 7)]
+        [True, True, False, False]
+    """
+    return isinstance(value, str) and _LOCATOR.search(value) is not None
+
+
+def find_steering_values(
+    arguments: Mapping[str, Any],
+    provenance: Mapping[str, Provenance],
+    *,
+    input_schema: Mapping[str, Any],
+    server: str,
+    is_closed_world: bool,
+    find_source: FindSource = lambda _mark: UNKNOWN,
+) -> tuple[SteeringValue, ...]:
+    """Find values that a call ahead of a request may not carry.
+
+    In an open world, every value that the client did not state and the definition does not
+    declare must be an identifier from the tool's own server, for a parameter that is not a place
+    (URL, path, recipient) or a text (query, message). In a closed world, only places are refused
+    that another server's results named, or whose origin is unknown.
+
+    Args:
+        arguments: As they would be sent, or with references to other tasks' results.
+        provenance: By JSON pointer into the arguments, of the value there and all below it; the
+            longest pointer counts. Values without one are of unknown provenance.
+        input_schema: As pinned.
+        server: Name of the tool's server.
+        is_closed_world: Whether the tool reaches nothing beyond its server.
+        find_source: For references: the provenance of their values, which are not known yet.
+
+    Returns:
+        At most `MAX_REPORTED`, in the order of the arguments.
+    """
+    inspection = _Inspection(
+        provenance=provenance,
+        schema=input_schema,
+        server=server,
+        is_closed_world=is_closed_world,
+        find_source=find_source,
+    )
+    found: dict[SteeringValue, None] = {}
+    for value in inspection.iterate(arguments):
+        found[value] = None
+        if len(found) == MAX_REPORTED:
+            break
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """A value in the arguments, with what is known of it."""
+
+    pointer: str
+    value: Any
+    origin: Provenance
+    nodes: tuple[Mapping[str, Any], ...]
+    parameter: str = ""
+    is_reference: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Inspection:
+    """One pass over the arguments of a call."""
+
+    provenance: Mapping[str, Provenance]
+    schema: Mapping[str, Any]
+    server: str
+    is_closed_world: bool
+    find_source: FindSource = field(repr=False)
+
+    def iterate(self, arguments: Mapping[str, Any]) -> Iterator[SteeringValue]:
+        """Yield the values that may not be sent; iterative, as depth is untrusted."""
+        origin = self.provenance.get("", UNKNOWN)
+        nodes = _resolve(self.schema, self.schema)
+        waiting = [_Place(pointer="", value=arguments, origin=origin, nodes=nodes)]
+        while waiting:
+            place = waiting.pop()
+            if place.is_reference or not isinstance(place.value, Mapping | list | tuple):
+                problem = self._explain(place)
+            elif self._is_declared(place):
+                continue
+            else:
+                problem = self._explain_keys(place)
+                waiting += reversed(list(self._iterate_members(place)))
+            if problem:
+                yield SteeringValue(parameter=place.parameter, problem=problem)
+
+    def _iterate_members(self, place: _Place) -> Iterator[_Place]:
+        value = place.value
+        members = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, member in members:
+            pointer = f"{place.pointer}/{canonical.escape_token(str(key))}"
+            nodes = tuple(_iterate_members_of(place.nodes, key, self.schema))
+            parameter = key if isinstance(key, str) and nodes else place.parameter
+            yield self._make_place(member, pointer, nodes, place, parameter)
+
+    def _make_place(
+        self,
+        value: Any,
+        pointer: str,
+        nodes: tuple[Mapping[str, Any], ...],
+        parent: _Place,
+        parameter: str,
+    ) -> _Place:
+        origin = self.provenance.get(pointer, parent.origin)
+        is_reference = is_reference_mark(value)
+        if is_reference:
+            literal = parse_literal(value)
+            if literal is None:
+                origin = self.find_source(value)
+            else:
+                value, is_reference = literal.value, False
+        return _Place(
+            pointer=pointer,
+            value=value,
+            origin=origin,
+            nodes=nodes,
+            parameter=parameter,
+            is_reference=is_reference,
+        )
+
+    def _is_declared(self, place: _Place) -> bool:
+        """Whether the pinned definition really states a value that is said to be constant."""
+        return place.origin.kind is ProvenanceKind.CONSTANT and (
+            place.value is None
+            or isinstance(place.value, bool)
+            or any(_is_stated_by(node, place.value) for node in place.nodes)
+        )
+
+    def _is_free(self, place: _Place) -> bool:
+        return place.origin.kind is ProvenanceKind.STATED or self._is_declared(place)
+
+    def _is_own(self, origin: Provenance) -> bool:
+        """Whether a value comes from an earlier call to the tool's own server."""
+        is_from_call = origin.kind in (ProvenanceKind.RESULT, ProvenanceKind.ARGUMENT)
+        return is_from_call and origin.server == self.server
+
+    def _explain(self, place: _Place) -> str:
+        """Explain why a single value may not be sent; empty: it may."""
+        if self._is_free(place):
+            return ""
+        if self.is_closed_world:
+            return self._explain_closed(place)
+        if not self._is_own(place.origin):
+            return f"is {_describe(place.origin)}"
+        if _is_steering_parameter(place):
+            return "takes a place or a text, which only the client may state"
+        if place.is_reference or is_identifier(place.value):
+            return ""
+        return f"is {_describe(place.origin)} and no identifier"
+
+    def _explain_closed(self, place: _Place) -> str:
+        may_name_places = self._is_own(place.origin) or place.origin.kind in _REMEMBERED
+        if may_name_places or place.is_reference or not is_locator(place.value):
+            return ""
+        return f"is a place (URL, path or address) {_describe(place.origin)}"
+
+    def _explain_keys(self, place: _Place) -> str:
+        """Explain why the keys of an object may not be sent; empty: they may."""
+        if not isinstance(place.value, Mapping) or self._is_free(place):
+            return ""
+        undeclared = [
+            replace(place, value=key)
+            for key in place.value
+            if not any(_iterate_members_of(place.nodes, key, self.schema))
+        ]
+        if self.is_closed_world:
+            return next(filter(None, (self._explain_closed(key) for key in undeclared)), "")
+        is_allowed = self._is_own(place.origin) and all(is_identifier(k.value) for k in undeclared)
+        return "" if is_allowed or not undeclared else "has keys that are no identifiers"
+
+
+def _describe(origin: Provenance) -> str:
+    match origin.kind:
+        case ProvenanceKind.RESULT:
+            return f"from a result of server {origin.server!r}"
+        case ProvenanceKind.ARGUMENT:
+            return f"from an earlier call to server {origin.server!r}"
+        case ProvenanceKind.UNKNOWN:
+            return "of unknown origin"
+        case _:
+            return "from what was learned earlier"
+
+
+def _is_steering_parameter(place: _Place) -> bool:
+    """Whether a parameter names a place or takes a text, by its name or declared format."""
+    if any(node.get("format") in _FORMATS for node in place.nodes):
+        return True
+    words = split_name_words(place.parameter)
+    return bool(words) and words[-1] in _STEERING_WORDS
+
+
+def _is_stated_by(node: Mapping[str, Any], value: Any) -> bool:
+    members = node.get("enum")
+    stated = list(members) if isinstance(members, list) else []
+    stated += [node[key] for key in ("const", "default") if key in node]
+    return any(canonical.dumps(one) == canonical.dumps(value) for one in stated)
+
+
+_MAX_NODES: Final = 50
+"""Alternatives of a schema that are looked at."""
+
+
+def _resolve(node: Any, root: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return a schema with its alternatives and the schemas that it refers to."""
+    found: list[Mapping[str, Any]] = []
+    waiting = [node]
+    for one in waiting:
+        if not isinstance(one, Mapping) or len(found) == _MAX_NODES:
+            continue
+        found.append(one)
+        reference = one.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            waiting.append(_follow(reference.removeprefix("#"), root))
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            alternatives = one.get(keyword)
+            waiting += alternatives if isinstance(alternatives, list) else []
+    return tuple(found)
+
+
+def _follow(pointer: str, root: Mapping[str, Any]) -> Any:
+    try:
+        return canonical.resolve_pointer(root, pointer)
+    except canonical.PointerError:
+        return None
+
+
+def _iterate_members_of(
+    nodes: tuple[Mapping[str, Any], ...], key: object, root: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the schemas of a member of an object or list."""
+    for node in nodes:
+        if isinstance(key, str):
+            properties = node.get("properties")
+            member = properties.get(key) if isinstance(properties, Mapping) else None
+        else:
+            member = node.get("items")
+        yield from _resolve(member, root)

@@ -1,0 +1,167 @@
+"""Pages on which people grant tools for speculation, revoke that, and stop all speculation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+
+from execution.admin.grants import SpeculationControlAdmin, SpeculationGrantAdmin
+from execution.grant_proposals import GrantProposal
+from execution.speculation_rules import AdmissibilityReason
+from gateway_project.console.audited_admin import caller_of
+from gateway_project.runs import approval_text
+from gateway_project.use_cases import grant_speculation
+from gateway_project.use_cases.switch_speculation import switch_speculation
+
+MAX_SHOWN: Final = 200
+"""Tools that one page lists; a filter by server shows others."""
+MAX_NOTE_CHARS: Final = 1_000
+MAX_REFUSALS_SHOWN: Final = 5
+CHOSEN_FIELD: Final = "chosen"
+"""Form field with the tool and the hash of the definition that the page showed."""
+CHANGED: Final = (
+    "{:,} changed since the page was shown and were not granted; look at them as they are now."
+)
+
+
+class GrantForm(forms.Form):
+    """What a person decides about the chosen tools."""
+
+    is_closed_world = forms.BooleanField(
+        required=False,
+        label="They reach nothing beyond their servers (closed world)",
+        help_text="Then any values may be passed to them ahead of a request, also from the "
+        "results of other tools. Otherwise only what the client stated, and identifiers that "
+        "their own server returned.",
+    )
+    note = forms.CharField(required=False, max_length=MAX_NOTE_CHARS, label="Note")
+
+
+class GrantedSpeculationAdmin(SpeculationGrantAdmin):
+    """Grants, with the proposals from which they are added."""
+
+    actions = ("revoke",)
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",  # noqa: ARG002 - Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002
+    ) -> HttpResponse:
+        """List tools with what speaks for and against granting each; grant the chosen ones."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = GrantForm(request.POST if request.method == "POST" else None)
+        team: Any = self.opts.get_field("team")
+        form.fields["team"] = team.formfield(
+            label="For", empty_label="everybody who sees the tool"
+        )
+        if request.method == "POST" and form.is_valid():
+            self._grant_chosen(request, form.cleaned_data)
+            return redirect("admin:execution_speculationgrant_changelist")
+        return self._show_proposals(request, form)
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Revoke the selected grants at once; their rows are kept."""
+        chosen = list(queryset.values_list("pk", flat=True))
+        revoked = grant_speculation.revoke_speculation(caller_of(request), chosen)
+        messages.success(request, f"{len(revoked)} of {len(chosen)} grants revoked.")
+
+    def _grant_chosen(self, request: HttpRequest, decision: Mapping[str, Any]) -> None:
+        shown = _parse_chosen(request.POST.getlist(CHOSEN_FIELD))
+        team = decision["team"]
+        outcome = grant_speculation.grant_speculation(
+            caller_of(request),
+            shown,
+            is_closed_world=decision["is_closed_world"],
+            team=team.pk if team else None,
+            note=decision["note"],
+        )
+        messages.success(request, f"{len(outcome.granted)} of {len(shown)} tools granted.")
+        if outcome.changed:
+            messages.error(request, CHANGED.format(len(outcome.changed)))
+        for tool, why in list(outcome.refused.items())[:MAX_REFUSALS_SHOWN]:
+            messages.error(request, f"Not granted: {approval_text.single_line(f'{tool}. {why}')}")
+
+    def _show_proposals(self, request: HttpRequest, form: GrantForm) -> HttpResponse:
+        rules = grant_speculation.load_rules()
+        server = request.GET.get("server", "")
+        proposals = grant_speculation.list_proposals(rules, server=server)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Proposed grants",
+            "form": form,
+            "chosen": CHOSEN_FIELD,
+            "server": server,
+            "servers": sorted(rules.catalogue.servers),
+            "rows": [_build_row(proposal) for proposal in proposals[:MAX_SHOWN]],
+            "more": max(0, len(proposals) - MAX_SHOWN),
+        }
+        return TemplateResponse(request, "console/grant_proposals.html", context)
+
+
+class SwitchableSpeculationAdmin(SpeculationControlAdmin):
+    """The switch of all speculation, with the actions that turn it."""
+
+    actions = ("turn_off", "turn_on")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may turn the switch; the row is never edited."""
+        return obj is None and request.user.has_perm("execution.change_speculationcontrol")
+
+    @admin.action(description="Stop all speculation", permissions=["change"])
+    def turn_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:  # noqa: ARG002
+        """Stop all speculation, in all processes within a second."""
+        switch_speculation(caller_of(request), is_on=False)
+        messages.success(request, "All speculation is off.")
+
+    @admin.action(description="Allow speculation again", permissions=["change"])
+    def turn_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:  # noqa: ARG002
+        """Allow speculation again."""
+        switch_speculation(caller_of(request), is_on=True)
+        messages.success(request, "Speculation is on.")
+
+
+def _parse_chosen(values: Iterable[str]) -> dict[int, str]:
+    """Return the hashes of the chosen definitions by primary key of their tool."""
+    pairs = (value.partition(":") for value in values)
+    return {int(pk): shown for pk, _, shown in pairs if pk.isascii() and pk.isdecimal()}
+
+
+def _build_row(proposal: GrantProposal) -> dict[str, Any]:
+    """Return the template row of a proposal; foreign texts with invisible characters escaped."""
+    tool = proposal.tool
+    if proposal.is_admissible:
+        status = "may be called ahead already"
+    elif proposal.is_proposed:
+        status = "proposed"
+    else:
+        status = "your decision" if proposal.can_be_granted else "cannot be granted"
+    return {
+        "tool": approval_text.single_line(tool.tool),
+        "value": f"{tool.pk}:{tool.definition_hash}",
+        "hash": tool.definition_hash[:12],
+        "status": status,
+        "can_be_granted": proposal.can_be_granted,
+        "supports": _join_lines(proposal.supports),
+        "against": _join_lines((*proposal.doubts, *_list_messages(proposal.obstacles))),
+        "world": "closed, says its server" if proposal.is_declared_closed else "open",
+    }
+
+
+def _list_messages(reasons: Iterable[AdmissibilityReason]) -> list[str]:
+    return [reason.message for reason in reasons]
+
+
+def _join_lines(lines: Iterable[str]) -> list[str]:
+    return [approval_text.single_line(line) for line in lines]

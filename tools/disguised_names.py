@@ -1,0 +1,182 @@
+"""Find dangerous words in names that hide them: look-alike letters, digits, joined words.
+
+What this finds rules out that a tool is called ahead of a request, and nothing else: it does not
+change the tool's danger class.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final
+
+from tools import foreign_verbs, hidden_text
+from tools.danger import LEADING, MAX_CHARS, DangerMatcher
+from tools.name_words import split_name_words
+
+IsVerb = Callable[[str], bool]
+"""Whether a word is a form of a verb on the curated list."""
+
+_VISIBLE_MARKS: Final = frozenset({"html_comment", "blob", "encoded_text", "pushed_out_of_sight"})
+_LOOKALIKES: Final = str.maketrans(
+    # Cyrillic, Greek and others, as in the confusables of Unicode TR39.
+    "аеорсухіјѕԁԛԝһӏѵгпиАВЕКМНОРСТУХІЈЅԌԚԜҺӀαεικνορτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳɑɡɩꞵաոսօքցհı",
+    "aeopcyxijsdqwhlvrnuABEKMHOPCTYXIJSGQWHlaeikvoptuxyABEZHIKMNOPTYXcjagibwnuopghi",
+)
+_DIGIT_LETTERS: Final = str.maketrans("0134578", "oleastb")
+_LETTERS: Final = re.compile(r"[a-z]{2,}")
+_PREFIXES: Final = (
+    "un", "re", "de", "dis", "auto", "bulk", "mass", "force", "soft", "hard", "multi", "batch",
+    "pre", "over", "self", "super", "sub", "do", "quick", "fast", "safe", "silent", "async",
+)  # fmt: skip
+_ADVERBS: Final = frozenset(
+    [
+        "auto", "automatically", "bulk", "mass", "force", "batch", "multi", "quick", "quickly",
+        "fast", "safe", "safely", "silent", "silently", "soft", "hard", "async", "do", "please",
+        "try", "maybe", "now", "just",
+    ]
+)  # fmt: skip
+_JOINTS: Final = ("and", "then", "or", "plus", "with")
+_READ_VERBS: Final = (
+    "get", "list", "find", "read", "fetch", "check", "search", "show", "view", "query", "scan",
+    "lookup", "load", "count", "test", "select", "peek", "look",
+)  # fmt: skip
+_JOINED: Final = re.compile("|".join([*_PREFIXES, *_READ_VERBS]))
+_READ_AND: Final = re.compile(f"({'|'.join(_READ_VERBS)})({'|'.join(_JOINTS)})(?=.)")
+_OWN_WORDS: Final = frozenset({"design", "designs", "recall", "recalls", "disclose"})
+"""Words that only look like a prefix before a verb."""
+_MIN_VERB_CHARS: Final = 2
+_EAST_ASIAN: Final = frozenset(
+    {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "LATIN"}
+)
+"""Scripts that are usually written without spaces between them (TR39, "highly restrictive")."""
+
+
+def explain_disguises(
+    name: str, title: str, server: str, *, matcher: DangerMatcher, only_reads: bool = False
+) -> tuple[str, ...]:
+    """Explain which dangerous words a tool's name and title may hide, in plain words.
+
+    Args:
+        name: Of the tool.
+        title: Of the tool.
+        server: Its server's name, which is skipped at the beginning of the name.
+        matcher: For the curated operations.
+        only_reads: As for `DangerMatcher.find_matches`.
+    """
+    reasons: list[str] = []
+    for kind, text in (("name", name[:MAX_CHARS]), ("title", title[:MAX_CHARS])):
+        reasons += [f"in its {kind}, {reason}" for reason in find_disguises(text)]
+        find_matches = partial(matcher.find_matches, server=server, only_reads=only_reads)
+        readings = list_readings(text, is_verb=matcher.has_form)
+        found = {match.pattern for reading in readings for match in find_matches(reading)}
+        found -= {match.pattern for match in find_matches(text)} if found else found
+        reasons += [
+            f"its {kind} can be read as {word.lstrip(LEADING)!r}" for word in sorted(found)
+        ]
+        verbs = foreign_verbs.find_foreign_verbs(text)
+        reasons += [f"its {kind} says {verb!r}, a verb of writing" for verb in verbs]
+    return tuple(reasons)
+
+
+def find_disguises(text: str) -> tuple[str, ...]:
+    r"""Explain in which ways a name or title could hide a word from a reader.
+
+    Example:
+        >>> find_disguises("get_weather")
+        ()
+        >>> find_disguises("d\u0435lete_file")
+        ("the word 'd\u0435lete' mixes Latin and Cyrillic letters",)
+    """
+    if text.isascii() and text.isprintable():
+        return ()
+    hidden = {mark.kind for mark in hidden_text.find_hidden_marks(text)} - _VISIBLE_MARKS
+    reasons = [f"it has hidden characters ({', '.join(sorted(hidden))})"] if hidden else []
+    unknown: set[str] = set()
+    for word in re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKC", text)):
+        scripts = _list_scripts(word)
+        if len(scripts) > 1 and not _EAST_ASIAN.issuperset(scripts):
+            names = " and ".join(sorted(map(str.capitalize, scripts), reverse=True))
+            reasons.append(f"the word {hidden_text.reveal_hidden(word)!r} mixes {names} letters")
+        unknown |= scripts - foreign_verbs.KNOWN_SCRIPTS
+    if unknown:
+        listed = ", ".join(sorted(map(str.capitalize, unknown)))
+        reasons.append(f"it is written in a script without a list of dangerous words ({listed})")
+    return tuple(reasons)
+
+
+def list_readings(text: str, *, is_verb: IsVerb) -> tuple[str, ...]:
+    """Return other readings of a name, in which words on the curated list stand alone.
+
+    Args:
+        text: A name or a title.
+        is_verb: Tells the words of the list.
+
+    Example:
+        >>> list_readings("undelete_file", is_verb=lambda word: word == "delete")
+        ('un delete file', 'delete file')
+    """
+    readings = dict.fromkeys(_iterate_readings(text, is_verb))
+    return tuple(reading for reading in readings if reading)
+
+
+def _iterate_readings(text: str, is_verb: IsVerb) -> Iterator[str]:
+    if not text.isascii():
+        yield _fold_lookalikes(text)
+    words = split_name_words(text if text.isascii() else _fold_lookalikes(text))
+    if any(not word.isalpha() for word in words):
+        spelled = [word.translate(_DIGIT_LETTERS) if _has_letter(word) else word for word in words]
+        yield " ".join(spelled)
+        words = tuple(part for word in words for part in _LETTERS.findall(word))
+        yield " ".join(words)
+    for at, word in enumerate(words):
+        for parts in _split_joined(word, is_verb):
+            yield " ".join((*words[:at], *parts, *words[at + 1 :]))
+            yield " ".join((*words[:at], parts[-1], *words[at + 1 :]))
+    rest = _drop_adverbs(words)
+    if rest and len(rest) < len(words) and is_verb(rest[0]):
+        yield " ".join(rest)
+    if len(rest) > 1 and rest[0] not in _READ_VERBS and is_verb(rest[1]):
+        yield " ".join(rest[1:])  # `git_push`: a noun before an imperative
+
+
+def _fold_lookalikes(text: str) -> str:
+    """Replace letters that look like Latin ones, in words that then are Latin throughout."""
+    normal = unicodedata.normalize("NFKC", text)
+    return re.sub(r"[^\W_]+", lambda found: _fold_word(found[0]), normal)
+
+
+def _fold_word(word: str) -> str:
+    folded = word.translate(_LOOKALIKES)
+    plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
+    return plain if len(plain) == len(folded) else word
+
+
+def _has_letter(word: str) -> bool:
+    return any(char.isalpha() for char in word)
+
+
+def _split_joined(word: str, is_verb: IsVerb) -> Iterator[tuple[str, ...]]:
+    """Yield the ways to split a word before a verb: `undelete`, `getanddestroy`."""
+    if not _JOINED.match(word) or word in _OWN_WORDS:
+        return
+    for prefix in _PREFIXES:
+        verb = word.removeprefix(prefix)
+        if verb != word and len(verb) >= _MIN_VERB_CHARS and is_verb(verb):
+            yield (prefix, verb)
+    joined = _READ_AND.match(word)
+    if joined is not None and is_verb(word[joined.end() :]):
+        yield (joined[1], joined[2], word[joined.end() :])
+
+
+def _drop_adverbs(words: Iterable[str]) -> tuple[str, ...]:
+    listed = tuple(words)
+    while listed and listed[0] in _ADVERBS:
+        listed = listed[1:]
+    return listed
+
+
+def _list_scripts(word: str) -> set[str]:
+    return {unicodedata.name(char, "UNKNOWN").split()[0] for char in word}
