@@ -125,7 +125,7 @@ def suggest_workflow(
     from graph.suggestion.workflow.types import SuggestionRequest
 
     request = SuggestionRequest(reading=reading, parameters=parameters or {})
-    return build.suggest_workflow(request, ranked.ranking, context=build_context(view, ranked))
+    return build.build_workflow(request, ranked.ranking, context=build_context(view, ranked))
 
 
 def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionContext:
