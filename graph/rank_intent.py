@@ -36,7 +36,7 @@ class RankedIntent:
 
     Attributes:
         ranking: Ranking of the sets.
-        binding: Model that matches stated values to parameters; None: the shipped one.
+        binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: What the team's past runs bound parameters to; None: nothing is known.
         rank_again: Ranks the same intent with additional tools considered; blocking, in memory.
             None if nothing was ranked.
@@ -46,7 +46,7 @@ class RankedIntent:
     """
 
     ranking: Ranking
-    binding: BindingModel | None = None
+    binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
     rank_again: Callable[[Sequence[int]], Ranking] | None = None
     known_word_share: float = 1.0
@@ -156,7 +156,7 @@ def rank_encoded(
         raise RankingUnavailable(_unembedded_message(index.model))
     return RankedIntent(
         ranking=ranking,
-        binding=models.binding,
+        binding_model=models.binding_model,
         knowledge=models.knowledge,
         rank_again=rank_again,
         known_word_share=_known_word_share(encoded, view),

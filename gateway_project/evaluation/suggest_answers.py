@@ -78,7 +78,7 @@ def bind_gold_calls(
         reading=intent.reading,
         knowledge=learned.models.knowledge,
         feeds=dag.find_feeds(context),
-        model=learned.models.binding,
+        model=learned.models.binding_model,
     )
     return tuple(_make_task(step, tool=call.tool) for step, call in zip(bound, calls, strict=True))
 

@@ -145,7 +145,7 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
         find_tool=tools.get,
         topology=nearby,
         metrics=view.metrics,
-        binding=ranked.binding,
+        binding_model=ranked.binding_model,
         knowledge=ranked.knowledge,
         unranked_reason=ranked.fallback_reason,
     )

@@ -84,7 +84,7 @@ def arrange_tasks(
     ]
     grid = compute_grid(repeatable, reading=request.reading)
     counts = instances.count_instances(
-        repeatable, reading=request.reading, model=context.binding, grid=grid
+        repeatable, reading=request.reading, model=context.binding_model, grid=grid
     )
     tools = [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
     order = order_tools(
@@ -106,7 +106,7 @@ def arrange_tasks(
         parameters=request.parameters,
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
-        model=context.binding,
+        model=context.binding_model,
         grid=grid if is_compared else None,
     )
     place = {task: number for number, task in enumerate(ids)}

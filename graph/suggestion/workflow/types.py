@@ -65,7 +65,7 @@ class SuggestionContext:
         find_tool: Looks up a tool by primary key; None if it is hidden from the caller.
         topology: The relations around the ranked tools.
         metrics: Graph metrics of each tool in the shared graph, by primary key.
-        binding: Model that matches stated values to parameters; None: the shipped one.
+        binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: Values that past runs bound to parameters; None: no history.
         unranked_reason: Why the tools were found by words alone; empty if they were ranked.
     """
@@ -73,7 +73,7 @@ class SuggestionContext:
     find_tool: Callable[[int], SuggestTool | None]
     topology: Topology = field(default_factory=Topology)
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
-    binding: BindingModel | None = None
+    binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
     unranked_reason: str = ""
 
