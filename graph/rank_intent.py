@@ -1,4 +1,9 @@
-"""Rank sets of tools for an intent: encode it, apply the fitted models."""
+"""Rank sets of tools for an intent: encode it, apply the fitted models.
+
+`rank_intent` requires an index and models and encodes the intent; `rank_encoded` selects what the
+team sees; `graph.suggestion.ranking.rank.rank_tool_sets` ranks. Evaluation, whose intents are
+encoded already, begins with the second.
+"""
 
 from __future__ import annotations
 

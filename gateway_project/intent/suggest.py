@@ -73,7 +73,7 @@ def suggest_for_request(
         view.visibility, request.considered, argument="tools_considered"
     )
     try:
-        ranked = rank_tools(view, reading, considered=sorted(considered.tools))
+        ranked = rank_with_related(view, reading, considered=sorted(considered.tools))
     except RankingUnavailable as error:
         log.warning("intent.ranking_failed", reason=str(error))
         ranked = _draft_from_words(view, reading, str(error))
@@ -85,7 +85,7 @@ def suggest_for_request(
     return suggestion, ranked, (*name_warnings, *cautions, *fallback_warning)
 
 
-def rank_tools(
+def rank_with_related(
     view: SuggestionView, reading: IntentReading, *, considered: Sequence[int] = ()
 ) -> RankedIntent:
     """Rank sets of tools, and once more if the graph supports tools that were not ranked.
