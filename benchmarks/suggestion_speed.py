@@ -147,7 +147,7 @@ def _times(
     """Suggest for intents whose vectors are cached."""
     cached = CachedEmbedder(words, size=40 * len(texts))
     models = TeamModels(
-        ranker=ranker, binding=binding.load_shipped_model(), knowledge=EMPTY_KNOWLEDGE
+        ranker=ranker, binding_model=binding.load_shipped_model(), knowledge=EMPTY_KNOWLEDGE
     )
     view = SuggestionView(
         visibility=Visibility(catalogue=catalogue.load_catalogue(), caller=EVALUATION_CALLER),

@@ -1,4 +1,9 @@
-"""Rank sets of tools for an intent: encode it, apply the fitted models."""
+"""Rank sets of tools for an intent: encode it, apply the fitted models.
+
+`rank_intent` requires an index and models and encodes the intent; `rank_encoded` selects what the
+team sees; `graph.suggestion.ranking.rank.rank_tool_sets` ranks. Evaluation, whose intents are
+encoded already, begins with the second.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,7 @@ class RankedIntent:
 
     Attributes:
         ranking: Ranking of the sets.
-        binding: Model that matches stated values to parameters; None: the shipped one.
+        binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: What the team's past runs bound parameters to; None: nothing is known.
         rank_again: Ranks the same intent with additional tools considered; blocking, in memory.
             None if nothing was ranked.
@@ -46,7 +51,7 @@ class RankedIntent:
     """
 
     ranking: Ranking
-    binding: BindingModel | None = None
+    binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
     rank_again: Callable[[Sequence[int]], Ranking] | None = None
     known_word_share: float = 1.0
@@ -156,7 +161,7 @@ def rank_encoded(
         raise RankingUnavailable(_unembedded_message(index.model))
     return RankedIntent(
         ranking=ranking,
-        binding=models.binding,
+        binding_model=models.binding_model,
         knowledge=models.knowledge,
         rank_again=rank_again,
         known_word_share=_known_word_share(encoded, view),

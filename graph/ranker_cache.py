@@ -32,13 +32,13 @@ class TeamModels:
 
     Attributes:
         ranker: Fitted to the history that the team sees, or the shipped one.
-        binding: Likewise.
+        binding_model: Likewise.
         knowledge: Where the arguments of its past runs came from.
         digest: Digest of the history that the models were fitted to; empty: none.
     """
 
     ranker: Ranker
-    binding: BindingModel
+    binding_model: BindingModel
     knowledge: BindingKnowledge
     digest: str = ""
 
@@ -149,10 +149,12 @@ def _load_team_models(
         previous if previous is not None and previous.digest == digest else by_digest.get(digest)
     )
     if reusable is not None:
-        ranker, binding = reusable.ranker, reusable.binding
+        ranker, binding_model = reusable.ranker, reusable.binding_model
     else:
-        ranker, binding, digest = _read_models(team, model, sealer)
-    return TeamModels(ranker=ranker, binding=binding, knowledge=knowledge, digest=digest)
+        ranker, binding_model, digest = _read_models(team, model, sealer)
+    return TeamModels(
+        ranker=ranker, binding_model=binding_model, knowledge=knowledge, digest=digest
+    )
 
 
 def _read_models(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, BindingModel, str]:

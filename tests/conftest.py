@@ -20,6 +20,8 @@ from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
 
 from execution.store import fencing, prepared, transactions
 from gateway_project.foundation import database
@@ -81,6 +83,23 @@ def _delete_committed_rows(_: TransactionTestCase) -> None:
         cursor.execute(filled)
         for (name,) in cursor.fetchall():
             cursor.execute(f"DELETE FROM {name}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_listed_once() -> Iterator[None]:
+    """List the console's static files once, and not anew for each of Django's test clients."""
+    listed: dict[str, StaticFile] = {}
+    list_files = WhiteNoiseMiddleware.add_files_from_finders
+
+    def list_once(self: WhiteNoiseMiddleware) -> None:
+        if not listed:
+            list_files(self)
+            listed.update(self.files)
+        self.files.update(listed)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(WhiteNoiseMiddleware, "add_files_from_finders", list_once)
+        yield
 
 
 @pytest.fixture(autouse=True)

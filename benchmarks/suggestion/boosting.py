@@ -38,6 +38,7 @@ FEW_RUNS = 250
 """Up to this many past runs, half of the parts are held out in turn to choose the threshold; with
 more, one part is."""
 PARTS = 10
+ROUNDS = 200
 SEED = 0
 
 
@@ -225,7 +226,7 @@ def _fit_model(rows: Sequence[Rows], right: Sequence[Floats]) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(
-        max_iter=200,
+        max_iter=ROUNDS,
         learning_rate=0.06,
         max_leaf_nodes=15,
         l2_regularization=5.0,

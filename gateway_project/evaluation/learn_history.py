@@ -88,7 +88,7 @@ def learn_from_history(
     ranker = fit_ranker(past, inputs.tool_view, prior=prior)
     models = TeamModels(
         ranker=Ranker.from_bytes(ranker.to_bytes()),
-        binding=binding_models.fit_binding(samples, prior=binding_prior_model)
+        binding_model=binding_models.fit_binding(samples, prior=binding_prior_model)
         if samples
         else binding_prior_model,
         knowledge=knowledge,

@@ -42,7 +42,7 @@ def suggest_answer(
         without: Feature families left out of ranking, as of fitting.
     """
     view = _make_view(inputs, learned, intent, without=without)
-    ranked = suggest.rank_tools(view, intent.reading)
+    ranked = suggest.rank_with_related(view, intent.reading)
     suggestion = suggest.suggest_workflow(view, intent.reading, ranked)
     return _make_answer(suggestion, ranked.ranking, inputs.world.dataset_ids)
 
@@ -63,7 +63,7 @@ def bind_gold_calls(
     """
     keys = inputs.keys_by_id
     view = _make_view(inputs, learned, intent)
-    ranked = suggest.rank_tools(view, intent.reading)
+    ranked = suggest.rank_with_related(view, intent.reading)
     tool_pks = [keys[call.tool] for call in calls]
     ranking = _replace_best_set(ranked.ranking, tool_pks)
     context = suggest.build_context(view, replace(ranked, ranking=ranking))
@@ -78,7 +78,7 @@ def bind_gold_calls(
         reading=intent.reading,
         knowledge=learned.models.knowledge,
         feeds=dag.find_feeds(context),
-        model=learned.models.binding,
+        model=learned.models.binding_model,
     )
     return tuple(_make_task(step, tool=call.tool) for step, call in zip(bound, calls, strict=True))
 

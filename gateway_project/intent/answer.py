@@ -211,7 +211,7 @@ def _iterate_bindings(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
         for binding in bindings:
             yield {
                 "task": task,
-                "pointer": open_needs.harmless_pointer(binding.pointer),
+                "pointer": open_needs.sanitize_pointer(binding.pointer),
                 "source": binding.source.value,
                 "evidence": quote_foreign(binding.evidence, most=MAX_EVIDENCE_CHARS),
                 "confidence": round(binding.confidence, _DIGITS),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from gateway_project.foundation import canonical
 from tools.query_text import QueryError
 
 if TYPE_CHECKING:
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
     from graph.rank_intent import RankedIntent
     from graph.suggestion.intent.reading import IntentReading
 
-MAX_PARAMETER_DEPTH: Final = 100
-"""Levels of a parameter of run_intent; parsing a value recurses a few times as deep."""
 MIN_LETTERS: Final = 2
 """Minimum for Latin text; a single character of another script may be a word."""
 FOREIGN_SCRIPT_SHARE: Final = 0.5
@@ -30,14 +26,10 @@ def read_request(request: IntentRequest) -> IntentReading:
 
     Raises:
         QueryError: If it contains no words.
-        graph.suggestion.binding.parameters.ParameterError: If a parameter is nested too deeply.
     """
-    from graph.suggestion.binding.parameters import ParameterError
     from graph.suggestion.intent.reading import read_intent
     from graph.suggestion.workflow import build  # noqa: F401 - so that the event loop need not
 
-    if _is_nested_too_deeply(request.parameters):
-        raise ParameterError(f"parameters are nested deeper than {MAX_PARAMETER_DEPTH} levels")
     reading = read_intent(request.intent)
     letters = [char for char in reading.text if char.isalpha()]
     if not letters or (len(letters) < MIN_LETTERS and letters[0].isascii()):
@@ -62,7 +54,3 @@ def list_cautions(reading: IntentReading, ranked: RankedIntent) -> tuple[str, ..
 
 def _is_latin(char: str) -> bool:
     return ord(char) < 0x250  # where Latin Extended-B ends
-
-
-def _is_nested_too_deeply(parameters: Mapping[str, Any]) -> bool:
-    return canonical.is_deeper_than(parameters, MAX_PARAMETER_DEPTH)

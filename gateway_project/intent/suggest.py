@@ -92,7 +92,7 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         view.visibility, request.considered, argument="tools_considered"
     )
     try:
-        ranked = rank_tools(view, reading, considered=sorted(considered.tools))
+        ranked = rank_with_related(view, reading, considered=sorted(considered.tools))
     except RankingUnavailable as error:
         log.warning("intent.ranking_failed", reason=str(error))
         ranked = _draft_from_words(view, reading, str(error))
@@ -146,7 +146,7 @@ def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> R
     return replace(suggested, suggestion=adjusted)
 
 
-def rank_tools(
+def rank_with_related(
     view: SuggestionView, reading: IntentReading, *, considered: Sequence[int] = ()
 ) -> RankedIntent:
     """Rank sets of tools, and once more if the graph supports tools that were not ranked.
@@ -186,7 +186,7 @@ def suggest_workflow(
     from graph.suggestion.workflow.types import SuggestionRequest
 
     request = SuggestionRequest(reading=reading, parameters=parameters or {})
-    return build.suggest_workflow(request, ranked.ranking, context=build_context(view, ranked))
+    return build.build_workflow(request, ranked.ranking, context=build_context(view, ranked))
 
 
 def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionContext:
@@ -206,7 +206,7 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
         find_tool=tools.get,
         topology=nearby,
         metrics=view.metrics,
-        binding=ranked.binding,
+        binding_model=ranked.binding_model,
         knowledge=ranked.knowledge,
         unranked_reason=ranked.fallback_reason,
     )

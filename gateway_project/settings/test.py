@@ -24,6 +24,8 @@ def _test_home() -> Path:
 OWN_HOME = _test_home()
 """Folder that holds nothing but what tests keep, if they are not told of another."""
 os.environ.setdefault("FOREGATE_HOME", str(OWN_HOME))
+# Beside other tests, threads of numerical code only wait for each other: three times the work.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from gateway_project.settings.base import *  # noqa: E402 - base reads the variable set above
 

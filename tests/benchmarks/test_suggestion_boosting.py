@@ -1,7 +1,7 @@
 import numpy as np
 
-from benchmarks.suggestion import copying
-from benchmarks.suggestion.boosting import Boosting, Catalogue
+from benchmarks.suggestion import boosting, copying
+from benchmarks.suggestion.boosting import Boosting, Catalogue, Evidence
 from graph.suggestion.intent.encoded import EncodedIntent
 
 RANDOM = np.random.default_rng(0)
@@ -28,7 +28,8 @@ CHAINS = [[at % 10, at % 10 + 1] for at in range(60)]
 PAST = [intent(*chain) for chain in CHAINS]
 
 
-def test_boosting_learns_which_tools_and_in_which_order():
+def test_boosting_learns_which_tools_and_in_which_order(monkeypatch):
+    monkeypatch.setattr(boosting, "ROUNDS", 40)
     catalogue = Catalogue(vectors=TOOLS, bm25=lambda _: np.zeros(12))
     fitted = Boosting(catalogue, PAST, CHAINS)
     found = [fitted.suggest(intent(at, at + 1)) for at in range(10)]
@@ -40,9 +41,9 @@ def test_boosting_learns_which_tools_and_in_which_order():
 def test_training_features_of_a_run_exclude_the_run_itself():
     catalogue = Catalogue(vectors=TOOLS, bm25=lambda _: np.zeros(12))
     alone = [*PAST[:-1], intent(11)]
-    fitted = Boosting(catalogue, alone, [*CHAINS[:-1], [11]])
+    evidence = Evidence.of(catalogue, alone, [*CHAINS[:-1], [11]])
     left_out = np.arange(60) == 59
-    rows = fitted._evidence.without(left_out).rows(alone[-1])
+    rows = evidence.without(left_out).rows(alone[-1])
     of_eleven = rows.features[rows.tools == 11][0]
     assert list(of_eleven[6:]) == [0, 0, -1, 0, 0]
 

@@ -1,6 +1,10 @@
 """At least one row of every model that the console has pages of."""
 
+from contextlib import contextmanager
+
+from cryptography.fernet import Fernet
 from django.contrib.auth.models import Group
+from django.db import connection, transaction
 
 import gateway_project.urls  # noqa: F401 - finds the pages
 from execution.models import Speculation
@@ -41,6 +45,7 @@ from tests.factories import (
     MembershipFactory,
     TeamFactory,
     ToolFactory,
+    UserFactory,
 )
 from tests.gateway.admin_pages import (
     SECRET,
@@ -55,6 +60,31 @@ from tools.models import (
     ToolPosting,
     ToolText,
 )
+
+_LIFT_TIME_LIMITS = """
+SELECT set_config('idle_in_transaction_session_timeout', '0', true),
+       set_config('transaction_timeout', '0', true)
+"""
+"""Ends the limits that the product sets for its own short transactions."""
+
+
+@contextmanager
+def stored_for_a_module(blocker):
+    """Store at least one row of every model and yield a superuser; all tests of a module see them.
+
+    Each test's own transaction is a savepoint in the one of the rows, so it leaves them as found.
+    """
+    with blocker.unblock():
+        stored = transaction.atomic()
+        stored.__enter__()
+        root = UserFactory(username="root", superuser=True)
+        store_one_of_each(root, sealing.Sealer([Fernet.generate_key()]))
+        with connection.cursor() as cursor:
+            cursor.execute(_LIFT_TIME_LIMITS)
+    yield root
+    with blocker.unblock():
+        transaction.set_rollback(True)
+        stored.__exit__(None, None, None)
 
 
 def store_one_of_each(root, sealer):

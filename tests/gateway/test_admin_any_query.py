@@ -100,9 +100,16 @@ def visit(client: Client, address: str) -> int:
     return status
 
 
+@pytest.fixture(scope="module")
+def superuser(django_db_setup, django_db_blocker):
+    with admin_rows.stored_for_a_module(django_db_blocker) as user:
+        yield user
+
+
 @pytest.fixture
-def rows(root, sealer):
-    admin_rows.store_one_of_each(root, sealer)
+def rows(superuser, client, home):
+    """Sign a superuser in where there is at least one row of every model."""
+    client.force_login(superuser)
 
 
 @settings(
@@ -169,7 +176,7 @@ def test_a_year_that_no_date_has_is_a_bad_request(client, rows, year):
         (Server, {"_to_field": "command"}, "command"),
     ],
 )
-def test_a_refused_query_gives_the_reason_and_a_link_back(client, root, model, query, reason):
+def test_a_refused_query_gives_the_reason_and_a_link_back(client, rows, model, query, reason):
     address = page(model, "changelist")
     response = client.get(address, query)
     shown = response.content.decode()
@@ -178,7 +185,7 @@ def test_a_refused_query_gives_the_reason_and_a_link_back(client, root, model, q
     assert f'href="{address}"' in shown
 
 
-def test_a_year_of_thirty_digits_is_refused(client, root):
+def test_a_year_of_thirty_digits_is_refused(client, rows):
     response = client.get("/admin/gateway_project/auditentry/", {"at__year": "9" * 30})
     assert response.status_code == 400
 
@@ -188,7 +195,7 @@ def test_an_address_that_names_no_field_leads_to_the_row(client, rows):
     assert client.get(page(Server, "change", server.pk), {"_to_field": ""}).status_code == 200
 
 
-def test_an_address_cannot_fill_a_form_with_what_a_field_does_not_hold(client, root):
+def test_an_address_cannot_fill_a_form_with_what_a_field_does_not_hold(client, rows):
     assert (
         client.get("/admin/tools/membership/add/", {"user": "(", "team": "x"}).status_code == 200
     )
@@ -199,7 +206,7 @@ def test_every_page_uses_the_base_that_refuses_bad_queries(model):
     assert isinstance(admin.site._registry[model], ConsoleAdmin)
 
 
-def test_a_defect_of_a_page_is_not_reported_as_a_bad_query(client, root, monkeypatch):
+def test_a_defect_of_a_page_is_not_reported_as_a_bad_query(client, rows, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OverflowError("a defect")
 
@@ -209,7 +216,7 @@ def test_a_defect_of_a_page_is_not_reported_as_a_bad_query(client, root, monkeyp
 
 
 @pytest.mark.parametrize("error", [DataError("value too long"), OverflowError("a defect")])
-def test_a_failed_save_is_not_reported_as_a_bad_query(client, root, monkeypatch, error):
+def test_a_failed_save_is_not_reported_as_a_bad_query(client, rows, monkeypatch, error):
     def fail(*_args, **_kwargs):
         raise error
 

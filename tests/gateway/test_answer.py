@@ -7,7 +7,7 @@ from gateway_project.intent.answer import MAX_BYTES, SHORTENED_WARNING, IntentAn
 from gateway_project.intent.open_needs import MAX_NEEDS, MAX_SCHEMA_CHARS
 from graph.rank_intent import RankedIntent
 from graph.relations import Relation, RelationKind
-from graph.suggestion.workflow.build import suggest_workflow
+from graph.suggestion.workflow.build import build_workflow
 from tests.graph.suggestion.workflow.builders import (
     NAMES,
     make_context,
@@ -27,7 +27,7 @@ def answer(
 ):
     given = [tool(5, input_schema=schema)] if schema else []
     likely = likely or ranking(ranked(*tools), ranked(4, confidence=0.1))
-    found = suggest_workflow(
+    found = build_workflow(
         make_request(**parameters), likely, context=make_context(*given, relations=relations)
     )
     return IntentAnswer(
@@ -192,7 +192,7 @@ def test_the_missing_values_of_all_tasks_together_are_bounded():
     sent = IntentAnswer(
         speculation_id="0",
         mode=SuggestionMode.SUGGESTION,
-        suggestion=suggest_workflow(make_request(), likely, context=make_context(*two)),
+        suggestion=build_workflow(make_request(), likely, context=make_context(*two)),
     ).as_json()
     assert len(sent["needs_input"]) == MAX_NEEDS
     more = "10 more values are needed beyond those in needs_input; describe_tool lists them"

@@ -153,7 +153,7 @@ async def test_parameters_that_are_nested_too_deeply_are_refused(world):
     value = "x"
     for _ in range(500):
         value = {"a": value}
-    with pytest.raises(ParameterError, match="nested deeper than 100 levels"):
+    with pytest.raises(ParameterError, match="nested more than 64 levels deep"):
         await suggest(world, parameters={"repo_path": value})
 
 

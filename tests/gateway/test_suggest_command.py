@@ -130,7 +130,7 @@ def test_an_impossible_request_is_reported_in_one_line(arguments, said):
 
 @pytest.mark.usefixtures("weather")
 @pytest.mark.parametrize(
-    ("depth", "told"), [(500, "deeper than 100 levels"), (9**5, "too deeply")]
+    ("depth", "told"), [(500, "more than 64 levels deep"), (9**5, "too deeply")]
 )
 def test_parameters_that_are_nested_too_deeply_are_one_clear_line(depth, told):
     value = '{"city": ' + "[" * depth + "]" * depth + "}"

@@ -240,7 +240,7 @@ def test_the_products_own_fit_can_be_kept_and_read_again(tools, record):
     (done,) = fit_models.fit_due_scopes(TERMS, now=NOW).fitted
     assert done.patterns == len(words)
     stored = fitted_models.load_model(None, TERMS.embedding_model)
-    assert Ranker.from_bytes(SEALER.unseal_bytes(stored.content)).runs == len(words)
+    assert Ranker.from_bytes(SEALER.unseal_bytes(stored.content)).past_intent_count == len(words)
     BindingModel.from_bytes(stored.bindings)
 
 

@@ -78,7 +78,7 @@ def reads(monkeypatch):
 
 async def test_without_history_the_shipped_models_are_used(tools, kept):
     found = await kept.load(None)
-    assert (found.ranker.runs, found.digest) == (0, "")
+    assert (found.ranker.past_intent_count, found.digest) == (0, "")
     assert found.knowledge.totals == {}
 
 
@@ -90,7 +90,7 @@ async def test_concurrent_requests_load_a_fitted_model_once(tools, learn, kept, 
     await learn(run("r1", "Send it", task("x", tools[1], to="ann")))
     async with asyncio.TaskGroup() as group:
         asked = [group.create_task(kept.load(None)) for _ in range(5)]
-    assert {one.result().ranker.runs for one in asked} == {1}
+    assert {one.result().ranker.past_intent_count for one in asked} == {1}
     assert (await kept.load(None)).knowledge.run_counts == {tools[1]: 1}
     assert reads == [None]
 
@@ -101,7 +101,7 @@ async def test_a_team_without_runs_uses_the_shared_model(tools, learn, kept, rea
     await learn(run("r2", "Read it", task("x", tools[0])), team=mine.pk)
     shared, theirs, own = [await kept.load(team) for team in (None, other.pk, mine.pk)]
     assert shared.ranker is theirs.ranker
-    assert (shared.ranker.runs, own.ranker.runs) == (1, 2)
+    assert (shared.ranker.past_intent_count, own.ranker.past_intent_count) == (1, 2)
     assert reads == [None, mine.pk]
 
 
@@ -113,7 +113,7 @@ async def test_a_refitted_model_replaces_the_old_one(tools, learn, kept):
         await learn(run("r2", "Read it", task("x", tools[0])))
         assert await kept.load(None) is before
         kept.invalidate()
-        while (await kept.load(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+        while (await kept.load(None)).ranker.past_intent_count != 2:  # noqa: ASYNC110 - it sets no event
             await asyncio.sleep(0.01)
         follows.cancel()
 
@@ -157,7 +157,7 @@ async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, mon
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
         follows = group.create_task(kept.run())
         kept.invalidate()
-        while (await kept.load(None)).ranker.runs != 2:  # noqa: ASYNC110 - it sets no event
+        while (await kept.load(None)).ranker.past_intent_count != 2:  # noqa: ASYNC110 - it sets no event
             await asyncio.sleep(0.01)
         follows.cancel()
 
@@ -176,8 +176,8 @@ async def test_an_unreadable_model_falls_back_to_the_shipped_one(tools, learn, k
     await learn(run("r1", "Send it", task("x", tools[1])))
     await run_in_database_thread(FittedModel.objects.update, content=b"torn", bindings=b"torn")
     found = await kept.load(None)
-    assert found.ranker.runs == 0
-    assert found.binding is load_shipped_model()
+    assert found.ranker.past_intent_count == 0
+    assert found.binding_model is load_shipped_model()
     assert found.digest
 
 
@@ -190,13 +190,13 @@ async def test_a_binding_model_of_other_features_is_replaced_until_refitted(
         await learn(run("r1", "Send it", task("x", tools[1])))
     with structlog.testing.capture_logs() as logs:
         found = await kept.load(None)
-    assert found.binding is load_shipped_model()
-    assert found.ranker.runs == 1
+    assert found.binding_model is load_shipped_model()
+    assert found.ranker.past_intent_count == 1
     assert [one["event"] for one in logs] == ["rankers.model_unusable"]
     assert await run_in_database_thread(fit_models.is_due, TERMS)
     await learn()
     again = await RankerCache(EMBEDDER.model, sealer=sealer).load(None)
-    assert again.binding is not load_shipped_model()
+    assert again.binding_model is not load_shipped_model()
 
 
 async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, learn):
@@ -205,7 +205,7 @@ async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, lear
         found = await RankerCache(EMBEDDER.model, sealer=Sealer([Fernet.generate_key()])).load(
             None
         )
-    assert found.ranker.runs == 0
+    assert found.ranker.past_intent_count == 0
     assert found.knowledge.run_counts == {tools[1]: 3}
     assert [one["event"] for one in logs] == ["rankers.model_unusable"]
 

@@ -17,18 +17,31 @@ from pathlib import Path
 import pytest
 
 from tests.foundation.postgres.homes import temporary_home
-from tests.journeys.gateways import JOURNEY_S, free_port
+from tests.foundation.postgres.processes import User
+from tests.journeys.gateways import JOURNEY_S, fixture_server, free_port
 
 BASE = Path(__file__).resolve().parent.parent.parent
+MANAGE = str(BASE / "manage.py")
 PYTHON = sys.executable
 
 
-ADD = """
+ADD_AND_DISCOVER = """
+import io, os, runpy, sys
+import django
+os.environ["DJANGO_SETTINGS_MODULE"] = "gateway_project.settings.base"
+django.setup()
 from django.core.management import call_command
 from tools.models import Server
-call_command("import_servers", "--from", {file!r})
+call_command("import_servers", "--from", {file!r}, stdout=io.StringIO())
 Server.objects.filter(name={name!r}).update(connect_timeout_s={limit_s})
+sys.argv = [{manage!r}, "discover", "--no-embed", {name!r}, "healthy"]
+runpy.run_path({manage!r}, run_name="__main__")
 """
+USABLE_TOOLS = (
+    "SELECT count(*) FROM tools_tool AS tool JOIN tools_server AS server "
+    "ON server.id = tool.server_id "
+    "WHERE server.name = 'healthy' AND server.enabled AND tool.enabled AND tool.state = 'active'"
+)
 
 
 @dataclass
@@ -37,14 +50,17 @@ class Installation:
 
     home: Path
     scratch: Path
-    env: dict[str, str] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
 
     def manage(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command on this home."""
+        return self._run(MANAGE, *arguments, **env)
+
+    def _run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [PYTHON, str(BASE / "manage.py"), *arguments],
-            env={**clean_environment(), "FOREGATE_HOME": str(self.home), **self.env, **env},
+            [PYTHON, *arguments],
+            cwd=BASE,
+            env={**clean_environment(), "FOREGATE_HOME": str(self.home), **env},
             capture_output=True,
             text=True,
             timeout=JOURNEY_S,
@@ -64,15 +80,10 @@ class Installation:
     ) -> subprocess.CompletedProcess[str]:
         """Add a server, which may be given a limit of its own to start in, and discover all."""
         file = self.write({name: entry})
-        self.manage("shell", "-v0", "-c", ADD.format(file=file, name=name, limit_s=limit_s))
-        done = self.manage("discover", "--no-embed", name, "healthy")
+        given = {"file": file, "name": name, "limit_s": limit_s, "manage": MANAGE}
+        done = self._run("-c", ADD_AND_DISCOVER.format(**given))
         assert re.search(r"ok +healthy: \d+ tools", done.stdout), "the healthy server works on"
         return done
-
-    def known_tools(self) -> dict[str, int]:
-        """Return the number of usable tools by server."""
-        report = json.loads(self.manage("status", "--json").stdout)
-        return {server["name"]: server["usable"] for server in report["servers"]}
 
 
 def clean_environment() -> dict[str, str]:
@@ -84,17 +95,24 @@ def clean_environment() -> dict[str, str]:
     }
 
 
-HEALTHY_TOOLS = 2
-HEALTHY = {"command": PYTHON, "args": ["-m", "mcp_server_time"]}
+HEALTHY_TOOLS = 6
 
 
 @pytest.fixture(scope="module")
 def home(module_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     setup = Installation(home=module_home, scratch=tmp_path_factory.mktemp("scratch"))
-    setup.manage("import_servers", "--from", setup.write({"healthy": HEALTHY}))
+    setup.manage("import_servers", "--from", setup.write({"healthy": fixture_server("stateless")}))
     done = setup.manage("discover", "--no-embed")
     assert done.returncode == 0, done.stderr
     return module_home
+
+
+@pytest.fixture(scope="module")
+def database(home: Path) -> Iterator[User]:
+    """Another user of the database, who keeps it running."""
+    user = User(home, linger_s=60.0).ready()
+    yield user
+    user.kill()
 
 
 @pytest.fixture
@@ -206,7 +224,7 @@ CASES: dict[Act, str] = {
 
 @pytest.mark.parametrize(("act", "line"), CASES.items(), ids=[act.__name__ for act in CASES])
 def test_a_mistake_is_answered_in_one_clear_line_and_harms_nothing_else(
-    act: Act, line: str, installation: Installation
+    act: Act, line: str, installation: Installation, database: User
 ) -> None:
     done = act(installation)
 
@@ -215,7 +233,7 @@ def test_a_mistake_is_answered_in_one_clear_line_and_harms_nothing_else(
     assert "Traceback" not in output
     assert "hidden-password" not in output
     assert sum(bool(re.search(line, text)) for text in output.splitlines()) == 1, output
-    assert installation.known_tools()["healthy"] == HEALTHY_TOOLS
+    assert database.ask(USABLE_TOOLS) == {"rows": [[HEALTHY_TOOLS]]}
 
 
 def unwrapped(text: str) -> str:

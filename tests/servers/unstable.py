@@ -1,22 +1,51 @@
-"""A server that joins a set into a default, so that its order is another at each start."""
+"""A server that joins a set into a default, so that its order is another at each start.
 
-from typing import Annotated
+Only the standard library, so that it starts in a few hundredths of a second.
+"""
 
-from mcp.server.mcpserver import MCPServer
-from pydantic import Field
+import json
+import sys
 
 FIELDS = {"summary", "status", "assignee", "labels", "created", "updated", "priority", "reporter"}
+DEFAULT = ",".join(FIELDS)
+TOOL = {
+    "name": "search_issues",
+    "description": "Search issues.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "jql": {"title": "Jql", "type": "string"},
+            "fields": {
+                "default": DEFAULT,
+                "description": "Which fields.",
+                "title": "Fields",
+                "type": "string",
+            },
+        },
+        "required": ["jql"],
+    },
+}
 
-server = MCPServer("unstable")
+
+def answer(method, params):
+    if method == "initialize":
+        able, who = {"tools": {}}, {"name": "unstable", "version": "1"}
+        version = params["protocolVersion"]
+        return {"protocolVersion": version, "capabilities": able, "serverInfo": who}
+    if method == "tools/list":
+        return {"tools": [TOOL]}
+    if method == "tools/call":
+        given = params["arguments"]
+        fields = given.get("fields", DEFAULT)
+        return {"content": [{"type": "text", "text": f"{given['jql']}: {len(fields.split(','))}"}]}
+    return None
 
 
-@server.tool()
-def search_issues(
-    jql: str, fields: Annotated[str, Field(description="Which fields.")] = ",".join(FIELDS)
-) -> str:
-    """Search issues."""
-    return f"{jql}: {len(fields.split(','))}"
-
-
-if __name__ == "__main__":
-    server.run("stdio")
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        result = answer(message["method"], message.get("params", {}))
+        error = {"code": -32601, "message": "Method not found"}
+        said = {"error": error} if result is None else {"result": result}
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}) + "\n")
+        sys.stdout.flush()

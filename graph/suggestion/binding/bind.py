@@ -24,15 +24,11 @@ from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
 from graph.suggestion.binding.settle import settle_step
 from graph.suggestion.binding.steps import (
-    Binding,
     BindingSource,
     BindingStep,
-    BindingThresholds,
     BindTool,
     BoundStep,
     FeedLookup,
-    FieldPair,
-    MissingArgument,
     find_no_feeds,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
@@ -45,19 +41,6 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 
-__all__ = [
-    "BindTool",
-    "Binding",
-    "BindingSource",
-    "BindingStep",
-    "BindingThresholds",
-    "BoundStep",
-    "FieldPair",
-    "MissingArgument",
-    "bind_arguments",
-]
-
-DEFAULT_THRESHOLDS = BindingThresholds()
 ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 """Kinds of values that tools of one server share under the same parameter name."""
 SAME_NAME_CONFIDENCE: Final = 0.9
@@ -72,8 +55,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
     knowledge: BindingKnowledge = EMPTY_KNOWLEDGE,
     feeds: FeedLookup = find_no_feeds,
     model: BindingModel | None = None,
-    least: BindingThresholds = DEFAULT_THRESHOLDS,
-    compared: FeatureGrid | None = None,
+    grid: FeatureGrid | None = None,
 ) -> tuple[BoundStep, ...]:
     """Bind the arguments of tasks from all sources.
 
@@ -88,8 +70,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         knowledge: Counts from the scope's past runs.
         feeds: Looks up the fields of one tool that feed another.
         model: None for the shipped one.
-        least: Minimum probabilities to bind a stated value.
-        compared: Features of these steps; None: computed here.
+        grid: Features of these steps; None: computed here.
 
     Returns:
         One for each step, in order.
@@ -103,8 +84,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         reading=reading,
         knowledge=knowledge,
         feeds=feeds,
-        base_thresholds=least,
-        grid=compared or compute_grid(steps, reading=reading),
+        grid=grid or compute_grid(steps, reading=reading),
     )
     search.apply_caller_values(caller_values)
     search.apply_stated_values(model or models.load_shipped_model())
@@ -115,7 +95,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
             step,
             schema,
             found=search.found_arguments[position],
-            unsure=search.ambiguous_references[position],
+            ambiguous=search.ambiguous_references[position],
         )
         for position, (step, schema) in enumerate(zip(steps, search.schemas, strict=True))
     )
@@ -129,7 +109,6 @@ class _BindingSearch:
     reading: IntentReading
     knowledge: BindingKnowledge
     feeds: FeedLookup
-    base_thresholds: BindingThresholds
     schemas: list[ArgumentSchema] = field(init=False)
     found_arguments: list[dict[str, BoundArgument]] = field(init=False)
     ambiguous_references: list[dict[str, AmbiguousReference]] = field(init=False)
@@ -159,12 +138,10 @@ class _BindingSearch:
 
     def apply_stated_values(self, model: BindingModel) -> None:
         """Bind values stated in the intent."""
-        compared = self.grid
         self.thresholds = protection.compute_thresholds(
             self.steps,
-            compared,
+            self.grid,
             reading=self.reading,
-            least=self.base_thresholds,
             knowledge=self.knowledge,
         )
         bound_elsewhere = {
@@ -172,8 +149,8 @@ class _BindingSearch:
         }
         chosen = choose_literals(
             self.steps,
-            compared=compared,
-            probabilities=model.predict_probabilities(compared),
+            grid=self.grid,
+            probabilities=model.predict_probabilities(self.grid),
             thresholds=self.thresholds,
             without=bound_elsewhere | self.habits.keys(),
         )
@@ -217,7 +194,7 @@ class _BindingSearch:
             position,
             parameter=parameter,
             habit=habit,
-            introduced=self._introducing_words_of,
+            introduced=self._find_introducing_words,
         )
 
     def _find_switch(self, parameter: ToolParameter) -> BoundArgument | None:
@@ -256,21 +233,20 @@ class _BindingSearch:
     def _find_data_flow(
         self, position: int, parameter: ToolParameter
     ) -> BoundArgument | AmbiguousReference | None:
-        return references.reference_from_data_flow(
+        return references.find_data_flow_reference(
             self.steps,
             position,
             parameter=parameter,
             feeds=self.feeds,
-            least=self.base_thresholds,
-            introduced=self._introducing_words_of,
+            introduced=self._find_introducing_words,
         )
 
-    def _introducing_words_of(self, step: str) -> frozenset[str]:
+    def _find_introducing_words(self, step: str) -> frozenset[str]:
         position = next(n for n, one in enumerate(self.steps) if one.id == step)
         values = [
             one.stated for one in self.found_arguments[position].values() if one.stated is not None
         ]
-        return references.introducing_words(values, self.reading.text)
+        return references.find_introducing_words(values, self.reading.text)
 
 
 def _server_name(tool: BindTool) -> str:

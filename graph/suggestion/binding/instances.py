@@ -13,7 +13,7 @@ from graph.suggestion.binding import literals, protection
 from graph.suggestion.binding.features import FeatureGrid, compute_grid
 from graph.suggestion.binding.literals import MIN_SEVERAL_PROBABILITY
 from graph.suggestion.binding.model import load_shipped_model
-from graph.suggestion.binding.steps import BindingThresholds
+from graph.suggestion.binding.steps import MIN_REQUIRED_PROBABILITY
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import normalize_words
 
@@ -31,8 +31,6 @@ MIN_PROBABILITY: Final = 0.4
 """Minimum total probability of the values."""
 MIN_RIVAL_RATIO: Final = 0.5
 """Ratio to a value's probability from which another parameter competes for it."""
-MIN_STATED_PROBABILITY: Final = BindingThresholds().required
-"""Minimum probability that the intent states a required argument for it to be bound."""
 MIN_CLAUSE_SHARE: Final = 0.9
 """Minimum share (`BindingStep.clause_shares`) for a clause to ask for a tool."""
 
@@ -42,7 +40,7 @@ def count_instances(
     *,
     reading: IntentReading,
     model: BindingModel | None = None,
-    compared: FeatureGrid | None = None,
+    grid: FeatureGrid | None = None,
 ) -> dict[str, int]:
     """Return, by step id, the number of tasks its tool must become, at least 1.
 
@@ -55,58 +53,58 @@ def count_instances(
         steps: One for each chosen tool.
         reading: The prepared intent.
         model: None for the shipped one.
-        compared: Features of these steps; None: computed here.
+        grid: Features of these steps; None: computed here.
     """
-    compared = compared or compute_grid(steps, reading=reading)
-    probabilities = (model or load_shipped_model()).predict_probabilities(compared)
+    grid = grid or compute_grid(steps, reading=reading)
+    probabilities = (model or load_shipped_model()).predict_probabilities(grid)
     tools = [step.tool.pk for step in steps]
     probabilities = protection.mask_forbidden(
         probabilities,
-        protection.compute_thresholds(steps, compared, reading=reading, least=BindingThresholds()),
+        protection.compute_thresholds(steps, grid, reading=reading),
     )
     instance_counts = dict.fromkeys((step.id for step in steps), 1)
     counts: dict[int, int] = {}
-    for row, parameter in enumerate(compared.parameters):
-        position = int(compared.owners[row])
-        is_countable = parameter.is_required or len(compared.schemas[position].parameters) == 1
+    for row, parameter in enumerate(grid.parameters):
+        position = int(grid.owners[row])
+        is_countable = parameter.is_required or len(grid.schemas[position].parameters) == 1
         if not is_countable or parameter.is_array or tools.count(tools[position]) > 1:
             continue
-        several = literals.find_equal_fits(compared, probabilities[row], parameter)
-        if _is_values_parameter(compared, probabilities, row, several):
+        several = literals.find_equal_fits(grid, probabilities[row], parameter)
+        if _is_values_parameter(grid, probabilities, row, several):
             counts[row] = min(
-                _count_requested(compared, several, reading, steps[position]), MAX_INSTANCES
+                _count_requested(grid, several, reading, steps[position]), MAX_INSTANCES
             )
     for row, count in counts.items():
-        step = steps[compared.owners[row]]
-        if step.is_read_only or not _repeats_same_target(compared, counts, row):
+        step = steps[grid.owners[row]]
+        if step.is_read_only or not _repeats_same_target(grid, counts, row):
             instance_counts[step.id] = max(instance_counts[step.id], count)
     return instance_counts
 
 
-def _repeats_same_target(compared: FeatureGrid, counts: Mapping[int, int], row: int) -> bool:
+def _repeats_same_target(grid: FeatureGrid, counts: Mapping[int, int], row: int) -> bool:
     """Whether a tool's tasks would all act on the same target: two texts written to one file."""
     return any(
         other != row
-        and compared.owners[other] == compared.owners[row]
+        and grid.owners[other] == grid.owners[row]
         and parameter.is_required
         and not parameter.name_words.isdisjoint(TARGET_WORDS)
         and counts.get(other, 1) < counts[row]
-        for other, parameter in enumerate(compared.parameters)
+        for other, parameter in enumerate(grid.parameters)
     )
 
 
 def _is_values_parameter(
-    compared: FeatureGrid, probabilities: NDArray[np.float64], row: int, several: Sequence[int]
+    grid: FeatureGrid, probabilities: NDArray[np.float64], row: int, several: Sequence[int]
 ) -> bool:
     """Whether values are for this parameter and no other of the workflow competes for them."""
     if len(several) < 2 or probabilities[row][several].sum() < MIN_PROBABILITY:
         return False
     others = [
         other
-        for other in range(len(compared.parameters))
-        if other != row and not _lacks_required_value(compared, probabilities, row, other)
+        for other in range(len(grid.parameters))
+        if other != row and not _lacks_required_value(grid, probabilities, row, other)
     ]
-    if any(_takes_list(compared, probabilities, other, several) for other in others):
+    if any(_takes_list(grid, probabilities, other, several) for other in others):
         return False
     if not others:
         return True
@@ -115,43 +113,41 @@ def _is_values_parameter(
 
 
 def _lacks_required_value(
-    compared: FeatureGrid, probabilities: NDArray[np.float64], row: int, other: int
+    grid: FeatureGrid, probabilities: NDArray[np.float64], row: int, other: int
 ) -> bool:
     """Whether another parameter's task lacks a required value, so that it does not compete.
 
     "What time is it in Tokyo and in Paris" states no time for a tool that converts times.
     """
-    owner = compared.owners[other]
-    return bool(owner != compared.owners[row]) and any(
+    owner = grid.owners[other]
+    return bool(owner != grid.owners[row]) and any(
         one == owner
         and parameter.is_required
-        and probabilities[place][:-1].sum() < MIN_STATED_PROBABILITY
-        for place, (one, parameter) in enumerate(
-            zip(compared.owners, compared.parameters, strict=True)
-        )
+        and probabilities[place][:-1].sum() < MIN_REQUIRED_PROBABILITY
+        for place, (one, parameter) in enumerate(zip(grid.owners, grid.parameters, strict=True))
     )
 
 
 def _takes_list(
-    compared: FeatureGrid, probabilities: NDArray[np.float64], row: int, several: Sequence[int]
+    grid: FeatureGrid, probabilities: NDArray[np.float64], row: int, several: Sequence[int]
 ) -> bool:
     """Whether a parameter may take the values as the list that contains them."""
-    parts = [compared.stated.values[place] for place in several]
+    parts = [grid.stated.values[place] for place in several]
     return any(
         one.kind is ValueKind.LIST
         and probabilities[row][place] > MIN_SEVERAL_PROBABILITY
         and all(part in one.parts for part in parts)
-        for place, one in enumerate(compared.stated.values)
+        for place, one in enumerate(grid.stated.values)
     )
 
 
 def _count_requested(
-    compared: FeatureGrid, several: Sequence[int], reading: IntentReading, step: BindingStep
+    grid: FeatureGrid, several: Sequence[int], reading: IntentReading, step: BindingStep
 ) -> int:
     """Count the values for which the intent requests the step."""
-    stated = compared.stated
+    stated = grid.stated
     ordered = sorted(several, key=lambda place: stated.values[place].start)
-    if literals.are_values_listed(compared, ordered):
+    if literals.are_values_listed(grid, ordered):
         return len(ordered)
     asking = _requesting_clauses(reading, step)
     count = 1

@@ -79,7 +79,7 @@ class LiteralOption:
 def choose_literals(
     steps: Sequence[BindingStep],
     *,
-    compared: FeatureGrid,
+    grid: FeatureGrid,
     probabilities: Floats,
     thresholds: Floats,
     without: Collection[ParameterRow] = (),
@@ -91,14 +91,14 @@ def choose_literals(
 
     Args:
         steps: In run order.
-        compared: The grid of their parameters and the values.
+        grid: The grid of their parameters and the values.
         probabilities: `(p, n + 1)`, from the model.
         thresholds: `(p, n)` minimum probability to bind each value; see `protection`.
         without: Parameters bound from other sources.
     """
-    rows = _index_rows(compared, without)
+    rows = _index_rows(grid, without)
     probabilities = mask_forbidden(probabilities, thresholds)
-    shared = _share_among_tasks(steps, compared, probabilities, rows)
+    shared = _share_among_tasks(steps, grid, probabilities, rows)
     lowest = thresholds.min(axis=1, initial=1.0)
     is_plausible = probabilities[:, :-1].sum(axis=1) >= lowest
     found: dict[ParameterRow, BoundArgument] = {}
@@ -107,53 +107,49 @@ def choose_literals(
         if row in shared:
             by_step[row[0]].append(shared[row])
         elif is_plausible[position]:
-            by_step[row[0]] += rank_options(compared, probabilities, position)
+            by_step[row[0]] += rank_options(grid, probabilities, position)
     for chosen in by_step.values():
         assigned = _assign_greedily(chosen, thresholds, rows)
-        assigned |= _swap_opposed_pairs(assigned, chosen, compared, rows)
-        assigned |= _assign_transfer_pair(assigned, chosen, compared, rows)
+        assigned |= _swap_opposed_pairs(assigned, chosen, grid, rows)
+        assigned |= _assign_transfer_pair(assigned, chosen, grid, rows)
         found |= {row: _to_bound_argument(option) for row, option in assigned.items()}
     return found
 
 
-def _index_rows(
-    compared: FeatureGrid, without: Collection[ParameterRow]
-) -> dict[ParameterRow, int]:
+def _index_rows(grid: FeatureGrid, without: Collection[ParameterRow]) -> dict[ParameterRow, int]:
     rows = {
         (int(owner), parameter.name): position
         for position, (owner, parameter) in enumerate(
-            zip(compared.owners, compared.parameters, strict=True)
+            zip(grid.owners, grid.parameters, strict=True)
         )
     }
     return {row: position for row, position in rows.items() if row not in without}
 
 
-def rank_options(
-    compared: FeatureGrid, probabilities: Floats, position: int
-) -> list[LiteralOption]:
+def rank_options(grid: FeatureGrid, probabilities: Floats, position: int) -> list[LiteralOption]:
     """Return the likeliest values of a parameter, merging equal ones."""
-    parameter = compared.parameters[position]
+    parameter = grid.parameters[position]
     row_probabilities = probabilities[position, :-1]
     by_value: dict[str, list[tuple[int, Any]]] = {}
     best = np.argsort(-row_probabilities, kind="stable")[:MAX_OPTIONS]
     for column in best[row_probabilities[best] > MIN_OPTION_PROBABILITY]:
-        value = arguments.convert_value(parameter, compared.stated.values[column])
+        value = arguments.convert_value(parameter, grid.stated.values[column])
         if value is not arguments.NOT_CONVERTIBLE:
             by_value.setdefault(normalize_value(value), []).append((int(column), value))
-    row = (int(compared.owners[position]), parameter.name)
-    return [_make_option(row, compared, row_probabilities, same) for same in by_value.values()]
+    row = (int(grid.owners[position]), parameter.name)
+    return [_make_option(row, grid, row_probabilities, same) for same in by_value.values()]
 
 
 def _make_option(
-    row: ParameterRow, compared: FeatureGrid, probabilities: Floats, same: list[tuple[int, Any]]
+    row: ParameterRow, grid: FeatureGrid, probabilities: Floats, same: list[tuple[int, Any]]
 ) -> LiteralOption:
     column, value = same[0]
-    values = [compared.stated.values[position] for position, _ in same]
+    values = [grid.stated.values[position] for position, _ in same]
     return LiteralOption(
         row=row,
         column=column,
         value=value,
-        stated=compared.stated.values[column],
+        stated=grid.stated.values[column],
         spans=frozenset((one.start, one.end) for one in values),
         probability=float(sum(probabilities[position] for position, _ in same)),
     )
@@ -176,7 +172,7 @@ def _assign_greedily(
 def _swap_opposed_pairs(
     assigned: Mapping[ParameterRow, LiteralOption],
     chosen: Sequence[LiteralOption],
-    compared: FeatureGrid,
+    grid: FeatureGrid,
     rows: Mapping[ParameterRow, int],
 ) -> dict[ParameterRow, LiteralOption]:
     """Swap source and target into the order of the text unless their likelihood clearly objects.
@@ -186,7 +182,7 @@ def _swap_opposed_pairs(
     ends = []
     for word in ("from", "to"):
         matching = [
-            row for row in assigned if _matches_preposition(compared.parameters[rows[row]], word)
+            row for row in assigned if _matches_preposition(grid.parameters[rows[row]], word)
         ]
         if len(matching) != 1:
             return {}
@@ -208,18 +204,18 @@ def _swap_opposed_pairs(
 def _assign_transfer_pair(
     assigned: Mapping[ParameterRow, LiteralOption],
     chosen: Sequence[LiteralOption],
-    compared: FeatureGrid,
+    grid: FeatureGrid,
     rows: Mapping[ParameterRow, int],
 ) -> dict[ParameterRow, LiteralOption]:
     """Assign source and target of a transfer stated as "a.txt to /srv/x", if unambiguous."""
     ends = [
-        {o.row for o in chosen if _matches_preposition(compared.parameters[rows[o.row]], word)}
+        {o.row for o in chosen if _matches_preposition(grid.parameters[rows[o.row]], word)}
         for word in ("from", "to")
     ]
     starts, targets = ends
     if len(starts) != 1 or len(targets) != 1 or (starts | targets) & assigned.keys():
         return {}
-    text = compared.stated.text
+    text = grid.stated.text
     pairs = [
         (one, other)
         for one in chosen
@@ -259,7 +255,7 @@ def _describe_evidence(stated: StatedValue) -> str:
 
 def _share_among_tasks(
     steps: Sequence[BindingStep],
-    compared: FeatureGrid,
+    grid: FeatureGrid,
     probabilities: Floats,
     rows: Mapping[ParameterRow, int],
 ) -> dict[ParameterRow, LiteralOption]:
@@ -271,27 +267,27 @@ def _share_among_tasks(
     for places in tasks.values():
         if len(places) < 2:
             continue
-        for name in compared.schemas[places[0]].parameters:
+        for name in grid.schemas[places[0]].parameters:
             own = [rows[position, name] for position in places if (position, name) in rows]
             if len(own) == len(places):
-                shared |= _share_values(compared, probabilities, own)
+                shared |= _share_values(grid, probabilities, own)
     return shared
 
 
 def _share_values(
-    compared: FeatureGrid, probabilities: Floats, own: list[int]
+    grid: FeatureGrid, probabilities: Floats, own: list[int]
 ) -> dict[ParameterRow, LiteralOption]:
-    parameter = compared.parameters[own[0]]
+    parameter = grid.parameters[own[0]]
     mean = probabilities[own].mean(axis=0)
-    found_places = find_equal_fits(compared, mean, parameter)[: len(own)]
+    found_places = find_equal_fits(grid, mean, parameter)[: len(own)]
     if len(found_places) < len(own):
         return {}
     total = float(mean[found_places].sum())
-    ordered = sorted(found_places, key=lambda column: compared.stated.values[column].start)
+    ordered = sorted(found_places, key=lambda column: grid.stated.values[column].start)
     found = {}
     for position, column in zip(own, ordered, strict=True):
-        value = compared.stated.values[column]
-        row = (int(compared.owners[position]), parameter.name)
+        value = grid.stated.values[column]
+        row = (int(grid.owners[position]), parameter.name)
         found[row] = LiteralOption(
             row=row,
             column=column,
@@ -304,14 +300,14 @@ def _share_values(
 
 
 def find_equal_fits(
-    compared: FeatureGrid, probabilities: Floats, parameter: ToolParameter
+    grid: FeatureGrid, probabilities: Floats, parameter: ToolParameter
 ) -> list[int]:
     """Return the indices of values that fit a parameter about equally well.
 
     The items of a list if the likeliest value is one of them; otherwise values of the same kind,
     the likeliest first, or only the likeliest for an imprecise kind.
     """
-    values = compared.stated.values
+    values = grid.stated.values
     best = int(np.argmax(probabilities[:-1])) if values else -1
     if best < 0 or probabilities[best] < MIN_SEVERAL_PROBABILITY:
         return []
@@ -326,25 +322,25 @@ def find_equal_fits(
             is_possible = all(p is not None and probabilities[p] > 0 for p in parts)
             if is_possible and all(v is not arguments.NOT_CONVERTIBLE for v in fits):
                 return [part for part in parts if part is not None]
-    return _values_of_one_kind(compared, probabilities, parameter)
+    return _values_of_one_kind(grid, probabilities, parameter)
 
 
 def _find_value_position(values: Sequence[StatedValue], part: StatedValue) -> int | None:
     return next((n for n, one in enumerate(values) if one == part), None)
 
 
-def are_values_listed(compared: FeatureGrid, places: Sequence[int]) -> bool:
+def are_values_listed(grid: FeatureGrid, places: Sequence[int]) -> bool:
     """Whether a conjunction joins values into one list; commas alone may be part of one value."""
-    values = [compared.stated.values[position] for position in places]
+    values = [grid.stated.values[position] for position in places]
     return any(
-        one.kind is ValueKind.LIST and list(one.parts) == values for one in compared.stated.values
-    ) and are_listed_together(compared.stated.text, values[-2], values[-1])
+        one.kind is ValueKind.LIST and list(one.parts) == values for one in grid.stated.values
+    ) and are_listed_together(grid.stated.text, values[-2], values[-1])
 
 
 def _values_of_one_kind(
-    compared: FeatureGrid, probabilities: Floats, parameter: ToolParameter
+    grid: FeatureGrid, probabilities: Floats, parameter: ToolParameter
 ) -> list[int]:
-    values = compared.stated.values
+    values = grid.stated.values
     found: list[int] = []
     seen: set[str] = set()
     for column in np.argsort(-probabilities[:-1], kind="stable")[: 3 * MAX_OPTIONS]:

@@ -58,11 +58,11 @@ class BindingModel:
     coefficients: Floats
     scale: Floats
 
-    def predict_probabilities(self, compared: FeatureGrid) -> Floats:
+    def predict_probabilities(self, grid: FeatureGrid) -> Floats:
         """Return `(p, n + 1)`: probabilities of the values per parameter; last, "not stated"."""
         weights = (self.coefficients / self.scale).astype(np.float32)
-        utilities = (compared.features @ weights).astype(np.float64)
-        utilities[:, :-1][~compared.possible] = -np.inf
+        utilities = (grid.features @ weights).astype(np.float64)
+        utilities[:, :-1][~grid.possible] = -np.inf
         exponentials = np.exp(utilities - utilities.max(axis=1, keepdims=True, initial=-1e9))
         return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
@@ -160,21 +160,19 @@ def collect_choices(
         model: Selects the wrong values to keep; None: the shipped one. To evaluate on a public
             set, one not fitted on it.
     """
-    compared = compute_grid(steps, reading=reading)
-    probabilities = (model or load_shipped_model()).predict_probabilities(compared)
+    grid = compute_grid(steps, reading=reading)
+    probabilities = (model or load_shipped_model()).predict_probabilities(grid)
     found: list[tuple[bool, ChoiceGroup]] = []
-    for row, parameter in enumerate(compared.parameters):
-        given_arguments = given.get(steps[compared.owners[row]].id, {})
+    for row, parameter in enumerate(grid.parameters):
+        given_arguments = given.get(steps[grid.owners[row]].id, {})
         is_given = parameter.name in given_arguments
-        right = np.zeros(len(compared.stated.values), dtype=bool)
+        right = np.zeros(len(grid.stated.values), dtype=bool)
         if is_given:
             argument = given_arguments[parameter.name]
-            right = _mark_matching_values(
-                compared.stated, compared.possible[row], parameter, argument
-            )
-        kept = _select_rivals(probabilities[row, :-1], right, compared.possible[row])
+            right = _mark_matching_values(grid.stated, grid.possible[row], parameter, argument)
+        kept = _select_rivals(probabilities[row, :-1], right, grid.possible[row])
         target = right[kept] / max(right.sum(), 1)
-        features = compared.features[row, [*kept, -1]]
+        features = grid.features[row, [*kept, -1]]
         group = (features, np.append(target, 0.0 if right.any() else 1.0))
         found.append((is_given or parameter.is_required, group))
     found.sort(key=lambda item: not item[0])

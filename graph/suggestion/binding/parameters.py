@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway_project.foundation import canonical
 from gateway_project.foundation import schema as json_schema
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.schemas import ArgumentSchema, load_schema
@@ -66,21 +67,11 @@ def place_parameters(
 
 def _require_flat(key: str, value: Any) -> None:
     """Reject a value that is nested too deeply to be validated."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        parts = [
-            part
-            for one in level
-            if isinstance(one, Mapping | list)
-            for part in (one.values() if isinstance(one, Mapping) else one)
-        ]
-        if not parts:
-            return
-        level = parts
-    raise ParameterError(
-        f"parameter {key[:MAX_KEY_CHARS]!r} is nested more than {MAX_DEPTH} levels deep: pass "
-        "it with fewer"
-    )
+    if canonical.is_deeper_than(value, MAX_DEPTH):
+        raise ParameterError(
+            f"parameter {key[:MAX_KEY_CHARS]!r} is nested more than {MAX_DEPTH} levels deep: "
+            "pass it with fewer"
+        )
 
 
 def warn_unplaced(steps: Sequence[BindingStep], parameters: Mapping[str, Any]) -> tuple[str, ...]:

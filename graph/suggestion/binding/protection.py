@@ -21,7 +21,7 @@ from graph.suggestion.binding.knowledge import (
     compute_stated_rate,
 )
 from graph.suggestion.binding.stated_values import StatedValues, tokenize
-from graph.suggestion.binding.steps import BindingThresholds
+from graph.suggestion.binding.steps import MIN_OPTIONAL_PROBABILITY, MIN_REQUIRED_PROBABILITY
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
     DESTRUCTIVE_WORDS,
@@ -82,28 +82,30 @@ _QUOTABLE_KINDS: Final = frozenset(
 
 def compute_thresholds(
     steps: Sequence[BindingStep],
-    compared: FeatureGrid,
+    grid: FeatureGrid,
     *,
     reading: IntentReading,
-    least: BindingThresholds,
     knowledge: BindingKnowledge = EMPTY_KNOWLEDGE,
 ) -> Floats:
     """Return `(p, n)`: the minimum probability to bind each value to each parameter."""
-    parameters, stated = compared.parameters, compared.stated
-    defaults = [least.required if one.is_required else least.optional for one in parameters]
+    parameters, stated = grid.parameters, grid.stated
+    defaults = [
+        MIN_REQUIRED_PROBABILITY if one.is_required else MIN_OPTIONAL_PROBABILITY
+        for one in parameters
+    ]
     thresholds = np.repeat(
         np.array(defaults, dtype=np.float64)[:, None], len(stated.values), axis=1
     )
     if not thresholds.size:
         return thresholds
-    owners = compared.owners
+    owners = grid.owners
     tools = [steps[owner].tool for owner in owners]
     pairs = zip(tools, parameters, strict=True)
     habits = [_habit_threshold(knowledge, tool.pk, one.name) for tool, one in pairs]
     np.maximum(thresholds, np.array(habits)[:, None], out=thresholds)
     is_writing = np.array([not steps[owner].is_read_only for owner in owners])[:, None]
     targets = _mark_targets(parameters, stated)
-    is_risky_target = is_writing & targets & ~_mark_workspace_parameters(steps, compared)
+    is_risky_target = is_writing & targets & ~_mark_workspace_parameters(steps, grid)
     thresholds[is_risky_target & (thresholds < TARGET_THRESHOLD)] = TARGET_THRESHOLD
     own = _mark_own_clauses(steps, stated, reading) & ~_mark_values_before_tool(steps, stated)
     foreign = is_risky_target & ~own[owners]
@@ -147,7 +149,7 @@ def _mark_targets(parameters: Sequence[ToolParameter], stated: StatedValues) -> 
     return np.array(named)[:, None] | stated.has_unquoted_kind(ValueKind.PATH)
 
 
-def _mark_workspace_parameters(steps: Sequence[BindingStep], compared: FeatureGrid) -> Flags:
+def _mark_workspace_parameters(steps: Sequence[BindingStep], grid: FeatureGrid) -> Flags:
     """Return `(p, 1)`: which parameters name only the workspace, such as a repository.
 
     "Stage a.txt in /tmp/repo and commit it" states it once, for both tools.
@@ -155,7 +157,7 @@ def _mark_workspace_parameters(steps: Sequence[BindingStep], compared: FeatureGr
     return np.array(
         [
             is_workspace_parameter(steps[owner], one)
-            for owner, one in zip(compared.owners, compared.parameters, strict=True)
+            for owner, one in zip(grid.owners, grid.parameters, strict=True)
         ]
     )[:, None]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_project.foundation.references import make_reference
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE, BindingKnowledge
-from graph.suggestion.binding.steps import BindingSource, BindingThresholds, FeedLookup
+from graph.suggestion.binding.steps import MIN_REQUIRED_PROBABILITY, BindingSource, FeedLookup
 from graph.suggestion.binding.vocabulary import PREPOSITIONS
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _matches_parameter(words: frozenset[str], parameter: ToolParameter) -> bool:
     return any(not parameter.name_words.isdisjoint(PREPOSITIONS.get(word, ())) for word in words)
 
 
-def introducing_words(values: Sequence[StatedValue], text: str) -> frozenset[str]:
+def find_introducing_words(values: Sequence[StatedValue], text: str) -> frozenset[str]:
     """Return the words directly before values of an intent, in lower case."""
     before = (text[: value.start].rstrip(" \"'“‘").split()[-1:] for value in values)  # noqa: RUF001
     return frozenset(word[0].lower() for word in before if word)
@@ -159,13 +159,12 @@ class _SourceField:
     confidence: float
 
 
-def reference_from_data_flow(
+def find_data_flow_reference(
     steps: Sequence[BindingStep],
     position: int,
     *,
     parameter: ToolParameter,
     feeds: FeedLookup,
-    least: BindingThresholds,
     introduced: IntroducingWords,
 ) -> BoundArgument | AmbiguousReference | None:
     """Return a reference by data flow between tools; None if there is none.
@@ -177,7 +176,7 @@ def reference_from_data_flow(
     if not sources:
         return None
     best = max(way.confidence for way in sources)
-    enough = least.required if parameter.is_required else MIN_OPTIONAL_CONFIDENCE
+    enough = MIN_REQUIRED_PROBABILITY if parameter.is_required else MIN_OPTIONAL_CONFIDENCE
     good = [way for way in sources if way.confidence >= max(best - CONFIDENCE_TOLERANCE, enough)]
     if not good:
         return None

@@ -42,7 +42,7 @@ def settle_step(
     schema: ArgumentSchema,
     *,
     found: Mapping[str, BoundArgument],
-    unsure: Mapping[str, AmbiguousReference],
+    ambiguous: Mapping[str, AmbiguousReference],
 ) -> BoundStep:
     """Return a step with the arguments that its schema accepts.
 
@@ -61,12 +61,14 @@ def settle_step(
     order = [*(schema.root.get("properties") or {}), *kept]
     names = [name for name in dict.fromkeys(order) if name in kept]
     references = dict.fromkeys(kept[name].source_step for name in names if kept[name].source_step)
-    waited_for = dict.fromkeys(one for other in unsure.values() for one in other.steps)
+    waited_for = dict.fromkeys(one for other in ambiguous.values() for one in other.steps)
     return BoundStep(
         id=step.id,
         arguments={name: kept[name].to_argument() for name in names},
         bindings=tuple(_to_binding(name, kept[name]) for name in names),
-        needs_input=_list_missing(step, schema, problems, unsure=unsure, found=found, kept=kept),
+        needs_input=_list_missing(
+            step, schema, problems, ambiguous=ambiguous, found=found, kept=kept
+        ),
         references=tuple(references),
         wait_for=tuple(one for one in waited_for if one not in references),
     )
@@ -131,7 +133,7 @@ def _list_missing(
     schema: ArgumentSchema,
     problems: Sequence[ArgumentProblem],
     *,
-    unsure: Mapping[str, AmbiguousReference],
+    ambiguous: Mapping[str, AmbiguousReference],
     found: Mapping[str, BoundArgument],
     kept: Mapping[str, BoundArgument],
 ) -> tuple[MissingArgument, ...]:
@@ -145,7 +147,7 @@ def _list_missing(
     names = [name for name in dict.fromkeys(order) if name in by_name]
     described = [
         _make_missing_argument(
-            name, schema, by_name[name], _explain_missing(step, schema, name, unsure, found)
+            name, schema, by_name[name], _explain_missing(step, schema, name, ambiguous, found)
         )
         for name in names[:MAX_DESCRIBED]
     ]
@@ -165,13 +167,13 @@ def _explain_missing(
     step: BindingStep,
     schema: ArgumentSchema,
     name: str,
-    unsure: Mapping[str, AmbiguousReference],
+    ambiguous: Mapping[str, AmbiguousReference],
     found: Mapping[str, BoundArgument],
 ) -> str:
     """Return why an argument is missing; empty if only its schema says so."""
     parameter = schema.parameters.get(name)
-    if name in unsure:
-        return _explain_ambiguity(unsure[name])
+    if name in ambiguous:
+        return _explain_ambiguity(ambiguous[name])
     if name in found and not found[name].source_step:
         return parameters.find_problem(schema, name, found[name].value)
     if parameter is None or name in found:
@@ -199,11 +201,11 @@ def _make_missing_argument(
     )
 
 
-def _explain_ambiguity(unsure: AmbiguousReference) -> str:
-    names = ", ".join(unsure.steps)
-    if unsure.is_item:
+def _explain_ambiguity(ambiguous: AmbiguousReference) -> str:
+    names = ", ".join(ambiguous.steps)
+    if ambiguous.is_item:
         return f"{names} returns a list, and it is unclear which item is meant"
-    if len(unsure.steps) > 1:
+    if len(ambiguous.steps) > 1:
         return f"several results could provide it, and it is unclear which one is meant: {names}"
     return f"the result of {names} may contain it, but it is unclear where"
 

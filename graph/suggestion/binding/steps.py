@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +22,9 @@ class BindingSource(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BindTool:
-    """A tool as binding reads it.
+    """A tool as binding reads it: its definition and whether its server is trusted.
 
     Attributes:
         pk: Primary key.
@@ -88,11 +88,10 @@ def find_no_feeds(source: int, target: int) -> Sequence[FieldPair]:  # noqa: ARG
     return ()
 
 
-class BindingThresholds(NamedTuple):
-    """Minimum probabilities to bind a stated value, in [0, 1]."""
-
-    optional: float = 0.45
-    required: float = 0.3
+MIN_OPTIONAL_PROBABILITY: Final = 0.45
+"""Minimum probability to bind a stated value to an optional parameter."""
+MIN_REQUIRED_PROBABILITY: Final = 0.3
+"""The same for a required parameter, or a reference by data flow to one."""
 
 
 @dataclass(frozen=True, kw_only=True)

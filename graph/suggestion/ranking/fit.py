@@ -51,10 +51,10 @@ def fit_ranker(
     """
     loaded_prior = shipped.load_prior() if prior is None else prior
     left_out = families.features_of_families(without)
-    runs = [intent for intent in past if intent.tools]
-    if not runs or not len(view.tools) or "history" in without:
+    intents = [intent for intent in past if intent.tools]
+    if not intents or not len(view.tools) or "history" in without:
         return prior_ranker(view.model, prior=loaded_prior, without=left_out)
-    evidence = PastIntents.from_intents(runs, view)
+    evidence = PastIntents.from_intents(intents, view)
     history = SetHistory.from_runs(evidence.runs)
     tools, scored = fit_tool_model(
         evidence, view, prior=loaded_prior.tools, gate=loaded_prior.gate, without=left_out
@@ -66,14 +66,13 @@ def fit_ranker(
     return Ranker(
         tool_model=tools,
         set_model=set_model.fit_set_model(
-            examples, prior=loaded_prior.sets, runs=len(runs), without=left_out
+            examples, prior=loaded_prior.sets, runs=len(intents), without=left_out
         ),
         order_model=order.fit_order_model(
             scored, history, prior=loaded_prior.order, without=left_out
         ),
         calibrator=_fit_calibrator(examples, loaded_prior, evidence, left_out),
         past=evidence,
-        runs=len(runs),
         embedding_model=view.model,
     )
 
@@ -98,7 +97,6 @@ def prior_ranker(
         order_model=order.fit_order_model((), None, prior=prior.order, without=without),
         calibrator=calibrate.prior_calibrator(*prior.calibration[0]),
         past=None,
-        runs=0,
         embedding_model=embedding_model,
     )
 

@@ -125,7 +125,7 @@ def rank_tool_sets(
             neighbours=neighbours,
             tool_probabilities={},
             clause_shares={},
-            past_intent_count=ranker.runs,
+            past_intent_count=ranker.past_intent_count,
             counted_runs=ranker.counted_runs,
         )
     sets = _rank_sets(scored, models)
@@ -141,7 +141,7 @@ def rank_tool_sets(
             for tool, shares in zip(scored.tools, scored.clause_shares, strict=True)
             if int(tool) in listed
         },
-        past_intent_count=ranker.runs,
+        past_intent_count=ranker.past_intent_count,
         counted_runs=ranker.counted_runs,
     )
 

@@ -45,7 +45,6 @@ class Ranker:
         order_model: Orders the tools of a set.
         calibrator: Maps probabilities of sets to confidences.
         past: The past intents; None without history.
-        runs: Number of past intents (not of their runs: see `counted_runs`).
         embedding_model: Name of the model that made all vectors.
     """
 
@@ -54,8 +53,12 @@ class Ranker:
     order_model: OrderModel
     calibrator: Calibrator
     past: PastIntents | None
-    runs: int
     embedding_model: str
+
+    @property
+    def past_intent_count(self) -> int:
+        """Number of past intents."""
+        return 0 if self.past is None else len(self.past)
 
     @property
     def counted_runs(self) -> int:
@@ -88,7 +91,7 @@ class Ranker:
             "near_sets": self.set_model.near_sets,
             "f1_share": self.set_model.f1_share,
             "calibrator": asdict(self.calibrator),
-            "runs": self.runs,
+            "runs": self.past_intent_count,
             "embedding_model": self.embedding_model,
         }
         arrays: dict[str, NDArray[Any]] = {
@@ -159,6 +162,5 @@ def _read_ranker(arrays: Mapping[str, NDArray[Any]]) -> Ranker:
         ),
         calibrator=Calibrator(**metadata["calibrator"]),
         past=PastIntents.from_arrays(past) if past else None,
-        runs=int(metadata["runs"]),
         embedding_model=str(metadata["embedding_model"]),
     )

@@ -14,7 +14,7 @@ from graph.suggestion.binding.parameters import warn_unplaced
 from graph.suggestion.binding.steps import BindingStep
 from graph.suggestion.workflow import wording
 from graph.suggestion.workflow.choose import choose_set, display_id, find_objection, is_risky
-from graph.suggestion.workflow.dag import arrange_tasks, to_bind_tool
+from graph.suggestion.workflow.dag import arrange_tasks
 from graph.suggestion.workflow.evidence import count_evidence
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
@@ -39,7 +39,7 @@ MIN_PATH_CONFIDENCE: Final = 0.25
 """Minimum product of the hops' confidences of a path."""
 
 
-def suggest_workflow(
+def build_workflow(
     request: SuggestionRequest, ranking: Ranking, *, context: SuggestionContext
 ) -> Suggestion:
     """Turn ranked sets of tools into a workflow with bound arguments.
@@ -112,11 +112,7 @@ def _to_binding_steps(
     tasks: tuple[SuggestedTask, ...], context: SuggestionContext
 ) -> list[BindingStep]:
     found = ((task, context.find_tool(task.tool)) for task in tasks)
-    return [
-        BindingStep(id=task.id, tool=to_bind_tool(tool))
-        for task, tool in found
-        if tool is not None
-    ]
+    return [BindingStep(id=task.id, tool=tool) for task, tool in found if tool is not None]
 
 
 def _list_alternatives(

@@ -14,7 +14,7 @@ from graph.relations import Relation, RelationKind
 from graph.suggestion.binding import bind, instances
 from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
-from graph.suggestion.binding.steps import BindingStep, BindTool, BoundStep, FeedLookup, FieldPair
+from graph.suggestion.binding.steps import BindingStep, BoundStep, FeedLookup, FieldPair
 from graph.suggestion.workflow.order import order_tools
 from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
 from graph.suggestion.workflow.types import SuggestedTask
@@ -82,9 +82,9 @@ def arrange_tasks(
         for tool in tools
         if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
     ]
-    compared = compute_grid(repeatable, reading=request.reading)
+    grid = compute_grid(repeatable, reading=request.reading)
     counts = instances.count_instances(
-        repeatable, reading=request.reading, model=context.binding, compared=compared
+        repeatable, reading=request.reading, model=context.binding_model, grid=grid
     )
     tools = [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
     order = order_tools(
@@ -106,8 +106,8 @@ def arrange_tasks(
         parameters=request.parameters,
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
-        model=context.binding,
-        compared=compared if is_compared else None,
+        model=context.binding_model,
+        grid=grid if is_compared else None,
     )
     place = {task: number for number, task in enumerate(ids)}
     data_flow = {
@@ -139,26 +139,11 @@ def arrange_tasks(
     )
 
 
-def to_bind_tool(tool: SuggestTool) -> BindTool:
-    """Convert a tool to the form that binding reads."""
-    return BindTool(
-        pk=tool.pk,
-        tool=tool.tool,
-        name=tool.name,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        definition_hash=tool.definition_hash,
-        is_trusted=tool.is_trusted,
-    )
-
-
 def make_step(
     task: str, tool: SuggestTool, *, shares: NDArray[np.float32] | None = None
 ) -> BindingStep:
     """Return a task in the form that binding reads."""
-    return BindingStep(
-        id=task, tool=to_bind_tool(tool), clause_shares=shares, is_read_only=tool.is_read_only
-    )
+    return BindingStep(id=task, tool=tool, clause_shares=shares, is_read_only=tool.is_read_only)
 
 
 def make_task_ids(names: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from graph.suggestion.binding.steps import BindTool
 from graph.topology import Topology
 
 if TYPE_CHECKING:
@@ -20,35 +21,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SuggestTool:
-    """A tool as the suggestion reads it.
+class SuggestTool(BindTool):
+    """A tool as the suggestion reads it: what binding reads, and what one caller may do with it.
+
+    Made for each suggestion from a `tools.catalogue.CatalogueTool`, which everybody shares.
 
     Attributes:
-        pk: Primary key.
-        tool: Canonical id, server:tool.
-        name: Its name at the server.
-        description: As pinned.
-        input_schema: JSON Schema of the arguments, as pinned.
-        definition_hash: SHA-256 of the pinned definition.
         is_read_only: Whether its trusted server declares it read-only.
         is_destructive: Whether its effects may be destructive or irreversible, by its server's
             annotations or by words in its name.
-        is_trusted: Whether its server is trusted.
         is_usable: Whether the caller may call it now.
         obstacle: Why the caller may not; empty if no reason may be disclosed.
         problem: Why its server is unreliable at the moment; empty if it is not.
         alternative_ids: Ids of substitute tools, looked up if its server has a problem.
     """
 
-    pk: int
-    tool: str
-    name: str
-    description: str
-    input_schema: Mapping[str, Any]
-    definition_hash: str = ""
     is_read_only: bool = False
     is_destructive: bool = False
-    is_trusted: bool = True
     is_usable: bool = True
     obstacle: str = ""
     problem: str = ""
@@ -76,7 +65,7 @@ class SuggestionContext:
         find_tool: Looks up a tool by primary key; None if it is hidden from the caller.
         topology: The relations around the ranked tools.
         metrics: Graph metrics of each tool in the shared graph, by primary key.
-        binding: Model that matches stated values to parameters; None: the shipped one.
+        binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: Values that past runs bound to parameters; None: no history.
         unranked_reason: Why the tools were found by words alone; empty if they were ranked.
     """
@@ -84,7 +73,7 @@ class SuggestionContext:
     find_tool: Callable[[int], SuggestTool | None]
     topology: Topology = field(default_factory=Topology)
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
-    binding: BindingModel | None = None
+    binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
     unranked_reason: str = ""
 

@@ -104,7 +104,7 @@ def test_a_value_is_bound_to_the_tool_of_its_clause() -> None:
         BindingStep(id=f"t{place}", tool=one, clause_shares=share)
         for place, (one, share) in enumerate(zip(tools, shares, strict=True))
     ]
-    compared = compute_grid(made, reading=read)
-    place = [one.text for one in compared.stated.values].index("Imagine")
-    near = compared.features[:, place, FEATURE_COLUMNS["clause"]]
+    grid = compute_grid(made, reading=read)
+    place = [one.text for one in grid.stated.values].index("Imagine")
+    near = grid.features[:, place, FEATURE_COLUMNS["clause"]]
     assert near[0] > near[1]

@@ -81,9 +81,9 @@ def test_long_descriptions_and_many_parameters_are_cut() -> None:
     assert len(known) == MAX_PARAMETERS
     assert "q0" in known
     assert max(len(one.description) for one in known.values()) <= 300
-    compared = compute_grid(steps(*tools), reading=reading.read_intent("copy 'a' to /srv/b"))
-    assert len(compared.parameters) == MAX_ROWS
-    assert sum(one.is_required for one in compared.parameters) == len(tools)
+    grid = compute_grid(steps(*tools), reading=reading.read_intent("copy 'a' to /srv/b"))
+    assert len(grid.parameters) == MAX_ROWS
+    assert sum(one.is_required for one in grid.parameters) == len(tools)
 
 
 @pytest.mark.parametrize("depth", [65, 500, 5_000])

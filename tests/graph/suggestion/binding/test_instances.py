@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from graph.suggestion.binding.bind import BindingStep
 from graph.suggestion.binding.instances import count_instances
+from graph.suggestion.binding.steps import BindingStep
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import steps, text, tool
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graph.suggestion.binding.bind import BindingSource, BindTool
 from graph.suggestion.binding.knowledge import (
     PAIRED_OCCURRENCE,
     BindingKnowledge,
@@ -14,6 +13,7 @@ from graph.suggestion.binding.knowledge import (
     build_knowledge,
     observe_arguments,
 )
+from graph.suggestion.binding.steps import BindingSource, BindTool
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import bound, needs, text, tool
 

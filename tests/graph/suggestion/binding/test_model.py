@@ -23,11 +23,11 @@ FIELDS = {"guest": text(), "place": text()}
 
 
 def test_probabilities_of_each_parameter_sum_to_one() -> None:
-    compared = compute_grid(steps(tool(FIELDS)), reading=reading.read_intent(INTENT))
-    likely = load_shipped_model().predict_probabilities(compared)
-    assert likely.shape == (2, len(compared.stated.values) + 1)
+    grid = compute_grid(steps(tool(FIELDS)), reading=reading.read_intent(INTENT))
+    likely = load_shipped_model().predict_probabilities(grid)
+    assert likely.shape == (2, len(grid.stated.values) + 1)
     assert np.allclose(likely.sum(axis=1), 1)
-    assert not likely[:, :-1][~compared.possible].any()
+    assert not likely[:, :-1][~grid.possible].any()
 
 
 def test_the_shipped_model_knows_every_feature() -> None:

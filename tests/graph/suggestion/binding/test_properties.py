@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway_project.foundation import schema as json_schema
-from graph.suggestion.binding.bind import (
+from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant, ReferenceSource
+from graph.suggestion.binding.steps import (
     BindingStep,
     BindTool,
     BoundStep,
     FieldPair,
-    bind_arguments,
 )
-from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant, ReferenceSource
 from graph.suggestion.intent import reading
 
 PIECES = (

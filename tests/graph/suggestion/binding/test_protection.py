@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graph.suggestion.binding.bind import BindingStep, BindTool, bind_arguments
+from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
+from graph.suggestion.binding.steps import BindingStep, BindTool
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, text, tool
 

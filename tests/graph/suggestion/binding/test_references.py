@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graph.suggestion.binding.bind import BoundStep, FieldPair, bind_arguments
+from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.steps import BoundStep, FieldPair
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import bound, needs, steps, text, tool
 

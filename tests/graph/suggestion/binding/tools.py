@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from graph.suggestion.binding.bind import BindingStep, BindTool, BoundStep, bind_arguments
+from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.steps import BindingStep, BindTool, BoundStep
 from graph.suggestion.intent import reading
 
 _KEYS = count(1)

@@ -16,7 +16,7 @@ def fitted():
 def test_without_past_intents_the_prior_is_the_ranker():
     ranker = fit_ranker([], view())
     shipped = prior.load_prior()
-    assert (ranker.runs, ranker.past, ranker.set_history) == (0, None, None)
+    assert (ranker.past_intent_count, ranker.past, ranker.set_history) == (0, None, None)
     assert ranker.embedding_model == "fake/words"
     assert (
         ranker.set_model.coefficients.tolist()
@@ -52,13 +52,13 @@ def test_fitting_is_deterministic(fitted):
 @pytest.mark.parametrize("count", [1, 2, 4, 7])
 def test_few_past_intents_are_enough_to_fit(count):
     ranker = fit_ranker(habits()[:count], view())
-    assert ranker.runs == count
+    assert ranker.past_intent_count == count
     assert rank_tool_sets(encoded("get me to oslo"), view(), ranker).best.confidence <= 0.69
 
 
 def test_past_intents_without_tools_are_ignored():
     ranker = fit_ranker([*past(("say nothing", ())), *habits()[:3]], view())
-    assert ranker.runs == 3
+    assert ranker.past_intent_count == 3
     assert fit_ranker(past(("say nothing", ())), view()).past is None
 
 

@@ -24,13 +24,13 @@ def test_a_ranker_read_from_bytes_ranks_the_same(fitted, text):
     assert after.best.confidence == pytest.approx(before.best.confidence, abs=5e-3)
     assert after.tool_probabilities == pytest.approx(before.tool_probabilities, abs=5e-3)
     assert [one.pattern for one in after.neighbours] == [one.pattern for one in before.neighbours]
-    assert (read.runs, read.embedding_model) == (32, "fake/words")
+    assert (read.past_intent_count, read.embedding_model) == (32, "fake/words")
     assert read.calibrator == fitted.calibrator
 
 
 def test_a_ranker_without_history_is_read_from_bytes():
     read = Ranker.from_bytes(prior_ranker("some-model").to_bytes())
-    assert (read.past, read.runs, read.embedding_model) == (None, 0, "some-model")
+    assert (read.past, read.past_intent_count, read.embedding_model) == (None, 0, "some-model")
     assert rank_tool_sets(encoded(ASKED[0]), view(), read).best is not None
 
 

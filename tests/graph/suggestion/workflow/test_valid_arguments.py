@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_project.foundation import schema
-from graph.suggestion.workflow.build import suggest_workflow
+from graph.suggestion.workflow.build import build_workflow
 from tests.graph import drawn
 from tests.graph.suggestion.workflow.builders import (
     make_context,
@@ -61,7 +61,7 @@ def holds_reference(value):
 )
 def test_arguments_are_valid_except_needed_ones(tools, schemas, relations, intent):
     told = [tool(pk, input_schema=one) for pk, one in enumerate(schemas, 1)]
-    found = suggest_workflow(
+    found = build_workflow(
         make_request(intent),
         ranking(ranked(*tools)),
         context=make_context(*told, relations=relations),

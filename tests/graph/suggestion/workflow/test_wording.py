@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from graph.relations import Relation, RelationKind
-from graph.suggestion.workflow.build import suggest_workflow
+from graph.suggestion.workflow.build import build_workflow
 from graph.suggestion.workflow.wording import MAX_QUOTED, MAX_TOOLS, MAX_WARNINGS
 from tests.graph.suggestion.workflow.builders import (
     make_context,
@@ -15,7 +15,7 @@ from tests.graph.suggestion.workflow.builders import (
 
 
 def told(likely, what=None, **values):
-    return suggest_workflow(
+    return build_workflow(
         what or make_request(), likely, context=make_context(**values)
     ).explanation
 
@@ -28,7 +28,7 @@ def test_similar_intents_with_other_tools_are_reported():
 def test_only_the_first_tools_of_a_large_workflow_are_explained():
     many = range(100, 112)
     likely = ranking(ranked(*many), probabilities=dict.fromkeys(many, 0.5))
-    told_of = suggest_workflow(
+    told_of = build_workflow(
         make_request(), likely, context=make_context(*map(tool, many))
     ).explanation
     assert sum("probability" in sentence for sentence in told_of) == MAX_TOOLS
@@ -52,7 +52,7 @@ def test_a_long_clause_is_cut():
 
 def test_only_the_first_added_tools_are_named():
     needed = [tool(pk) for pk in range(100, 110)]
-    found = suggest_workflow(
+    found = build_workflow(
         make_request(),
         ranking(ranked(3)),
         context=make_context(*needed, relations=[needs(3, one.pk) for one in needed]),
@@ -64,7 +64,7 @@ def test_only_the_first_added_tools_are_named():
 
 def test_only_the_first_warnings_are_listed():
     off = [tool(pk, is_usable=False, obstacle="is disabled") for pk in range(100, 115)]
-    found = suggest_workflow(
+    found = build_workflow(
         make_request(),
         ranking(ranked(3)),
         context=make_context(*off, relations=[needs(3, one.pk) for one in off]),
@@ -75,7 +75,7 @@ def test_only_the_first_warnings_are_listed():
 
 def test_requirements_beyond_the_limit_are_counted():
     needed = [tool(pk) for pk in range(100, 125)]
-    found = suggest_workflow(
+    found = build_workflow(
         make_request(),
         ranking(ranked(3)),
         context=make_context(*needed, relations=[needs(3, one.pk) for one in needed]),
@@ -86,7 +86,7 @@ def test_requirements_beyond_the_limit_are_counted():
 def test_a_hidden_replacement_is_not_named():
     hidden = [Relation(99, 1, RelationKind.REPLACES, 1.0)]
     assert (
-        suggest_workflow(
+        build_workflow(
             make_request(), ranking(ranked(1)), context=make_context(relations=hidden)
         ).warnings
         == ()
@@ -104,9 +104,9 @@ def test_of_few_intents_that_ran_often_only_new_ones_stay_uncertain():
 
 def test_without_a_clear_fit_there_is_a_warning():
     faint = ranking(ranked(1), probabilities={1: 0.15})
-    found = suggest_workflow(make_request(), faint, context=make_context())
+    found = build_workflow(make_request(), faint, context=make_context())
     assert "no tool clearly fits the intent: the most likely has a probability of 0.15" in (
         found.warnings
     )
     clear = ranking(ranked(1), probabilities={1: 0.6})
-    assert suggest_workflow(make_request(), clear, context=make_context()).warnings == ()
+    assert build_workflow(make_request(), clear, context=make_context()).warnings == ()
