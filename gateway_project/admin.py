@@ -15,9 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from execution.models import Approval, Speculation, WorkflowExecution
 from execution.models import (
     Approval,
+    Speculation,
     SpeculationControl,
     SpeculationGrant,
     WorkflowExecution,

@@ -14,9 +14,9 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.calibration import IDENTITY, CalibrationMap
 from learning.memory.context import ContextKey
 from learning.memory.outcomes_of_context import NO_OUTCOMES, ContextOutcomes
-from learning.calibration import IDENTITY, CalibrationMap
 from learning.predictions.interface import NO_PREDICTIONS, Predictions
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.thresholds.in_force import ThresholdInForce, find_default_threshold

@@ -230,10 +230,9 @@ async def handle_intent(
         reason = f"no answer within {fallback.SEARCH_TIMEOUT_S:g} s"
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
-    key = effects.memory.compute_context_key(suggested.context)
-    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, key))
-    suggestion, ranked = suggested.suggestion, suggested.ranked
     context = effects.memory.compute_context_key(suggested.context)
+    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, context))
+    suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
     threshold = effects.find_threshold(caller.team, context).required_confidence
     answer = IntentAnswer(
@@ -248,17 +247,6 @@ async def handle_intent(
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
-    )
-    effects.memory.record_intent(
-        caller,
-        AnsweredIntent(
-            text=request.intent,
-            context=key,
-            prediction=speculation,
-            mode=answer.mode.value,
-            confidence=suggestion.confidence,
-            tools=tuple(task.tool for task in suggestion.tasks),
-        ),
     )
     sinks.record_intent(effects, caller, request, answer, context)
     log.info("intent.suggested", **answer.log_fields)

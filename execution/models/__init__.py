@@ -1,5 +1,4 @@
-"""Models of runs (executions, tasks, events, payloads, commands, approvals) and of predictions."""
-"""Models of runs and approvals, and of permissions to call ahead of requests."""
+"""Models of runs and approvals, of predictions, and of permissions to call ahead of requests."""
 
 from execution.models.control import Approval, RunCommand
 from execution.models.grants import SpeculationControl, SpeculationGrant

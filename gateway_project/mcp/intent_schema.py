@@ -52,6 +52,7 @@ _EVIDENCE: Final[dict[str, Any]] = {
         "threshold": {
             "type": ["number", "null"],
             "description": "Confidence from which it would be run ahead; null: suspended",
+        },
         "above_threshold": {"type": "boolean", "description": "Whether it would be run ahead"},
     },
     "required": [

@@ -7,8 +7,7 @@ from django.contrib.auth.models import Group
 from django.db import connection, transaction
 
 import gateway_project.urls  # noqa: F401 - finds the pages
-from execution.models import Speculation
-from execution.models import SpeculationGrant
+from execution.models import Speculation, SpeculationGrant
 from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing

@@ -24,8 +24,8 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.relations import Relation
 from graph.topology import Topology
-from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.predictions.interface import NO_PREDICTIONS, Predictions
+from learning.sessions.memory import NO_MEMORY, SessionMemory
 from tests.fakes import FakeEmbedder
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool

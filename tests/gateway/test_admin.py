@@ -81,12 +81,9 @@ BY_THE_PRODUCT = (
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
-    FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector,
-    WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload, AdaptiveThreshold, ThresholdChange,
-    FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload, Speculation, PredictionTotal, AdaptiveThreshold, ThresholdChange,
-    Payload, SpeculationControl,
+    FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector, PredictionTotal,
+    WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval, Payload, Speculation,
+    SpeculationControl, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 

@@ -129,10 +129,6 @@ class ChanceModel:
 
     ever: LogisticChance
     soon: LogisticChance
-        """Return the chance of each row, in (0, 1)."""
-        weights = [c / s if s else 0.0 for c, s in zip(self.coefficients, self.scales, strict=True)]
-        base = self.intercept - sum(map(mul, weights, self.means))
-        return [_sigmoid(base + sum(map(mul, weights, row))) for row in rows]
 
 
 def _sigmoid(logit: float) -> float:
