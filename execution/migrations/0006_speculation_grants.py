@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
     """Grants are loaded with the catalogue, so the same notification announces them."""
 
     dependencies = [
-        ('execution', '0004_plain_labels'),
+        ('execution', '0005_speculation'),
         ('tools', '0014_seed_actions'),
     ]
 
