@@ -89,6 +89,11 @@ def test_two_tasks_that_refer_to_different_results_are_not_confused():
     assert compared(other, first=first) is Resemblance.CHANGED
 
 
+def test_the_order_of_independent_tasks_does_not_matter():
+    first = (task("a", 1, q="x"), task("b", 1, q="y"), task("c", 2))
+    assert compared(first[::-1], first=first) is Resemblance.SAME
+
+
 def test_references_inside_lists_are_followed():
     first = (task("a", 1), task("b", 2, of=[1, {"x": [ref("a")]}]))
     renamed = (task("z", 1), task("b", 2, of=[1, {"x": [ref("z")]}]))

@@ -6,6 +6,7 @@ from statistics import mean
 
 import pytest
 
+from learning import calibration
 from learning.calibration import (
     IDENTITY,
     MIN_SAMPLES,
@@ -83,6 +84,14 @@ def test_outcomes_that_run_against_confidence_keep_its_order():
     assert correction.slope == MIN_SLOPE
     base_rate = mean(1 - one.confidence for one in simulate(2, 4_000))
     assert correction.apply(0.7) == pytest.approx(base_rate, abs=0.05)
+
+
+def test_a_fit_ends_after_so_many_steps(monkeypatch):
+    samples = simulate(3, 400, truth=overconfident)
+    monkeypatch.setattr(calibration, "MAX_STEPS", 1)
+    first = fit_correction(samples)
+    monkeypatch.undo()
+    assert first not in (IDENTITY, fit_correction(samples))
 
 
 def test_without_outcomes_the_correction_is_the_identity():
