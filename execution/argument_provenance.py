@@ -121,6 +121,22 @@ def parse_provenance(text: str) -> Provenance:
         return UNKNOWN
 
 
+def read_sources(sources: Mapping[str, str]) -> dict[str, Provenance]:
+    """Return the provenance of arguments by JSON pointer, from their sources by name.
+
+    Args:
+        sources: As `PredictedCall.sources`.
+
+    Example:
+        >>> sorted(read_sources({"a/b": "stated"}))
+        ['/a~1b']
+    """
+    return {
+        canonical.build_pointer([name]): parse_provenance(source)
+        for name, source in sources.items()
+    }
+
+
 def is_identifier(value: object) -> bool:
     """Whether a value can only name a thing: a short token, an integer, a boolean or null.
 

@@ -13,6 +13,7 @@ from execution.argument_provenance import (
     is_identifier,
     is_locator,
     parse_provenance,
+    read_sources,
 )
 
 OWN = parse_provenance("result:github")
@@ -211,6 +212,19 @@ def test_a_reference_counts_as_a_result_that_is_not_known_yet():
     assert references({"query": mark}, OWN) != []
     assert references({"ids": [{"$item": "/path"}]}, FOREIGN, closed=True) == []
     assert references({"id": {"$literal": mark}}, FOREIGN) == []
+
+
+def test_sources_of_a_predicted_call_are_read_by_argument():
+    sources = {"id": "result:github", "query": "stated", "x~y": "guessed"}
+    assert read_sources(sources) == {"/id": OWN, "/query": STATED, "/x~0y": UNKNOWN}
+    found = find_steering_values(
+        {"id": "W-1", "query": "two words"},
+        read_sources(sources),
+        input_schema=SCHEMA,
+        server="github",
+        is_closed_world=False,
+    )
+    assert found == ()
 
 
 def test_references_without_a_known_source_are_refused():
