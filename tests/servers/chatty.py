@@ -1,48 +1,82 @@
-"""A server that prints rubbish, reports progress, and waits until it is cancelled."""
+"""A server of the handshake era that prints rubbish, reports progress, and waits until cancelled.
 
-import asyncio
+Only the standard library, so that it starts in a few hundredths of a second.
+"""
+
+import json
 import os
 import sys
-import warnings
 from pathlib import Path
 
-from mcp.server.mcpserver import Context, MCPServer
-
-server = MCPServer("chatty")
-
-
-@server.tool()
-async def count(to: int, ctx: Context) -> str:
-    """Count aloud, reporting progress at each number."""
-    for number in range(1, to + 1):
-        await ctx.report_progress(number, to, f"at {number}")
-    return f"counted to {to}"
+TOOLS = {
+    "count": ("Count aloud, reporting progress at each number.", {"to": {"type": "integer"}}),
+    "rubbish": ("Print what is no protocol, on both outputs.", {}),
+    "wait": (
+        "Wait until cancelled; the marker file tells what became of the call.",
+        {"marker": {"type": "string"}},
+    ),
+}
+waiting = {}
 
 
-@server.tool()
-def rubbish() -> str:
-    """Print what is no protocol, on both outputs, and warn."""
-    os.write(1, b"this is not JSON\n\xff\xfe\n")
-    sys.stderr.write("nor is this\n")
-    warnings.warn("nor this", stacklevel=1)
-    return "printed"
+def send(**message):
+    os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
-@server.tool()
-async def wait(marker: str) -> str:
-    """Wait until cancelled; the marker file tells what became of the call."""
-    _note(marker, "waiting")
-    try:
-        await asyncio.Event().wait()
-    except asyncio.CancelledError:
-        _note(marker, "cancelled")
-        raise
-    return ""
+def answer(request_id, text):
+    content = [{"type": "text", "text": text}]
+    send(id=request_id, result={"content": content, "isError": False})
 
 
-def _note(marker: str, word: str) -> None:
-    Path(marker).write_text(word)
+def call(request_id, name, given, meta):
+    if name == "count":
+        for number in range(1, given["to"] + 1):
+            if "progressToken" in meta:
+                report = {"progress": number, "total": given["to"], "message": f"at {number}"}
+                params = {"progressToken": meta["progressToken"], **report}
+                send(method="notifications/progress", params=params)
+        answer(request_id, f"counted to {given['to']}")
+    elif name == "rubbish":
+        os.write(1, b"this is not JSON\n\xff\xfe\n")
+        sys.stderr.write("nor is this\n")
+        sys.stderr.flush()
+        answer(request_id, "printed")
+    else:
+        waiting[request_id] = Path(given["marker"])
+        waiting[request_id].write_text("waiting")
 
 
-if __name__ == "__main__":
-    server.run("stdio")
+def handle(message):
+    request_id, method = message.get("id"), message.get("method")
+    params = message.get("params", {})
+    if method == "notifications/cancelled" and params["requestId"] in waiting:
+        waiting.pop(params["requestId"]).write_text("cancelled")
+    elif method == "initialize":
+        able, who = {"tools": {}}, {"name": "chatty", "version": "1"}
+        version = params["protocolVersion"]
+        send(
+            id=request_id,
+            result={"protocolVersion": version, "capabilities": able, "serverInfo": who},
+        )
+    elif method == "tools/list":
+        tools = [
+            {
+                "name": name,
+                "description": description,
+                "inputSchema": {
+                    "type": "object",
+                    "properties": fields,
+                    "required": list(fields),
+                },
+            }
+            for name, (description, fields) in TOOLS.items()
+        ]
+        send(id=request_id, result={"tools": tools})
+    elif method == "tools/call":
+        call(request_id, params["name"], params["arguments"], params.get("_meta", {}))
+    elif request_id is not None:
+        send(id=request_id, error={"code": -32601, "message": "Method not found"})
+
+
+for line in sys.stdin:
+    handle(json.loads(line))
