@@ -27,6 +27,7 @@ NAMES = (
     "execution.real_servers",
     "execution.workers",
     "loop_stalls",
+    "next_call",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
