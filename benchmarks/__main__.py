@@ -29,6 +29,7 @@ NAMES = (
     "execution.workers",
     "loop_stalls",
     "events",
+    "next_call",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
