@@ -21,12 +21,15 @@ NAMES = (
     "search_speed",
     "suggestion_speed",
     "gateway_cost",
+    "session_cost",
     "graph",
     "graph_update",
     "execution",
     "execution.real_servers",
     "execution.workers",
     "loop_stalls",
+    "events",
+    "next_call",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 

@@ -23,6 +23,10 @@ from gateway_project.console.audited_admin import AuditedAdmin, caller_of
 from gateway_project.console.pattern_pages import ForgettablePatternAdmin
 from gateway_project.console.relation_pages import CuratedRelationAdmin
 from gateway_project.console.run_pages import ControllableRunAdmin
+from gateway_project.console.threshold_pages import (
+    OverridableThresholdAdmin,
+    ThresholdChangeAdmin,
+)
 from gateway_project.console.token_form import TokenForm, form_for_user
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
@@ -32,6 +36,7 @@ from gateway_project.use_cases.pin_tools import set_pinned
 from graph.admin.servers import RelationCountingMixin
 from graph.admin.tools import ToolRelationsMixin
 from graph.models import ToolDependency, WorkflowPattern
+from learning.models import AdaptiveThreshold, ThresholdChange
 from tools.admin import (
     CategoryAdmin,
     DangerousOperationAdmin,
@@ -172,6 +177,8 @@ admin.site.register(ToolDependency, CuratedRelationAdmin)
 admin.site.register(WorkflowPattern, ForgettablePatternAdmin)
 admin.site.register(WorkflowExecution, ControllableRunAdmin)
 admin.site.register(Approval, DecidableApprovalAdmin)
+admin.site.register(AdaptiveThreshold, OverridableThresholdAdmin)
+admin.site.register(ThresholdChange, ThresholdChangeAdmin)
 
 
 @admin.register(DangerousOperation)

@@ -93,6 +93,17 @@ def add_totals(before: Mapping[SampleKey, float], now: Mapping[SampleKey, float]
         cursor.execute(_ADD_SQL, [list(names), list(labels), list(values)])
 
 
+def load_total(sample: str, **labels: str) -> float:
+    """Return a total of all processes; 0 if nothing was counted.
+
+    Args:
+        sample: Name of the sample, such as `foregate_calls_total`.
+        labels: All of its labels.
+    """
+    row = MetricTotal.objects.filter(name=sample, labels=labels).first()
+    return row.value if row else 0.0
+
+
 async def write_totals_periodically() -> None:
     """Add this process's counts to the totals periodically, and once more when cancelled.
 

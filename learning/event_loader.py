@@ -14,6 +14,7 @@ from uuid import UUID
 import django.db
 import structlog
 
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from learning.memory import encoding, spool
@@ -62,7 +63,9 @@ class EventLoader:
     def __init__(self, capture: Capture) -> None:
         self.counts: Counter[str] = Counter()
         """Records so far: `LOADED`, `REFUSED`, `ORPHANED`."""
+        self._capture = capture
         self._spool = capture.spool
+        self._published: Counter[str] = Counter()
         self._positions: dict[UUID, int] = {}
         self._adopt_at = 0.0
 
@@ -72,6 +75,7 @@ class EventLoader:
         while True:
             try:
                 await asyncio.sleep(RETRY_S if is_away else LOAD_INTERVAL_S)
+                self._publish_counts()
                 await run_in_database_thread(self.load_pending)
                 is_away = False
             except asyncio.CancelledError:
@@ -91,6 +95,14 @@ class EventLoader:
                 await run_in_database_thread(self._load_own)
         except (TimeoutError, django.db.Error, OSError) as error:
             log.info("events.left_in_spool", reason=type(error).__name__)
+        self._publish_counts()
+
+    def _publish_counts(self) -> None:
+        """Add what was counted since the last time to the metrics."""
+        counted = self._capture.counts + self.counts
+        for outcome, count in (counted - self._published).items():
+            telemetry.events.labels(outcome).inc(count)
+        self._published = counted
 
     def load_pending(self) -> None:
         """Load this process's events, and now and then the files of processes that have ended.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from execution import prediction_outcome
 from learning.memory.context import ContextKey
 
-IMPLICIT_WEIGHT = 0.5
+IMPLICIT_WEIGHT: Final = prediction_outcome.IMPLICIT_WEIGHT
 """Of an outcome that nobody stated: delivered, without error, and not contradicted."""
 
 

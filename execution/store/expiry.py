@@ -21,11 +21,14 @@ RUNS_PER_CHUNK: Final = 200
 MAX_FAILED_PER_CHUNK: Final = 20
 """Runs failed per transaction; each may have many tasks."""
 
-_CLEAR_KEYS = """
-UPDATE execution_workflowexecution SET idempotency_key = '' WHERE id IN (
-    SELECT id FROM execution_workflowexecution
-    WHERE idempotency_key <> '' AND created_at <= now() - make_interval(hours => %s)
-    FOR NO KEY UPDATE SKIP LOCKED)
+_OLD_KEYS = """
+SELECT id FROM execution_workflowexecution
+WHERE idempotency_key <> '' AND created_at <= now() - make_interval(hours => %s)
+"""
+
+_CLEAR_KEYS = f"""
+UPDATE execution_workflowexecution SET idempotency_key = ''
+WHERE id IN ({_OLD_KEYS} FOR NO KEY UPDATE SKIP LOCKED)
 """
 
 _STALE_RUNS = """
@@ -86,6 +89,19 @@ def delete_expired(*, payload_days: float, run_days: float) -> ExpiryCounts:
         )
 
 
+def count_expired(*, payload_days: float, run_days: float) -> ExpiryCounts:
+    """Count what `delete_expired` would delete; it takes the same arguments."""
+    everything = None  # LIMIT NULL
+    failed = _count(_STALE_RUNS, [payload_days * DAY_S, everything])
+    ended = _count(_STALE_PAYLOADS, [payload_days * DAY_S, EXPIRED, everything])
+    return ExpiryCounts(
+        failed=failed,
+        payloads=ended + failed,
+        runs=_count(_OLD_RUNS, [run_days * DAY_S, everything]),
+        keys=_count(_OLD_KEYS, [IDEMPOTENCY_KEY_HOURS]),
+    )
+
+
 def _clear_keys() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_CLEAR_KEYS, [IDEMPOTENCY_KEY_HOURS])
@@ -122,6 +138,12 @@ def _delete_runs(age_s: float) -> int:
             WorkflowExecution.objects.filter(id__in=runs).delete()
         deleted += len(runs)
     return deleted
+
+
+def _count(statement: str, values: Sequence[Any]) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"WITH expired AS ({statement}) SELECT count(*) FROM expired", values)
+        return int(cursor.fetchone()[0])
 
 
 def _select_ids(statement: str, values: Sequence[Any]) -> list[UUID]:

@@ -16,6 +16,7 @@ from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.home import default_home
 from gateway_project.foundation.reasons import summarize_error
+from learning import memory_keeper
 from tools import overview
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import make_embedder
@@ -116,3 +117,13 @@ def check_embeddings(config: Config) -> Iterator[Finding]:
     if missing := state["tools"] - state["embedded"]:
         detail = f"{missing} of {state['tools']} tools are not embedded; run `manage.py embed`"
         yield Finding(check="embeddings", verdict="warning", detail=detail)
+
+
+def check_memory(config: Config) -> Iterator[Finding]:
+    """Warn if the memory's events, or those that wait to be stored, take too much space."""
+    state = memory_keeper.load_state(config)
+    for problem in state.problems:
+        yield Finding(check="memory", verdict="warning", detail=problem)
+    if not state.problems:
+        detail = f"{state.events:,} events, {state.bytes / 1e6:.1f} MB"
+        yield Finding(check="memory", verdict="ok", detail=detail)

@@ -73,6 +73,7 @@ def _check_stored_state(
     else:
         yield Finding(check="migrations", verdict="ok", detail="all applied")
     yield from check_installation.check_embeddings(config)
+    yield from check_installation.check_memory(config)
     yield from check_catalogue.check_tools()
     try:
         sealer = sealing.load_or_create_sealer(config.home)

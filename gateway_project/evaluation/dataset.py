@@ -101,7 +101,7 @@ def load_dataset(
         raise DatasetError(
             f"{folder} is not a folder: name one that contains {TOOLS_FILE} and {QUERIES_FILE}"
         )
-    tools = _load_tools(folder / TOOLS_FILE)
+    tools = load_tools(folder / TOOLS_FILE)
     known_ids = {tool.id for tool in tools}
     loaded = _load_queries(queries or folder / QUERIES_FILE, known_ids)
     if not loaded:
@@ -115,15 +115,20 @@ def load_dataset(
     )
 
 
-def _load_tools(path: Path) -> tuple[DatasetTool, ...]:
+def load_tools(path: Path) -> tuple[DatasetTool, ...]:
+    """Load the tools of a data set.
+
+    Raises:
+        DatasetError: If the file is missing, holds no tool, or a line is malformed.
+    """
     tools: dict[str, DatasetTool] = {}
     taken: set[tuple[str, str]] = set()
-    for location, row in _iterate_rows(path):
-        identity = _read_text(row, "id", location, required=True)
+    for location, row in iterate_rows(path):
+        identity = read_text(row, "id", location, required=True)
         if identity in tools:
             raise DatasetError(f"{location}: the id {identity!r} is given twice")
-        server = make_server_name(_read_text(row, "server", location) or "server")
-        name = _read_text(row, "name", location, required=True)
+        server = make_server_name(read_text(row, "server", location) or "server")
+        name = read_text(row, "name", location, required=True)
         while (server, name) in taken:
             name += "_"
         taken.add((server, name))
@@ -134,10 +139,10 @@ def _load_tools(path: Path) -> tuple[DatasetTool, ...]:
             id=identity,
             server=server,
             name=name,
-            title=_read_text(row, "title", location),
-            description=_read_text(row, "description", location),
+            title=read_text(row, "title", location),
+            description=read_text(row, "description", location),
             input_schema=schema,
-            category=_read_text(row, "category", location),
+            category=read_text(row, "category", location),
         )
     if not tools:
         raise DatasetError(f"{path} holds no tool")
@@ -157,7 +162,7 @@ def make_server_name(raw: str) -> str:
 
 def _load_queries(path: Path, known_ids: set[str]) -> tuple[DatasetQuery, ...]:
     queries = []
-    for location, row in _iterate_rows(path):
+    for location, row in iterate_rows(path):
         gold = _parse_names(row.get("gold_tools"), f"{location}: gold_tools")
         raw = row.get("gold_alternatives") or [[name] for name in gold]
         if not isinstance(raw, list):
@@ -166,11 +171,11 @@ def _load_queries(path: Path, known_ids: set[str]) -> tuple[DatasetQuery, ...]:
         unknown = sorted(frozenset().union(*slots) - known_ids)
         if unknown:
             raise DatasetError(f"{location}: no tool has the id {unknown[0]!r}")
-        identity = _read_text(row, "id", location, required=True)
+        identity = read_text(row, "id", location, required=True)
         queries.append(
             DatasetQuery(
                 id=identity,
-                text=_read_text(row, "text", location, required=True),
+                text=read_text(row, "text", location, required=True),
                 slots=tuple(dict.fromkeys(slot for slot in slots if slot)),
                 group=str(row.get("group") or identity),
                 tools=tuple(gold),
@@ -201,8 +206,12 @@ def _read_content(path: Path) -> bytes:
         raise DatasetError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _iterate_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location and the object of each line."""
+def iterate_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the location and the object of each line.
+
+    Raises:
+        DatasetError: If the file cannot be read, or a line is no JSON object.
+    """
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -227,7 +236,12 @@ def _parse_object(line: str, location: str) -> Mapping[str, Any]:
     return row
 
 
-def _read_text(row: Mapping[str, Any], key: str, location: str, *, required: bool = False) -> str:
+def read_text(row: Mapping[str, Any], key: str, location: str, *, required: bool = False) -> str:
+    """Return a text of a row; empty if it is missing.
+
+    Raises:
+        DatasetError: If it is no text, or required and missing.
+    """
     value = row.get(key)
     if value is None and not required:
         return ""

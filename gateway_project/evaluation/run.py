@@ -360,6 +360,20 @@ def report_to_json(report: EvaluationReport) -> dict[str, Any]:
     }
 
 
+def make_empty_report() -> dict[str, Any]:
+    """Return the documented format where there was no query to judge: every figure is null."""
+    workflow, binding, calibration, slices = judge_suggestions.suggestions_to_json(None)
+    return {
+        "n": 0,
+        "retrieval": dict.fromkeys(RETRIEVAL_FIGURES),
+        "workflow": workflow,
+        "binding": binding,
+        "calibration": calibration,
+        "latency_ms": {"p50": None, "p95": None},
+        "slices": slices,
+    }
+
+
 def _interval_to_json(
     difference: BootstrapInterval | None, *, against: str | None
 ) -> dict[str, Any] | None:

@@ -34,6 +34,9 @@ RUN_WORK = "foregate_run_work"
 """Channel of work on runs: the id of a run that was queued, received a command, or no longer waits
 for an approval. Separate from `RUNS`, so that frequent events do not wake every worker."""
 
+THRESHOLDS = "foregate_thresholds"
+"""Channel of changed thresholds of speculation."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

@@ -68,6 +68,18 @@ http_requests = Counter(
 http_sessions = Gauge(
     "foregate_http_sessions", "MCP sessions over HTTP of this process.", registry=registry
 )
+events = Counter(
+    "foregate_events_total",
+    "Events of the memory: recorded, dropped, unencodable, loaded, refused, orphaned.",
+    ["outcome"],
+    registry=registry,
+)
+memory_bytes = Gauge(
+    "foregate_memory_bytes",
+    "Size of the memory's events, in the database and in the spool.",
+    ["place"],
+    registry=registry,
+)
 
 
 def new_request_id() -> str:

@@ -123,7 +123,9 @@ async def run_gateway(
             config,
             capture,
             sealer=current.sealer,
+            embedder=embedder,
             catalogue=lambda: current.snapshot.catalogue,
+            deletes=claims,
             on_episode=learning.enqueue_ended_run,
         )
         runs = make_runs(

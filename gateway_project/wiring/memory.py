@@ -13,11 +13,14 @@ from gateway_project.foundation.task_group import TaskGroup
 from learning.direct_use import DirectUse
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
+from learning.memory_keeper import MemoryKeeper
 from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
 from learning.sessions.team_models import TeamModels
+from learning.sessions.word_vectors import WordVectors
 from tools.catalogue import Catalogue
+from tools.embed.cache import CachedEmbedder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,7 @@ class ProcessMemory:
     Attributes:
         sessions: Records what callers do.
         loader: Loads recorded events into the database, also those of processes that ended.
+        keeper: Deletes events that are no longer kept, and reports their size.
         analyst: Analyses sessions; None: nothing is remembered.
         models: What past sessions taught.
         direct_use: Collects what is called without a workflow, to learn from it.
@@ -34,6 +38,7 @@ class ProcessMemory:
 
     sessions: SessionMemory
     loader: EventLoader
+    keeper: MemoryKeeper
     analyst: SessionAnalyst | None = None
     models: TeamModels | None = None
     direct_use: DirectUse | None = None
@@ -42,6 +47,7 @@ class ProcessMemory:
         """Load events, analyse sessions and keep models current until cancelled."""
         async with TaskGroup() as group:
             group.create_task(self.loader.run(), name="events")
+            group.create_task(self.keeper.run(), name="event limits")
             if self.analyst is not None:
                 group.create_task(self.analyst.run(), name="sessions")
             if self.models is not None:
@@ -50,28 +56,33 @@ class ProcessMemory:
                 group.create_task(self.direct_use.run(), name="direct use")
 
 
-def make_memory(
+def make_memory(  # noqa: PLR0913 - its collaborators
     config: Config,
     capture: Capture,
     *,
     sealer: Sealer,
+    embedder: CachedEmbedder,
     catalogue: Callable[[], Catalogue],
     on_episode: Callable[[UUID], Awaitable[None]],
+    deletes: bool = True,
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
 
     Args:
         config: Of the installation.
         capture: Records events.
-        sealer: Makes keyed digests.
+        sealer: Makes keyed digests, and seals vectors.
+        embedder: Remembers the vectors of recent queries.
         catalogue: Returns the current servers and tools.
         on_episode: Called with the id of each episode of direct use that can be learned from.
+        deletes: Whether this process deletes events that are no longer kept.
     """
-    loader = EventLoader(capture)
+    loader, keeper = EventLoader(capture), MemoryKeeper(config, deletes=deletes)
     if not config.memory:
-        return ProcessMemory(sessions=NO_MEMORY, loader=loader)
+        return ProcessMemory(sessions=NO_MEMORY, loader=loader, keeper=keeper)
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
     models = TeamModels()
+    vectors = WordVectors(capture, embedder=embedder, sealer=sealer)
     payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
     direct_use = DirectUse(payloads, on_stored=on_episode)
     analyst = SessionAnalyst(
@@ -79,8 +90,14 @@ def make_memory(
         models=models,
         catalogue=catalogue,
         record=capture.record,
+        record_words=vectors.record,
         direct_use=direct_use,
     )
     return ProcessMemory(
-        sessions=registry, loader=loader, analyst=analyst, models=models, direct_use=direct_use
+        sessions=registry,
+        loader=loader,
+        keeper=keeper,
+        analyst=analyst,
+        models=models,
+        direct_use=direct_use,
     )

@@ -20,6 +20,8 @@ UNFINISHED_SUFFIX: Final = ".new"
 """Of a file that is being created; left behind only by a crash in that moment."""
 ROTATE_BYTES: Final = 4_000_000
 """Size at which a process begins a new file, so that the disk space of loaded events is freed."""
+MIN_FILES: Final = 4
+"""Files that the maximum size has room for at least; smaller ones are begun accordingly."""
 RETRY_S: Final = 1.0
 """Seconds for which records are refused after the spool was full or could not be written."""
 ABANDONED_S: Final = 3_600.0
@@ -48,7 +50,7 @@ class Spool:
     def __init__(self, folder: Path, *, max_bytes: int, rotate_bytes: int = ROTATE_BYTES) -> None:
         self.folder = folder
         self.max_bytes = max_bytes
-        self._rotate_bytes = min(rotate_bytes, max_bytes)
+        self._rotate_bytes = min(rotate_bytes, max_bytes // MIN_FILES)
         self._mutex = threading.Lock()
         self._fd: int | None = None
         self._id: UUID | None = None

@@ -47,13 +47,14 @@ class Migration(migrations.Migration):
                 ('weight', models.FloatField(default=1.0, help_text='How sure the outcome is: explicit 1, implicit 0.5.')),
                 ('kind', models.SmallIntegerField(choices=[(1, 'task complete'), (2, 'search'), (3, 'intent'), (4, 'speculation start'), (5, 'speculation end'), (6, 'ail decision'), (7, 'hil decision'), (8, 'observation')], help_text='What happened.')),
                 ('outcome', models.SmallIntegerField(blank=True, choices=[(1, 'succeeded'), (2, 'failed'), (3, 'unanswered'), (4, 'hit'), (5, 'miss'), (6, 'rejected'), (7, 'modified'), (8, 'expired')], help_text='How it ended; empty: it has no outcome.', null=True)),
-                ('data', models.JSONField(blank=True, help_text='Structure only: tools, places of values, counts.', null=True)),
+                ('data', models.JSONField(blank=True, help_text='Structure only: tools, counts, enumerations.', null=True)),
+                ('observation', models.BinaryField(blank=True, help_text='What a call teaches about the next ones: structure only, compressed.', null=True)),
                 ('sealed', models.BinaryField(blank=True, help_text='Values, sealed.', null=True)),
                 ('team', models.ForeignKey(blank=True, db_constraint=False, db_index=False, help_text='Team of the caller; empty: a caller without a team.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='tools.team')),
             ],
             options={
                 'verbose_name': 'event',
-                'indexes': [models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.F('context_hash'), models.OrderBy(models.F('at'), descending=True), name='event_by_context'), models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.OrderBy(models.F('at'), descending=True), name='event_by_team'), models.Index(condition=models.Q(('intent_hash__isnull', False)), fields=['intent_hash'], name='event_by_intent'), models.Index(condition=models.Q(('prediction__isnull', False)), fields=['prediction'], name='event_by_prediction')],
+                'indexes': [models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.F('context_hash'), models.OrderBy(models.F('at'), descending=True), condition=models.Q(('context_hash__isnull', False)), name='event_by_context'), models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.OrderBy(models.F('at'), descending=True), name='event_by_team'), models.Index(condition=models.Q(('intent_hash__isnull', False)), fields=['intent_hash'], name='event_by_intent'), models.Index(condition=models.Q(('prediction__isnull', False)), fields=['prediction'], name='event_by_prediction')],
             },
         ),
         migrations.CreateModel(

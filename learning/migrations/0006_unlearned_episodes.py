@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('learning', '0003_episodic_memory'),
+        ('learning', '0005_prediction_totals'),
         ('tools', '0013_plain_labels'),
     ]
 

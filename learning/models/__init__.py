@@ -1,7 +1,18 @@
-"""Tables of what is learned: experience with tools, episodes, and the episodic memory."""
+"""Tables of what is learned: tools, the episodic memory, episodes, predictions, thresholds."""
 
 from learning.models.episodes import UnlearnedEpisode
 from learning.models.events import EpisodicEvent, EventSpool, IntentVector
 from learning.models.experience import ToolExperience
+from learning.models.thresholds import AdaptiveThreshold, ThresholdChange
+from learning.models.totals import PredictionTotal
 
-__all__ = ["EpisodicEvent", "EventSpool", "IntentVector", "ToolExperience", "UnlearnedEpisode"]
+__all__ = [
+    "AdaptiveThreshold",
+    "EpisodicEvent",
+    "EventSpool",
+    "IntentVector",
+    "PredictionTotal",
+    "ThresholdChange",
+    "ToolExperience",
+    "UnlearnedEpisode",
+]

@@ -69,7 +69,12 @@ class EpisodicEvent(models.Model):
         help_text="How it ended; empty: it has no outcome.",
     )
     data = models.JSONField(
-        null=True, blank=True, help_text="Structure only: tools, places of values, counts."
+        null=True, blank=True, help_text="Structure only: tools, counts, enumerations."
+    )
+    observation = models.BinaryField(
+        null=True,
+        blank=True,
+        help_text="What a call teaches about the next ones: structure only, compressed.",
     )
     sealed = models.BinaryField(null=True, blank=True, help_text="Values, sealed.")
 
@@ -77,7 +82,11 @@ class EpisodicEvent(models.Model):
         verbose_name = "event"
         indexes = (
             models.Index(
-                Coalesce("team", NO_TEAM), "context_hash", F("at").desc(), name="event_by_context"
+                Coalesce("team", NO_TEAM),
+                "context_hash",
+                F("at").desc(),
+                condition=Q(context_hash__isnull=False),
+                name="event_by_context",
             ),
             models.Index(Coalesce("team", NO_TEAM), F("at").desc(), name="event_by_team"),
             models.Index(

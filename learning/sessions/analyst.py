@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -17,16 +18,17 @@ from learning.memory.event import Event, EventKind
 from learning.sessions import direct_calls
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
 from learning.sessions.processor_budget import ProcessorBudget
+from learning.sessions.session import StatedWords
 
 if TYPE_CHECKING:
     from graph.suggestion.next_call.model import NextCallModel
     from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught
     from learning.sessions.registry import SessionRegistry
-    from learning.sessions.session import AnsweredCall, Session, StatedWords
+    from learning.sessions.session import AnsweredCall, Session
     from learning.sessions.team_models import TeamModels
     from tools.catalogue import Catalogue
 
-IDLE_S: Final = 0.03
+IDLE_S: Final = 0.1
 """Silence after which a session is analysed. Clients with a language model pause for longer; for
 one that does not, a prediction would come too late."""
 FORGET_INTERVAL_S: Final = 30.0
@@ -39,7 +41,14 @@ MAX_VALUES: Final = 200_000
 """Values that all analyses remember together, some 100 MB; the oldest sessions make room."""
 _CHANCE_DIGITS: Final = 4
 
+RecordWords = Callable[["Session", StatedWords], None]
+"""Records what belongs to the words of a search or an intent."""
+
 log = structlog.get_logger(__name__)
+
+
+def _ignore_words(_session: Session, _words: StatedWords) -> None:
+    """Null implementation of `RecordWords`."""
 
 
 class SessionAnalyst:
@@ -50,6 +59,7 @@ class SessionAnalyst:
         models: What past sessions of each team taught.
         catalogue: Returns the current servers and tools.
         record: Records an event; thread-safe.
+        record_words: Called with each search and intent that is analysed; thread-safe.
         direct_use: Collects what is called without a workflow.
         clock: Monotonic clock, in seconds.
         wall: Unix time in seconds.
@@ -63,6 +73,7 @@ class SessionAnalyst:
         models: TeamModels,
         catalogue: Callable[[], Catalogue],
         record: Callable[[Event], None],
+        record_words: RecordWords = _ignore_words,
         direct_use: DirectUseSink = NO_DIRECT_USE,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
@@ -72,6 +83,7 @@ class SessionAnalyst:
         self._models = models
         self._catalogue = catalogue
         self._record = record
+        self._record_words = record_words
         self._direct_use = direct_use
         self._clock = clock
         self._wall = wall
@@ -130,8 +142,9 @@ class SessionAnalyst:
         model, was_active_at = self._models.find_model(session.team), session.active_at
         try:
             result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
-        except Exception:  # one session's content must not end the analysis of all
-            log.exception("sessions.analysis_failed")
+        except Exception as error:  # noqa: BLE001 - one session must not end the analysis of all
+            # Neither the message nor the values of the frames: both may hold what a client said.
+            log.error("sessions.analysis_failed", error=_locate(error))  # noqa: TRY400
             self._drop_analysis(session)
             return
         self._budget.spend(spent_s)
@@ -153,6 +166,9 @@ class SessionAnalyst:
         """Analyse a session and record what came out; return it with the processor time."""
         started = self._processor_clock()
         result = analyse_session(session, items, model=model, catalogue=self._catalogue())
+        for item in items:
+            if isinstance(item, StatedWords):
+                self._record_words(session, item)
         for taught in result.taught:
             self._record(_describe_taught(session, taught))
         direct_calls.pass_on(self._direct_use, session, items, result.taught)
@@ -184,6 +200,13 @@ class SessionAnalyst:
                     },
                 )
             )
+
+
+def _locate(error: BaseException) -> str:
+    """Return the type of an error and where it was raised, without any value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 def _describe_taught(session: Session, taught: Taught) -> Event:

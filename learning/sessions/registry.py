@@ -167,10 +167,12 @@ class SessionRegistry:
             EventKind.SEARCH,
             at,
             context=session.context,
-            intent_hash=self._hash_words(query),
+            intent_hash=(words_hash := self._hash_words(query)),
             data={"tools": list(hits[:MAX_LISTED_TOOLS])},
         )
-        self._let_wait(session, StatedWords(query, tuple(hits), is_intent=False, at=at))
+        self._let_wait(
+            session, StatedWords(query, words_hash, tuple(hits), is_intent=False, at=at)
+        )
 
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
         """See `SessionMemory`."""
@@ -181,7 +183,7 @@ class SessionRegistry:
             EventKind.INTENT,
             at,
             context=answered.context,
-            intent_hash=self._hash_words(answered.text),
+            intent_hash=(words_hash := self._hash_words(answered.text)),
             prediction=answered.prediction,
             data={
                 "mode": answered.mode,
@@ -189,7 +191,10 @@ class SessionRegistry:
                 "tools": list(answered.tools[:MAX_LISTED_TOOLS]),
             },
         )
-        self._let_wait(session, StatedWords(answered.text, answered.tools, is_intent=True, at=at))
+        self._let_wait(
+            session,
+            StatedWords(answered.text, words_hash, answered.tools, is_intent=True, at=at),
+        )
 
     def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
         """See `SessionMemory`.

@@ -65,12 +65,14 @@ class StatedWords(NamedTuple):
 
     Attributes:
         text: Its words; never stored.
+        words_hash: Keyed hash of the words, as in its event.
         found: Primary keys of the tools in the answer.
         is_intent: Whether it is an intent.
         at: When it was answered, Unix time in seconds.
     """
 
     text: str
+    words_hash: int
     found: tuple[int, ...]
     is_intent: bool
     at: float

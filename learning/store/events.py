@@ -14,21 +14,29 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, connection, transaction
 
 from learning.memory.encoding import Record
-from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
+from learning.memory.event import KIND_CODES, Event, EventOutcome, IntentVectorRecord
+from learning.memory.stored_observation import (
+    FIELD,
+    compress_observation,
+    restore_observation,
+)
+from learning.models.events import NO_TEAM, IntentVector
 
 _COLUMNS: Final = (
     "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
-    "intent_hash", "prediction", "duration_ms", "weight", "kind", "outcome", "data", "sealed",
+    "intent_hash", "prediction", "duration_ms", "weight", "kind", "outcome", "data",
+    "observation", "sealed",
 )  # fmt: skip
 _TYPES: Final = (
     "timestamptz", "int8", "int8", "int8", "int8", "int8", "int8",
-    "int8", "uuid", "float8", "float8", "int2", "int2", "jsonb", "bytea",
+    "int8", "uuid", "float8", "float8", "int2", "int2", "jsonb",
+    "bytea", "bytea",
 )  # fmt: skip
 _COPY: Final = f"COPY learning_episodicevent ({', '.join(_COLUMNS)}) FROM STDIN (FORMAT BINARY)"
 _KINDS: Final = {code: kind for kind, code in KIND_CODES.items()}
 
 _SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM learning_episodicevent"
-_OF_TEAM: Final = "coalesce(team_id, 0) = coalesce(%(team)s, 0)"
+_OF_TEAM: Final = f"coalesce(team_id, {NO_TEAM}) = %(team)s"
 
 _BEGIN_FILE = """
 INSERT INTO learning_eventspool (id, position, loaded_at) VALUES (%s, 0, now())
@@ -47,11 +55,10 @@ ON CONFLICT (team_id, model, intent_hash) DO NOTHING
 """
 _LOAD_OBSERVATIONS = f"""
 SELECT session, observation, extract(epoch FROM ended_at) FROM (
-    SELECT session, at, id, data -> 'observation' AS observation,
-           max(at) OVER (PARTITION BY session) AS ended_at
+    SELECT session, at, id, observation, max(at) OVER (PARTITION BY session) AS ended_at
     FROM (
-        SELECT * FROM learning_episodicevent
-        WHERE {_OF_TEAM} AND kind = ANY(%(kinds)s) AND at >= %(since)s AND data ? 'observation'
+        SELECT session, at, id, observation FROM learning_episodicevent
+        WHERE {_OF_TEAM} AND at >= %(since)s AND observation IS NOT NULL
         ORDER BY at DESC LIMIT %(limit)s
     ) AS newest
 ) AS placed
@@ -153,6 +160,8 @@ def _copy_events(cursor: Any, events: Iterable[Event]) -> None:
 
 
 def _event_to_row(event: Event) -> tuple[Any, ...]:
+    data = dict(event.data)
+    observation = data.pop(FIELD, None)
     return (
         datetime.fromtimestamp(event.at, UTC),
         event.team,
@@ -167,7 +176,8 @@ def _event_to_row(event: Event) -> tuple[Any, ...]:
         event.weight,
         KIND_CODES[event.kind],
         None if event.outcome is None else int(event.outcome),
-        dict(event.data) if event.data else None,
+        data or None,
+        None if observation is None else compress_observation(observation),
         event.sealed or None,
     )
 
@@ -208,10 +218,12 @@ def load_observations(
         team: Primary key; None: callers without a team.
         since: Time of the oldest call.
         limit: Maximum number of calls; the newest.
+
+    Raises:
+        UnreadableObservation: If one is damaged.
     """
-    values = {
-        "team": team,
-        "kinds": [KIND_CODES[kind] for kind in (EventKind.TASK_COMPLETE, EventKind.OBSERVATION)],
+    values: dict[str, Any] = {
+        "team": team or NO_TEAM,
         "since": since,
         "limit": limit,
     }
@@ -220,14 +232,70 @@ def load_observations(
         for (session, ended_at), rows in groupby(cursor, key=itemgetter(0, 2)):
             yield SessionObservations(
                 session=session,
-                observations=[json.loads(row[1]) for row in rows],
+                observations=[restore_observation(row[1]) for row in rows],
                 ended_at=float(ended_at),
             )
 
 
-def row_to_event(row: Sequence[Any]) -> Event:
+def load_events_of_context(team: int | None, context_hash: int, *, limit: int) -> list[Event]:
+    """Return a team's events of one context, the newest first.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        context_hash: Hash of the context.
+        limit: Maximum number.
+    """
+    return _select(
+        f"{_SELECT} WHERE {_OF_TEAM} AND context_hash = %(context)s"
+        " ORDER BY at DESC LIMIT %(limit)s",
+        {"team": team or NO_TEAM, "context": context_hash, "limit": limit},
+    )
+
+
+def load_events_of_intents(
+    team: int | None, intent_hashes: Collection[int], *, limit: int
+) -> list[Event]:
+    """Return a team's events about some texts, the newest first.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        intent_hashes: Hashes of the texts.
+        limit: Maximum number.
+    """
+    return _select(
+        f"{_SELECT} WHERE intent_hash = ANY(%(hashes)s) AND {_OF_TEAM}"
+        " ORDER BY at DESC LIMIT %(limit)s",
+        {"team": team or NO_TEAM, "hashes": list(intent_hashes), "limit": limit},
+    )
+
+
+def load_sealed_vectors(team: int | None, model: str, *, limit: int) -> list[tuple[int, bytes]]:
+    """Return the newest vectors of a team's intents: hash of the text, and the sealed vector.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        model: Model that computed them.
+        limit: Maximum number.
+    """
+    rows = IntentVector.objects.filter(team=team, model=model).order_by("-pk")
+    return [
+        (intent_hash, bytes(sealed))
+        for intent_hash, sealed in rows.values_list("intent_hash", "sealed")[:limit]
+    ]
+
+
+def _select(statement: str, values: Mapping[str, Any]) -> list[Event]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return [_row_to_event(row) for row in cursor.fetchall()]
+
+
+def _row_to_event(row: Sequence[Any]) -> Event:
     """Return the event of a row of `_COLUMNS`."""
     values = dict(zip(_COLUMNS, row, strict=True))
+    data = json.loads(values["data"]) if values["data"] else {}
+    if values["observation"] is not None:
+        data[FIELD] = restore_observation(values["observation"])
     return Event(
         kind=_KINDS[values["kind"]],
         at=values["at"].timestamp(),
@@ -242,6 +310,6 @@ def row_to_event(row: Sequence[Any]) -> Event:
         duration_ms=values["duration_ms"],
         weight=values["weight"],
         outcome=None if values["outcome"] is None else EventOutcome(values["outcome"]),
-        data=json.loads(values["data"]) if values["data"] else {},
+        data=data,
         sealed=bytes(values["sealed"] or b""),
     )

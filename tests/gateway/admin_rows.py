@@ -20,7 +20,14 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    EpisodicEvent,
+    EventSpool,
+    IntentVector,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.execution.asking import waiting
 from tests.execution.stored import ADMIN
 from tests.factories import (
@@ -83,7 +90,14 @@ def store_one_of_each(root, sealer):
     Group.objects.create(name="operators")
     store_graph(tool)
     store_history(tool, sealed)
+    store_memory(tool)
     ToolExperience.objects.create(tool=tool, runs_at=SEEN_AT, latencies=[0, 3])
+    threshold = AdaptiveThreshold.objects.create(
+        policy="adaptive", threshold=0.92, level="none", updated_at=SEEN_AT
+    )
+    ThresholdChange.objects.create(
+        threshold=threshold, after=0.92, reason="evidence", evidence={"level": "none"}, at=SEEN_AT
+    )
     commands.add_command(waiting(sealer).run_id, "pause", caller=ADMIN, sealer=sealer)
 
 
@@ -122,4 +136,16 @@ def store_history(tool, sealed):
     )
     FittedModel.objects.create(
         embedding_model="m", content=b"c", fitted_at=SEEN_AT, seconds=1.0, peak_memory_mb=80
+    )
+
+
+def store_memory(tool):
+    EpisodicEvent.objects.create(
+        at=SEEN_AT, kind=1, session=-1, tool=tool.pk, context_hash=-2, data={"n": 1}, sealed=b"s",
+        outcome=1, duration_ms=1.5,
+    )  # fmt: skip
+    EpisodicEvent.objects.create(at=SEEN_AT, kind=2, session=-1)
+    IntentVector.objects.create(intent_hash=-3, model="m", sealed=b"s", seen_at=SEEN_AT)
+    EventSpool.objects.create(
+        id="12345678-1234-5678-1234-567812345678", position=1, loaded_at=SEEN_AT
     )

@@ -24,6 +24,7 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.relations import Relation
 from graph.topology import Topology
+from learning.sessions.memory import NO_MEMORY, SessionMemory
 from tests.fakes import FakeEmbedder
 from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
@@ -84,6 +85,7 @@ class World:
     )
     asked_for: list[tuple[str, int | None, list[int]]] = field(default_factory=list)
     runs: FakeRuns = field(default_factory=FakeRuns)
+    memory: SessionMemory = NO_MEMORY
 
     consoles_opened: int = 0
 
@@ -135,6 +137,7 @@ class World:
             count_call=lambda *call: self.counted.append(call),
             observe_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
             runs=self.runs,
+            memory=self.memory,
             open_console=self.open_console,
         )
 

@@ -33,7 +33,14 @@ from graph.models import (
     ToolUsage,
     WorkflowPattern,
 )
-from learning.models import ToolExperience
+from learning.models import (
+    AdaptiveThreshold,
+    EpisodicEvent,
+    EventSpool,
+    IntentVector,
+    ThresholdChange,
+    ToolExperience,
+)
 from tests.factories import (
     ServerFactory,
     TeamFactory,
@@ -71,8 +78,9 @@ BY_THE_PRODUCT = (
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
-    FittedModel, ToolExperience, WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
-    Payload,
+    FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector,
+    WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval,
+    Payload, AdaptiveThreshold, ThresholdChange,
 )  # fmt: skip
 
 

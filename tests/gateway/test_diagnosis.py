@@ -178,6 +178,15 @@ def test_tools_without_a_vector_are_a_warning(config, told):
     )
 
 
+def test_a_memory_that_is_too_large_is_a_warning(config):
+    assert one(config, "memory").verdict == "ok"
+    (config.home / "spool").mkdir(parents=True)
+    (config.home / "spool" / "x.spool").write_bytes(b"x" * 600_000)
+    finding = one(config.model_copy(update={"spool_mb": 1}), "memory")
+    assert finding.verdict == "warning"
+    assert "FOREGATE_SPOOL_MB" in finding.detail
+
+
 def test_an_empty_installation_is_told_what_to_do_next(config):
     assert "import_servers" in one(config, "servers").detail
 

@@ -6,6 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gateway_project.foundation.postgres import migrate
+from gateway_project.models import MetricTotal
+from learning.models import EpisodicEvent
 from tests.factories import SEEN_AT, ServerFactory, ToolFactory
 from tools.models import Server, Tool
 from tools.store import overview, servers
@@ -112,3 +114,24 @@ def test_names_leave_out_a_source():
     Server.objects.create(name="shown", command="x", source="demo")
     assert overview.list_server_names() == {"mine", "shown"}
     assert overview.list_server_names(but_from=["demo"]) == {"mine"}
+
+
+def test_the_memory_is_reported_with_what_was_dropped_and_its_problems(settings, tmp_path, capsys):
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"home": tmp_path, "spool_mb": 1})
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "spool" / "x.spool").write_bytes(b"x" * 700_000)
+    EpisodicEvent.objects.create(at=SEEN_AT, kind=2, session=1)
+    labels = {"outcome": "dropped"}
+    MetricTotal.objects.create(name="foregate_events_total", labels=labels, value=3)
+    report = json.loads(status("--json"))["memory"]
+    assert (report["events"], report["spool_bytes"], report["dropped"]) == (1, 700_000, 3)
+    status()
+    shown = capsys.readouterr().out
+    assert "Memory: 1 events," in shown
+    assert "0.7 MB in the spool; 3 were dropped" in shown
+    assert "FOREGATE_SPOOL_MB" in shown
+
+
+def test_nothing_is_said_of_dropped_events_if_there_were_none(capsys):
+    status()
+    assert "dropped" not in capsys.readouterr().out

@@ -24,7 +24,7 @@ def a_full_event(**values):
         "outcome": EventOutcome.HIT,
         "duration_ms": 12.5,
         "weight": 0.5,
-        "data": {"observation": {"order": [1, 2], "known": True, "share": 0.25, "none": None}},
+        "data": {"form": "x", "observation": {"order": [1, 2], "share": 0.25, "none": None}},
         "sealed": b"\x00sealed\xff",
     } | values
     return an_event(**given)

@@ -10,6 +10,7 @@ from learning.event_loader import LOADED, ORPHANED, REFUSED, EventLoader
 from learning.memory import spool
 from learning.memory.capture import Capture
 from learning.memory.spool import Spool
+from learning.memory.stored_observation import restore_observation
 from learning.models import EpisodicEvent, EventSpool, IntentVector
 from learning.store import events as event_store
 from tests.factories import TeamFactory
@@ -51,7 +52,8 @@ def test_recorded_events_are_stored_with_all_their_fields(make_capture):
     assert (full.arguments_hash, full.context_hash) == (-(2**63), 2**63 - 1)
     assert (full.context_check, full.intent_hash, full.prediction) == (0, -1, PREDICTION)
     assert (full.duration_ms, full.weight, bytes(full.sealed)) == (12.5, 0.5, b"\x00sealed\xff")
-    assert full.data == a_full_event().data
+    assert restore_observation(full.observation) == a_full_event().data["observation"]
+    assert full.data == {"form": "x"}
     assert (bare.team_id, bare.tool, bare.data, bare.sealed, bare.outcome) == (None,) * 5
     assert loader.counts[LOADED] == 2
 

@@ -32,8 +32,8 @@ class Command(BaseCommand):
     help = (
         "Run the real search and suggestion on a data set and report how much of what is "
         "needed they find: with the graph, without it, and by simpler methods; and how correct "
-        "the workflows suggested after a history are. The installation's own data stays "
-        "untouched."
+        "the workflows suggested after a history are. With --sessions, how many reads prefetch "
+        "would have had ready. The installation's own data stays untouched."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,56 +41,126 @@ class Command(BaseCommand):
         parser.add_argument("--history", type=Path, help="past runs, in the format of queries")
         parser.add_argument("--queries", type=Path, help="queries; default: the folder's")
         parser.add_argument("--limit", type=_parse_positive, help="use only this many queries")
+        parser.add_argument(
+            "--sessions", type=Path, help="sessions of real calls, replayed for prefetch"
+        )
+        parser.add_argument("--session-history", type=Path, help="past sessions to learn from")
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         from django.conf import settings
 
-        from gateway_project.evaluation import dataset, graph, run, vector_cache
+        from gateway_project.evaluation.dataset import QUERIES_FILE, DatasetError
         from gateway_project.foundation import telemetry
-        from gateway_project.foundation.postgres import migrate
-        from gateway_project.management.progress import show_progress
-        from tools.embed.embedder import EmbeddingUnavailable
-        from tools.embed.load import make_embedder
-        from tools.embed.recipes import UnknownModel
 
-        config = settings.FOREGATE
-        telemetry.configure_logging(config, process="evaluate", quiet=True)
-        migrate.migrate_once()
+        if options["session_history"] and not options["sessions"]:
+            raise CommandError("--session-history needs --sessions: it is what they learn from")
+        telemetry.configure_logging(settings.FOREGATE, process="evaluate", quiet=True)
         try:
-            data = dataset.load_dataset(
-                options["dataset"],
-                queries=options["queries"],
-                history=options["history"],
-                limit=options["limit"],
-            )
-            embedder = make_embedder(config)
-            with (
-                vector_cache.open_vector_store(config.home / "cache") as store,
-                show_progress() as on_progress,
-            ):
-                kept = vector_cache.DiskCachedEmbedder(embedder, store)
-                report = run.evaluate_dataset(
-                    data,
-                    embedder=embedder,
-                    caching_embedder=kept,
-                    token_budget=config.token_budget,
-                    on_progress=on_progress,
-                )
-        except (
-            dataset.DatasetError,
-            EmbeddingUnavailable,
-            UnknownModel,
-            graph.GraphBusy,
-        ) as error:
+            prefetch = _evaluate_sessions(options) if options["sessions"] else None
+            has_queries = options["queries"] or (options["dataset"] / QUERIES_FILE).exists()
+            report = None if prefetch and not has_queries else _evaluate_queries(options)
+        except DatasetError as error:
             raise CommandError(str(error)) from None
         if options["json"]:
-            self.stdout.write(json.dumps(run.report_to_json(report), indent=2))
-        else:
-            _print_table(data.name, report)
-            _print_suggestions(run.report_to_json(report))
-            for note in report.notes:
-                print(f"note: {note}")
+            self.stdout.write(json.dumps(_write_json(report, prefetch), indent=2))
+            return
+        if report is not None:
+            _print_report(options["dataset"].resolve().name, report)
+        if prefetch is not None:
+            _print_prefetch(prefetch)
+
+
+def _evaluate_sessions(options: dict[str, Any]) -> dict[str, Any]:
+    from gateway_project.evaluation.prefetch import evaluate_prefetch
+    from gateway_project.evaluation.session_files import load_sessions
+    from gateway_project.management.progress import show_progress
+
+    data = load_sessions(
+        options["dataset"],
+        sessions=options["sessions"],
+        history=options["session_history"],
+        limit=options["limit"],
+    )
+    with show_progress() as on_progress:
+        return evaluate_prefetch(data, on_progress=on_progress)
+
+
+def _evaluate_queries(options: dict[str, Any]) -> Any:
+    from django.conf import settings
+
+    from gateway_project.evaluation import dataset, graph, run, vector_cache
+    from gateway_project.foundation.postgres import migrate
+    from gateway_project.management.progress import show_progress
+    from tools.embed.embedder import EmbeddingUnavailable
+    from tools.embed.load import make_embedder
+    from tools.embed.recipes import UnknownModel
+
+    config = settings.FOREGATE
+    migrate.migrate_once()
+    data = dataset.load_dataset(
+        options["dataset"],
+        queries=options["queries"],
+        history=options["history"],
+        limit=options["limit"],
+    )
+    try:
+        embedder = make_embedder(config)
+        with (
+            vector_cache.open_vector_store(config.home / "cache") as store,
+            show_progress() as on_progress,
+        ):
+            return run.evaluate_dataset(
+                data,
+                embedder=embedder,
+                caching_embedder=vector_cache.DiskCachedEmbedder(embedder, store),
+                token_budget=config.token_budget,
+                on_progress=on_progress,
+            )
+    except (EmbeddingUnavailable, UnknownModel, graph.GraphBusy) as error:
+        raise CommandError(str(error)) from None
+
+
+def _write_json(report: Any, prefetch: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the documented report; null where there was nothing to judge."""
+    from gateway_project.evaluation import run
+
+    document = run.make_empty_report() if report is None else run.report_to_json(report)
+    if prefetch is None:
+        return document
+    slices = {
+        "prefetch_curve": prefetch["curve"],
+        "prefetch_history": prefetch["history"],
+    }
+    return document | {
+        "prefetch": prefetch["prefetch"],
+        "prefetch_with_intent": prefetch["prefetch_with_intent"],
+        "prefetch_calibration": prefetch["prefetch_calibration"],
+        "slices": document["slices"] | slices,
+    }
+
+
+def _print_report(name: str, report: Any) -> None:
+    from gateway_project.evaluation import run
+
+    _print_table(name, report)
+    _print_suggestions(run.report_to_json(report))
+    for note in report.notes:
+        print(f"note: {note}")
+
+
+def _print_prefetch(found: dict[str, Any]) -> None:
+    """Print what prefetch would have done, a line for each budget."""
+    print(f"prefetch after {found['history']} past sessions, in %:")
+    for name, title in (("prefetch", "from results"), ("prefetch_with_intent", "and words")):
+        for figures in found[name]:
+            print(
+                f"  {title}, waste budget {100 * figures['budget']:.0f}: "
+                f"{_format_percents({k: v for k, v in figures.items() if k != 'budget'})}"
+            )
+    error = found["prefetch_calibration"]["ece"]
+    if error is not None:
+        print(f"  calibration error of the chances: {100 * error:.1f}")
 
 
 def _print_table(name: str, report: Any) -> None:

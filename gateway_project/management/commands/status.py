@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from dataclasses import asdict
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from rich.markup import escape
 from rich.table import Table
 
+from gateway_project import metrics
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.terminal import Terminal
+from learning import memory_keeper
 from tools import overview
 
 
@@ -31,7 +35,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        state = overview.load_overview()
+        state = overview.load_overview() | {"memory": _load_memory()}
         if options["json"]:
             self.stdout.write(json.dumps(state, indent=2))
             return
@@ -51,8 +55,24 @@ class Command(BaseCommand):
             f"Database: {database['kind']} PostgreSQL {database['version']}, "
             f"{database['bytes'] / 1e6:.0f} MB\n"
             f"Embedded: {embedding['embedded']} of {embedding['tools']} tools "
-            f"by {embedding['model']}"
+            f"by {embedding['model']}\n"
+            f"{_format_memory(state['memory'])}"
         )
+        for problem in state["memory"]["problems"]:
+            console.print(f"[yellow]memory[/yellow] {escape(problem)}")
+
+
+def _load_memory() -> dict[str, Any]:
+    dropped = metrics.load_total("foregate_events_total", outcome="dropped")
+    return asdict(memory_keeper.load_state(settings.FOREGATE)) | {"dropped": int(dropped)}
+
+
+def _format_memory(memory: dict[str, Any]) -> str:
+    dropped = f"; {memory['dropped']:,} were dropped" if memory["dropped"] else ""
+    return (
+        f"Memory: {memory['events']:,} events, {memory['bytes'] / 1e6:.1f} MB; "
+        f"{memory['spool_bytes'] / 1e6:.1f} MB in the spool{dropped}"
+    )
 
 
 def _show_output(console: Terminal, server: dict[str, Any], *, verbose: bool) -> None:

@@ -40,15 +40,18 @@ class PredictedCall:
         arguments: Complete and valid arguments.
         chance: Calibrated probability, in [0, 1], that exactly this call comes before anything
             invalidates it.
+        next_chance: Probability, in [0, chance], that it is the very next call: what is lost by
+            waiting for one more call before it is dispatched.
         saves_ms: Estimate of the time that its result saves.
         reason: Why, in plain words, without any value.
-        sources: Where each argument comes from: `result` or `argument` of an earlier call (with
-            its server), `stated` by the client, or a `constant`.
+        sources: Where each argument comes from: `result:SERVER` or `argument:SERVER` of an
+            earlier call of that server, `stated` by the client, or a `constant` of the schema.
     """
 
     tool: int
     arguments: Mapping[str, Any]
     chance: float
+    next_chance: float
     saves_ms: float
     reason: str
     sources: Mapping[str, str]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from operator import mul
 from typing import Any, Final
 
+import numpy as np
+
+from graph.suggestion.ranking.logistic import compute_sigmoid
 
 FEATURES: Final = (
     "sessions",
@@ -63,11 +64,22 @@ FEATURES: Final = (
     "same_item",
     "last_failed",
     "last_is_write",
+    "seen_most",
+    "seen_mean",
+    "said_most",
+    "source_after_last",
+    "source_after_logit",
+    "name_overlap",
+    "candidates",
+    "server_reads",
 )
 """Names of the features, in their order."""
 
 PRIOR_FILE: Final = "prior.json"
-MAX_LOGIT = 30.0
+DECIMALS = 5
+PRIOR_NAMES: Final = ("cold", "learned")
+MAX_SCALED = 6.0
+"""Bound of a scaled feature: one far outside of what was seen must not decide alone."""
 
 
 class ChancePriorError(ValueError):
@@ -75,8 +87,8 @@ class ChancePriorError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChanceModel:
-    """A logistic model of whether a candidate comes before anything invalidates it.
+class LogisticChance:
+    """A logistic model over scaled features.
 
     Attributes:
         means: Subtracted from each feature.
@@ -91,33 +103,78 @@ class ChanceModel:
     intercept: float
 
     def estimate(self, rows: Sequence[Sequence[float]]) -> list[float]:
-        """Return the chance of each row, in (0, 1)."""
-        weights = [c / s for c, s in zip(self.coefficients, self.scales, strict=True)]
-        base = self.intercept - sum(map(mul, weights, self.means))
-        return [_sigmoid(base + sum(map(mul, weights, row))) for row in rows]
+        """Return the probability of each row, in (0, 1)."""
+        if not rows:
+            return []
+        scaled = (np.asarray(rows) - np.array(self.means)) / np.array(self.scales)
+        logits = np.clip(scaled, -MAX_SCALED, MAX_SCALED) @ np.array(self.coefficients)
+        return [float(chance) for chance in compute_sigmoid(logits + self.intercept)]
 
 
-def _sigmoid(logit: float) -> float:
-    return 1 / (1 + math.exp(-min(max(logit, -MAX_LOGIT), MAX_LOGIT)))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChanceModel:
+    """The two chances of a candidate.
+
+    Attributes:
+        ever: That it comes before anything invalidates it.
+        soon: That it is the very next thing that happens.
+    """
+
+    ever: LogisticChance
+    soon: LogisticChance
 
 
-def read_chance_model(document: Mapping[str, Any]) -> ChanceModel:
+def read_chances(document: Mapping[str, Any]) -> LogisticChance:
     """Read coefficients.
 
     Raises:
-        ChancePriorError: If they are of other features than `FEATURES`.
+        ChancePriorError: If they are not of `FEATURES`.
     """
-    if tuple(document["features"]) != FEATURES:
-        raise ChancePriorError(
-            "the prior of next-call prediction is of other features; create it again with "
-            "`python -m benchmarks.fit_next_call`"
-        )
-    return ChanceModel(
+    chances = LogisticChance(
         means=tuple(map(float, document["means"])),
         scales=tuple(map(float, document["scales"])),
         coefficients=tuple(map(float, document["coefficients"])),
         intercept=float(document["intercept"]),
     )
+    if {len(chances.means), len(chances.scales), len(chances.coefficients)} != {len(FEATURES)}:
+        raise ChancePriorError(
+            "the prior of next-call prediction has other features; create it again with "
+            "`python -m benchmarks.fit_next_call`"
+        )
+    return chances
+
+
+def write_chances(chances: LogisticChance) -> dict[str, Any]:
+    """Serialize coefficients, rounded; the inverse of `read_chances`."""
+    return {
+        "means": [round(value, DECIMALS) for value in chances.means],
+        "scales": [round(value, DECIMALS) for value in chances.scales],
+        "coefficients": [round(value, DECIMALS) for value in chances.coefficients],
+        "intercept": round(chances.intercept, DECIMALS),
+    }
+
+
+def read_priors(document: Mapping[str, Any]) -> Mapping[str, ChanceModel]:
+    """Read the prior of each amount of history: `cold` and `learned`.
+
+    Raises:
+        ChancePriorError: If something is missing or of other features.
+    """
+    try:
+        if tuple(document["features"]) != FEATURES:
+            raise ChancePriorError(
+                "the prior of next-call prediction has other features; create it again with "
+                "`python -m benchmarks.fit_next_call`"
+            )
+        return {
+            name: ChanceModel(
+                ever=read_chances(document["models"][name]["ever"]),
+                soon=read_chances(document["models"][name]["soon"]),
+            )
+            for name in PRIOR_NAMES
+        }
+    except (KeyError, TypeError) as error:
+        raise ChancePriorError(f"the prior of next-call prediction lacks {error}") from error
 
 
 @cache
@@ -132,4 +189,4 @@ def load_priors() -> Mapping[str, ChanceModel]:
         .joinpath(PRIOR_FILE)
         .read_text(encoding="utf-8")
     )
-    return {name: read_chance_model(part) for name, part in json.loads(text)["models"].items()}
+    return read_priors(json.loads(text))

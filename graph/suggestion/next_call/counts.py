@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.profiles import ToolProfiles
-from graph.suggestion.next_call.session import Occurrence, SessionState, Source
+from graph.suggestion.next_call.session import STATEMENT, Occurrence, SessionState, Source
 
 MAX_RANK = 2
 """Calls of a source beyond the last two count as one."""
 MAX_AGAIN = 6
-NO_TOOLS: Final = ToolProfiles({}, {}, {}, {}, frozenset())
+MAX_SAID = 3
+"""Tools that a statement speaks of first, which are counted with what came after it."""
+NO_TOOLS: Final = ToolProfiles({}, {}, {}, {}, frozenset(), {})
 
 Counts = Counter[tuple[Any, ...]]
 
@@ -113,7 +115,7 @@ def _count_call(
     known: dict[tuple[int, str], list[Source]],
 ) -> None:
     counts["calls", call.tool] += 1
-    counts["ms", call.tool] += call.duration_ms
+    counts["ms", call.tool] += round(call.duration_ms)
     if not call.is_complete:
         counts["incomplete", call.tool] += 1
     counts["names", call.tool, tuple(sorted({*call.arguments, *call.schema_arguments}))] += 1
@@ -139,34 +141,59 @@ def _count_point(
     horizon: Horizon,
     by_source: dict[Source, list[tuple[int, str]]],
 ) -> None:
+    """Count what came after this point of a session."""
     done = len(state.calls)
-    last, before = state.order[-1], state.order[-2] if len(state.order) > 1 else 0
-    coming = horizon.tools_from(done)
-    counts["after", last] += 1
-    counts["after2", before, last] += 1
-    counts["points",] += 1
-    for tool in coming:
-        counts["then", last, tool] += 1
-        counts["then2", before, last, tool] += 1
-        counts["any", tool] += 1
+    _count_tools(counts, state, horizon.tools_from(done))
     if done < len(horizon.calls):
-        counts["next", last, horizon.calls[done].tool] += 1
-    for tool, times in state.counts_since_write.items():
-        counts["again", tool, min(times, MAX_AGAIN)] += 1
-        counts["again+", tool, min(times, MAX_AGAIN)] += tool in coming
-    newest = len(state.order) - 1
+        counts["next", state.order[-1], horizon.calls[done].tool] += 1
     for source, takers in by_source.items():
         occurrences = _latest(state.by_source.get(source, ()))
         for tool, name in takers:
-            for o in occurrences:
-                if (tool, name, o.number) in state.used_since_write:
-                    continue
-                key = (tool, name, source, o.step == newest)
-                counts["chance", *key] += 1
-                counts["chance+", *key] += horizon.is_used(tool, name, o.number, done)
+            for occurrence in occurrences:
+                if (tool, name, occurrence.number) not in state.used_since_write:
+                    comes = horizon.is_used(tool, name, occurrence.number, done)
+                    _count_source(counts, state, (tool, name), occurrence, comes=comes)
 
 
-def _latest(occurrences: Sequence[Occurrence]) -> Iterator[Occurrence] | list[Occurrence]:
+def _count_tools(counts: Counts, state: SessionState, coming: set[int]) -> None:
+    """Count which tools came, by what was called and stated before."""
+    last, before = state.order[-1], state.order[-2] if len(state.order) > 1 else 0
+    said = list(state.stated_tools)[:MAX_SAID] if last == STATEMENT else ()
+    counts["points",] += 1
+    counts["after", last] += 1
+    counts["after2", before, last] += 1
+    counts.update(("seen", earlier) for earlier in state.distinct_tools)
+    counts.update(("said", stated) for stated in said)
+    for tool in coming:
+        counts["any", tool] += 1
+        counts["then", last, tool] += 1
+        counts["then2", before, last, tool] += 1
+        counts.update(("seen+", earlier, tool) for earlier in state.distinct_tools)
+        counts.update(("said+", stated, tool) for stated in said)
+    for tool, times in state.counts_since_write.items():
+        counts["again", tool, min(times, MAX_AGAIN)] += 1
+        counts["again+", tool, min(times, MAX_AGAIN)] += tool in coming
+
+
+def _count_source(
+    counts: Counts,
+    state: SessionState,
+    argument: tuple[int, str],
+    occurrence: Occurrence,
+    *,
+    comes: bool,
+) -> None:
+    """Count a value that was there, and whether it came as this argument."""
+    is_newest = occurrence.step == len(state.order) - 1
+    for name, key in (
+        ("chance", (*argument, occurrence.source, is_newest)),
+        ("chance after", (*argument, occurrence.source, state.order[-1])),
+    ):
+        counts[name, *key] += 1
+        counts[f"{name}+", *key] += comes
+
+
+def _latest(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
     """Return the newest occurrences, each value once."""
     found: dict[int, Occurrence] = {}
     for occurrence in reversed(occurrences[-12:]):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from graph.suggestion.next_call.candidates import Candidate, Choice, share_item
-from graph.suggestion.next_call.counts import MAX_AGAIN
+from graph.suggestion.next_call.counts import MAX_AGAIN, MAX_SAID
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.session import STATEMENT, SessionState
 
@@ -23,19 +24,27 @@ def compute_features(
     rows: dict[int, list[float]] = {}
     for tool, group in by_tool.items():
         of_tool = _describe_tool(state, model, tool)
+        company = _measure_company(state, model, tool)
+        overlap = _measure_name_overlap(state, tool)
+        reads = math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server])
         ranked = sorted(group, key=lambda c: -c.share)
         total = sum(c.share for c in group) or 1.0
         for rank, candidate in enumerate(ranked):
             rows[id(candidate)] = [
                 of_session["sessions"],
                 *of_tool,
-                *_describe_candidate(state, model, candidate, of_tool),
+                *_describe_candidate(state, model, candidate),
                 math.log1p(len(group)),
                 math.log1p(rank),
                 candidate.share / total,
                 _measure_coherence(candidate),
                 of_session["failed"],
                 of_session["write"],
+                *company,
+                *_measure_source_after(state, model, candidate, of_tool),
+                overlap,
+                math.log1p(len(candidates)),
+                reads,
             ]
     return [rows[id(candidate)] for candidate in candidates]
 
@@ -90,12 +99,53 @@ def _describe_tool(state: SessionState, model: NextCallModel, tool: int) -> list
     ]
 
 
+def _measure_company(state: SessionState, model: NextCallModel, tool: int) -> list[float]:
+    """Return how often the tool came after the tools of this session, and after such words."""
+    counts = model.counts
+    anyway = (counts["any", tool] + 0.5) / (counts["points",] + 20)
+    seen = [
+        (counts["seen+", earlier, tool] + 3 * anyway) / (counts["seen", earlier] + 3)
+        for earlier in list(state.distinct_tools)[-8:]
+    ] or [anyway]
+    said = [
+        (counts["said+", stated, tool] + 2 * anyway) / (counts["said", stated] + 2)
+        for stated in list(state.stated_tools)[:MAX_SAID]
+        if state.order[-1] == STATEMENT
+    ] or [anyway]
+    return [_logit(max(seen)), _logit(sum(seen) / len(seen)), _logit(max(said))]
+
+
+def _measure_source_after(
+    state: SessionState, model: NextCallModel, candidate: Candidate, of_tool: Sequence[float]
+) -> list[float]:
+    """Return how often values from these sources led to the call after such a last call."""
+    last = state.order[-1]
+    found = []
+    for choice in candidate.choices:
+        if choice.occurrence is None:
+            continue
+        key = (candidate.tool, choice.name, choice.occurrence.source, last)
+        base, _ = _measure_source(state, model, candidate.tool, choice)
+        there = model.counts["chance after", *key]
+        found.append((model.counts["chance after+", *key] + 3 * base) / (there + 3))
+    least = min(found, default=1 / (1 + math.exp(-of_tool[0])))
+    return [least, _logit(least)]
+
+
+def _measure_name_overlap(state: SessionState, tool: int) -> float:
+    """Return which share of a tool's name the name of the last called tool has in common."""
+    profile, last = state.tools.tools[tool], state.tools.tools.get(_last_tool(state))
+    if last is None or last.tool == tool:
+        return 0.0
+    return len(profile.stems & last.stems) / max(1, len(profile.stems))
+
+
 def _last_tool(state: SessionState) -> int:
     return state.calls[-1].tool if state.calls else 0
 
 
 def _describe_candidate(
-    state: SessionState, model: NextCallModel, candidate: Candidate, of_tool: Sequence[float]
+    state: SessionState, model: NextCallModel, candidate: Candidate
 ) -> list[float]:
     choices = candidate.choices
     shares = [choice.share for choice in choices]
@@ -176,7 +226,9 @@ def _describe_values(state: SessionState, choices: Sequence[Choice]) -> list[flo
     ]
 
 
-def matches_call(candidate: Candidate, arguments, positions) -> bool:
+def matches_call(
+    candidate: Candidate, arguments: Mapping[str, int], positions: Mapping[str, int]
+) -> bool:
     """Return whether a call has exactly these arguments."""
     if len(candidate.choices) != len({*arguments, *positions}):
         return False
@@ -215,8 +267,7 @@ def _measure_coherence(candidate: Candidate) -> float:
     if len(placed) < 2:
         return 1.0
     together = sum(
-        share_item(first.occurrence, second.occurrence)
-        for first, second in zip(placed, placed[1:], strict=False)
+        share_item(first.occurrence, second.occurrence) for first, second in pairwise(placed)
     )
     return together / (len(placed) - 1)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Final
 
 from graph.suggestion.next_call.chance import ChanceModel, load_priors
 from graph.suggestion.next_call.counts import Counts, count_session, list_sources
@@ -84,7 +83,7 @@ class NextCallModel:
         self._followers = {k: [tool for _, tool in sorted(v)] for k, v in followers.items()}
         self._sources = {k: _rank_sources(v) for k, v in sources.items()}
         self._names = {k: sorted(v) for k, v in names.items()}
-        self.frequent_tools: Final = [tool for _, tool in sorted(frequent)]
+        self.frequent_tools = [tool for _, tool in sorted(frequent)]
 
     def list_followers(self, tool: int) -> list[int]:
         """Return the tools called after a call of `tool`, most often first."""
@@ -122,11 +121,11 @@ class NextCallModel:
         calls = self.counts["calls", tool]
         return self.counts["ms", tool] / calls if calls else DEFAULT_DURATION_MS
 
-    def estimate_chances(self, rows: Sequence[Sequence[float]]) -> list[float]:
-        """Return the chance of each candidate, in (0, 1)."""
-        priors = load_priors()
-        chances = self.chances or priors["learned" if self.counts["sessions",] else "cold"]
-        return chances.estimate(rows)
+    def select_chances(self) -> ChanceModel:
+        """Return the coefficients that turn features into chances."""
+        if self.chances is not None:
+            return self.chances
+        return load_priors()["learned" if self.counts["sessions",] else "cold"]
 
 
 def _rank_sources(counted: Counter[Source]) -> list[Source]:

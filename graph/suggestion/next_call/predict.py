@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from graph.suggestion.next_call.call import PredictedCall
 from graph.suggestion.next_call.candidates import Candidate, Choice, generate_candidates
@@ -35,20 +35,21 @@ def predict_calls(
     state.tools = tools
     candidates = generate_candidates(state, model)
     rows = compute_features(state, model, candidates)
-    chances = model.estimate_chances(rows)
+    chances = model.select_chances().ever.estimate(rows)
+    soon = model.select_chances().soon.estimate(rows)
     order = sorted(range(len(candidates)), key=lambda index: (-chances[index], index))
     found: list[PredictedCall] = []
     for index in order:
         if len(found) == limit or chances[index] < LEAST_CHANCE:
             break
-        predicted = _materialise(state, model, candidates[index], chances[index])
+        predicted = _materialise(state, model, candidates[index], chances[index], soon[index])
         if predicted is not None:
             found.append(predicted)
     return tuple(found)
 
 
 def _materialise(
-    state: SessionState, model: NextCallModel, candidate: Candidate, chance: float
+    state: SessionState, model: NextCallModel, candidate: Candidate, chance: float, soon: float
 ) -> PredictedCall | None:
     profile = state.tools.tools[candidate.tool]
     arguments: dict[str, Any] = {}
@@ -62,8 +63,9 @@ def _materialise(
         tool=candidate.tool,
         arguments=arguments,
         chance=chance,
+        next_chance=min(soon, chance),
         saves_ms=model.estimate_duration_ms(candidate.tool),
-        reason=_explain(state, candidate),
+        reason=_explain(candidate),
         sources={c.name: _describe_source(state, c) for c in candidate.choices},
     )
 
@@ -116,18 +118,19 @@ def _describe_source(state: SessionState, choice: Choice) -> str:
     return kind if kind == "stated" else f"{kind}:{profile.server if profile else ''}"
 
 
-def _explain(state: SessionState, candidate: Candidate) -> str:
-    placed = [c for c in candidate.choices if c.occurrence is not None]
-    if not placed:
-        return "it often follows here, and needs no value of this session"
-    parts = []
-    for choice in placed:
-        assert choice.occurrence is not None
-        kind, _, path = choice.occurrence.source
-        where = {
-            "result": f"at {path or 'the root'} of an earlier result",
-            "argument": "an argument of an earlier call",
-            "stated": "in what was stated",
-        }[kind]
-        parts.append(f"`{choice.name}` stands {where}")
-    return "; ".join(parts)
+def _explain(candidate: Candidate) -> str:
+    """Say in plain words where the arguments come from, without a value."""
+    parts = [
+        f"`{choice.name}` {_PLACES[kind]}" + (f" at `{path}`" if kind == "result" else "")
+        for choice in candidate.choices
+        if choice.occurrence is not None
+        for kind, _, path in (choice.occurrence.source,)
+    ]
+    return "; ".join(parts) or "needs no value of this session"
+
+
+_PLACES: Final = {
+    "result": "was in an earlier result",
+    "argument": "was an argument of an earlier call",
+    "stated": "was stated by the client",
+}

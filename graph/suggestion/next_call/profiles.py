@@ -114,6 +114,7 @@ class ToolProfiles:
         without_parameters: By server: tools that need no argument.
         word_tools: By stem of a word: tools that it speaks of, with its weight.
         parameter_stems: Stems of all parameter names.
+        reads_of_server: How many tools of each server may be predicted.
     """
 
     tools: Mapping[int, ToolProfile]
@@ -121,6 +122,7 @@ class ToolProfiles:
     without_parameters: Mapping[str, tuple[int, ...]]
     word_tools: Mapping[str, tuple[tuple[int, float], ...]]
     parameter_stems: frozenset[str]
+    reads_of_server: Mapping[str, int]
 
     def find_stated_tools(self, text: str) -> dict[int, float]:
         """Return the tools that a statement speaks of, each with a score in (0, 1].
@@ -190,6 +192,9 @@ def build_profiles(tools: Iterable[CatalogueTool]) -> ToolProfiles:
             for profile in profiles.values()
             for parameter in profile.parameters.values()
             for stem in parameter.stems
+        ),
+        reads_of_server=Counter(
+            profile.server for profile in profiles.values() if profile.is_read_only
         ),
     )
 

@@ -83,6 +83,7 @@ class SessionState:
         self.used_since_write: set[tuple[int, str, int]] = set()
         self.counts_since_write: Counter[int] = Counter()
         self.calls_since_write = 0
+        self.distinct_tools: dict[int, None] = {}
         self.stated_tools: dict[int, float] = {}
         self.all_stated_tools: dict[int, float] = {}
         self.stated_numbers: dict[int, int] = {}
@@ -195,6 +196,7 @@ class SessionState:
     def _apply_call(self, observation: CallObservation) -> None:
         step = len(self.order)
         self.order.append(observation.tool)
+        self.distinct_tools[observation.tool] = None
         self.calls.append(observation)
         self.steps.append(step)
         if not observation.is_read_only:

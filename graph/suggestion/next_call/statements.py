@@ -16,9 +16,11 @@ MAX_VALUES = 60
 WORDS_BEFORE = 4
 """Words before a value that may name what it is."""
 
-_WORD: Final = re.compile(r"[^\s,;:!?()\[\]{}<>\"“”‘’`|]+")
-_QUOTED: Final = re.compile(r"(?<!\w)['\"“‘`]([^'\"“”‘’`]{1,80})['\"”’`](?!\w)")
-_EDGES: Final = ".,;:!?'\"*()—–-$"
+_WORD: Final = re.compile(r"[^\s,;:!?()\[\]{}<>\"\u201c\u201d\u2018\u2019`|]+")
+_QUOTED: Final = re.compile(
+    r"(?<!\w)['\"\u201c\u2018`]([^'\"\u201c\u201d\u2018\u2019`]{1,80})['\"\u201d\u2019`](?!\w)"
+)
+_EDGES: Final = ".,;:!?'\"*()\u2014\u2013-$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _read_name(words: list[str], start: int, starts: frozenset[int]) -> list[str
 
 def _is_value(word: str) -> bool:
     """Return whether a word is not plain prose: digits, signs, or capitals inside."""
-    if not word or word.isalpha() and (word.islower() or word.istitle()):
+    if not word or (word.isalpha() and (word.islower() or word.istitle())):
         return False
     return len(word) > 1 or word.isdigit()
 

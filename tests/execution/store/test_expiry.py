@@ -27,7 +27,10 @@ DAY_S = 86_400
 
 
 def sweep():
-    return expiry.delete_expired(payload_days=7, run_days=90)
+    counted = expiry.count_expired(payload_days=7, run_days=90)
+    deleted = expiry.delete_expired(payload_days=7, run_days=90)
+    assert counted == deleted
+    return deleted
 
 
 def aged(run, days):
@@ -110,7 +113,7 @@ def test_concurrent_sweeps_do_not_conflict(sealer):
 
     def meanwhile():
         try:
-            return sweep()
+            return expiry.delete_expired(payload_days=7, run_days=90)
         finally:
             connections.close_all()
 

@@ -1,0 +1,144 @@
+"""Fit the shipped prior of next-call prediction: `python -m benchmarks.fit_next_call`.
+
+Reads the sessions of real calls under `FOREGATE_DATA` and writes
+graph/suggestion/next_call/prior.json. Deterministic.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gateway_project.evaluation.prefetch import Replay, prepare_replay
+from gateway_project.evaluation.session_files import SessionDataset
+from graph.suggestion.next_call import chance, fitting
+from graph.suggestion.next_call.chance import FEATURES, ChanceModel, LogisticChance
+from graph.suggestion.next_call.fitting import LabelledCandidates
+from graph.suggestion.next_call.model import NextCallModel, Session
+from graph.suggestion.ranking.logistic import fit_logistic
+
+PRIOR = Path(__file__).resolve().parent.parent / "graph/suggestion/next_call" / chance.PRIOR_FILE
+SET_WEIGHT = 20_000.0
+"""Of all rows of one set together: no set outweighs another by its length."""
+PRECISION = 10.0
+"""Of a prior at zero."""
+FEW_SESSIONS = 8
+"""A small history, which the prior must serve as well as a large one."""
+COLD_FEATURES = frozenset(
+    {
+        "stated_score", "stated_rank", "arguments", "similarity_least", "similarity_mean",
+        "shape_least", "item_position", "follows_used_item", "last_was_sibling", "steps_back",
+        "is_newest", "is_stated_now", "is_answered", "same_item", "share_least",
+        "share_product", "name_overlap", "candidates", "server_reads",
+    }
+)  # fmt: skip
+"""Features that mean something before anything was counted."""
+
+
+class LabelledSet:
+    """The labelled candidates of one set, with and without the words of its users."""
+
+    def __init__(self, data: SessionDataset) -> None:
+        replay = prepare_replay(data, priors={})
+        ordered = sorted(data.sessions, key=lambda session: session.group)
+        self.name = data.name
+        self.cold: list[LabelledCandidates] = []
+        self.learned: list[LabelledCandidates] = []
+        for with_intent in (False, True):
+            observed = [replay.observe(s, with_intent=with_intent) for s in ordered]
+            self.cold.append(_label_cold(replay, observed))
+            self.learned.append(fitting.label_sessions(observed, replay.profiles))
+            self.learned.append(
+                fitting.label_sessions(observed, replay.profiles, history=FEW_SESSIONS)
+            )
+
+
+def _label_cold(replay: Replay, sessions: Sequence[Session]) -> LabelledCandidates:
+    empty = NextCallModel()
+    return fitting.stack_labels(
+        [
+            row
+            for session in sessions
+            for row in fitting.label_session(session, empty, replay.profiles)
+        ]
+    )
+
+
+def fit_priors(sets: Sequence[LabelledSet]) -> dict[str, ChanceModel]:
+    """Fit the prior on some sets."""
+    every = np.ones(len(FEATURES), dtype=bool)
+    cold = np.array([name in COLD_FEATURES for name in FEATURES])
+    return {
+        "cold": _fit_chances([found.cold for found in sets], cold),
+        "learned": _fit_chances([found.learned for found in sets], every),
+    }
+
+
+def _fit_chances(sets: Sequence[Sequence[LabelledCandidates]], used: Any) -> ChanceModel:
+    parts = [part for labelled in sets for part in labelled]
+    rows = np.concatenate([part.rows for part in parts])
+    weights = np.concatenate(
+        [
+            np.full(len(part.rows), SET_WEIGHT / sum(len(other.rows) for other in labelled))
+            for labelled in sets
+            for part in labelled
+        ]
+    )
+    return ChanceModel(
+        ever=_fit(rows, np.concatenate([part.came for part in parts]), weights, used),
+        soon=_fit(rows, np.concatenate([part.came_next for part in parts]), weights, used),
+    )
+
+
+def _fit(rows: Any, targets: Any, weights: Any, used: Any) -> LogisticChance:
+    scaling = LogisticChance(
+        means=tuple(map(float, rows.mean(axis=0))),
+        scales=tuple(map(float, rows.std(axis=0) + 1e-3)),
+        coefficients=(0.0,) * len(FEATURES),
+        intercept=0.0,
+    )
+    columns = np.append(used, [True])
+    scaled = fitting.scale_rows(rows, scaling)[:, columns]
+    fitted = np.zeros(len(columns))
+    fitted[columns] = fit_logistic(
+        scaled, targets, prior=np.zeros(scaled.shape[1]), l2=PRECISION, weights=weights
+    )
+    return LogisticChance(
+        means=scaling.means,
+        scales=scaling.scales,
+        coefficients=tuple(map(float, fitted[:-1])),
+        intercept=float(fitted[-1]),
+    )
+
+
+def write_prior(priors: dict[str, ChanceModel], names: Sequence[str]) -> None:
+    """Write the prior where the product reads it."""
+    document = {
+        "learned_on": list(names),
+        "features": list(FEATURES),
+        "models": {
+            name: {
+                "ever": chance.write_chances(model.ever),
+                "soon": chance.write_chances(model.soon),
+            }
+            for name, model in priors.items()
+        },
+    }
+    PRIOR.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Fit the prior on all three sets."""
+    from benchmarks.next_call import load_sets
+
+    sets = [LabelledSet(data) for data in load_sets()]
+    write_prior(fit_priors(sets), [found.name for found in sets])
+    print(f"wrote {PRIOR}, {PRIOR.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Next-call prediction on sessions of real calls: 5 folds by group, and without any history.
+
+The prior of each set is fitted on the other two, so that no figure rests on its own sessions but
+those of the other folds.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fit_next_call import LabelledSet, fit_priors
+from execution.speculation.waste_budget import WasteBudget
+from gateway_project.evaluation import prefetch
+from gateway_project.evaluation.session_files import (
+    RecordedSession,
+    SessionDataset,
+    load_sessions,
+)
+from graph.suggestion.next_call.call import CompletedCall
+from graph.suggestion.next_call.chance import ChanceModel
+from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.predict import predict_calls
+from graph.suggestion.next_call.profiles import CatalogueTool, build_profiles
+from graph.suggestion.next_call.session import SessionState
+
+SETS = ("traces_airline", "traces_retail", "traces_bfcl")
+FOLDS = 5
+COLD_SESSIONS = 0
+SPEED_TOOLS = 10_000
+SPEED_CALLS = 60
+PLAIN = {
+    "traces_airline": ".43 / .45",
+    "traces_retail": ".54 / .37",
+    "traces_bfcl": ".32 / .44",
+}
+"""A plain predictor that counts next tools and provenance: served / waste, its best at
+waste <= 0.5, chosen afterwards on the same sessions, as published with the sets."""
+
+
+def load_sets() -> list[SessionDataset]:
+    """Load the three sets under `FOREGATE_DATA`.
+
+    Raises:
+        SystemExit: If the variable is not set.
+    """
+    root = os.environ.get("FOREGATE_DATA")
+    if not root:
+        raise SystemExit("FOREGATE_DATA must name the folder of the public data sets")
+    return [
+        load_sessions(Path(root) / name, sessions=Path(root) / name / "sessions.jsonl")
+        for name in SETS
+    ]
+
+
+def run() -> str:
+    """Return the tables."""
+    sets = load_sets()
+    labelled = [LabelledSet(data) for data in sets]
+    lines = [
+        "| set | history | words | hit rate at 0.25 | 0.5 | 0.75 | ECE | ECE, chance ≥ 0.1 "
+        "| plain, waste ≤ 0.5 |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for data in sets:
+        priors = fit_priors([other for other in labelled if other.name != data.name])
+        for with_intent in (False, True):
+            for size in (0, 5, 20, None):
+                lines.append(_measure(data, priors, size, with_intent=with_intent))
+                print(lines[-1], flush=True)
+    return "\n".join([*lines, "", *measure_speed()])
+
+
+def _measure(
+    data: SessionDataset,
+    priors: Mapping[str, ChanceModel],
+    size: int | None,
+    *,
+    with_intent: bool,
+) -> str:
+    """Evaluate one set with a history of some sessions of the other folds."""
+    replay = prefetch.prepare_replay(data, priors=priors)
+    replayed: list[Any] = []
+    served: dict[float, list[float]] = {
+        budget: [0.0, 0.0, 0.0, 0.0] for budget in prefetch.BUDGETS
+    }
+    for fold in range(FOLDS):
+        tested, others = split_sessions(data.sessions, fold)
+        sessions, thresholds = prefetch.replay_sessions(
+            replay, tested, sample(others, size), with_intent=with_intent
+        )
+        replayed.extend(sessions)
+        for budget, total in served.items():
+            controller = WasteBudget(budget, threshold=thresholds.get(budget))
+            found = prefetch.run_prefetch(sessions, controller)
+            reads = sum(call.is_read for session in sessions for call in session)
+            total[0] += reads
+            total[1] += reads * (found.hit_rate or 0.0)
+            total[2] += controller.dispatched
+            total[3] += controller.wasted
+    calibration = prefetch.measure_calibration(replayed)
+    cells = [
+        f"{hits / reads:.3f} / {wasted / dispatched if dispatched else 0:.2f}"
+        for reads, hits, dispatched, wasted in served.values()
+    ]
+    plain = PLAIN[data.name] if size is None and not with_intent else ""
+    name = data.name.removeprefix("traces_")
+    return (
+        f"| {name} | {'all' if size is None else size} | {'yes' if with_intent else 'no'} | "
+        + " | ".join(cells)
+        + f" | {_format(calibration['ece'])} | {_format(calibration['ece_likely'])} | {plain} |"
+    )
+
+
+def split_sessions(
+    sessions: Sequence[RecordedSession], fold: int
+) -> tuple[list[RecordedSession], list[RecordedSession]]:
+    """Return the sessions of one fold, and those of the others; a group is on one side."""
+    tested = [s for s in sessions if zlib.crc32(s.group.encode()) % FOLDS == fold]
+    return tested, [s for s in sessions if zlib.crc32(s.group.encode()) % FOLDS != fold]
+
+
+def sample(sessions: Sequence[RecordedSession], size: int | None) -> list[RecordedSession]:
+    """Return some sessions, spread evenly; all for None."""
+    if size is None:
+        return list(sessions)
+    step = len(sessions) / size if size else 0.0
+    return [sessions[int(index * step)] for index in range(size)]
+
+
+def _format(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def measure_speed() -> Iterable[str]:
+    """Time predictions in a catalogue of many tools, after calls with long lists."""
+    tools = build_profiles(_make_tools())
+    state = SessionState(tools)
+    model = NextCallModel()
+    state.add_statement("Show the open orders of customer C-1042 and who handles them.")
+    durations, adding = [], []
+    for index in range(SPEED_CALLS):
+        call = CompletedCall(
+            tool=1 + index * 97 % SPEED_TOOLS,
+            arguments={"customer_id": f"C-{1000 + index}"},
+            result={"orders": [{"order_id": f"O-{index}-{n}", "total": n} for n in range(30)]},
+            is_error=False,
+            is_read_only=True,
+            at=float(index),
+            duration_s=0.1,
+        )
+        started = time.perf_counter()
+        state.add_call(call)
+        added = time.perf_counter()
+        predict_calls(state, model, tools, limit=16)
+        adding.append((added - started) * 1_000)
+        durations.append((time.perf_counter() - added) * 1_000)
+    for name, values in (("taking in a call", adding), ("predicting", durations)):
+        yield (
+            f"{name}, {SPEED_TOOLS:,} tools: p50 {statistics.median(values):.2f} ms, "
+            f"p95 {statistics.quantiles(values, n=20)[-1]:.2f} ms  "
+        )
+
+
+def _make_tools() -> Iterable[CatalogueTool]:
+    nouns = ("order", "customer", "invoice", "ticket", "parcel", "refund", "stock", "shift")
+    for number in range(1, SPEED_TOOLS + 1):
+        noun = nouns[number % len(nouns)]
+        yield CatalogueTool(
+            tool=number,
+            server=f"server{number % 200}",
+            name=f"get_{noun}_{number}",
+            description=f"Return one {noun} by its id.",
+            input_schema={
+                "type": "object",
+                "properties": {f"{noun}_id": {"type": "string"}},
+                "required": [f"{noun}_id"],
+            },
+            is_read_only=True,
+        )

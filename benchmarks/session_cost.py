@@ -1,0 +1,86 @@
+"""What remembering sessions costs a call, in processor time: two gateways, with and without.
+
+Rounds alternate between them, so that both see the same machine; each row is the median of the
+differences of its rounds.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from benchmarks.gateway_cost import compare, foregate
+from benchmarks.gateway_cost.processes import RunningServer, free_port, post, serving
+from benchmarks.tables import markdown
+
+TOOLS = 100
+ROUNDS, CALLS_AT_ONCE, CALLS_PACED = 7, 200, 15
+PAUSE_S = 0.15
+"""Between calls, as of a fast language model: each call is analysed before the next one."""
+CALL = foregate.wrap_in_call_tool(compare.CALL)
+
+
+def run() -> str:
+    """Measure calls one after the other, 16 at a time, and with pauses."""
+    with compare._behind("http", tools=TOOLS) as target, ExitStack() as stack:
+        token = foregate.register(target)
+        _make_read_only()
+        without, remembering = (
+            stack.enter_context(_gateway(token, memory=memory)) for memory in ("false", "true")
+        )
+        for running in (without, remembering):
+            compare.load(running, "tools/call", CALL, n=compare.WARM_UP, at_once=4)
+            running.settle()
+        pair = (without, remembering)
+        rows = [
+            _compare("one after the other", pair, lambda one: _measure_load(one, at_once=1)),
+            _compare("16 at a time", pair, lambda one: _measure_load(one, at_once=16)),
+            _compare("with pauses", pair, _measure_paced),
+        ]
+    return markdown(["calls", "CPU ms without", "CPU ms with", "difference ms"], rows)
+
+
+@contextmanager
+def _gateway(token: str, *, memory: str) -> Iterator[RunningServer]:
+    port = free_port()
+    program = ["manage.py", "run_gateway", "--http", f"127.0.0.1:{port}"]
+    env = dict(os.environ) | {"FOREGATE_MEMORY": memory}
+    headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"}
+    with serving(program, port=port, headers=headers, env=env) as running:
+        yield running
+
+
+def _make_read_only() -> None:
+    """Let an admin call all tools read-only, so that calls of them may be predicted."""
+    from tools.models import Tool
+
+    Tool.objects.update(danger_override="read")
+
+
+def _compare(
+    name: str, pair: Sequence[RunningServer], measure: Callable[[RunningServer], float]
+) -> tuple[str, ...]:
+    rounds = [[measure(one) for one in pair] for _ in range(ROUNDS)]
+    without, remembering = zip(*rounds, strict=True)
+    differences = [one - other for other, one in rounds]
+    medians = (statistics.median(one) for one in (without, remembering, differences))
+    return (name, *(f"{one:.3f}" for one in medians))
+
+
+def _measure_load(running: RunningServer, *, at_once: int) -> float:
+    """Return the processor milliseconds of a call, of many without a pause."""
+    before_s = running.cpu_s()
+    compare.load(running, "tools/call", CALL, n=CALLS_AT_ONCE, at_once=at_once)
+    return 1_000 * (running.cpu_s() - before_s) / CALLS_AT_ONCE
+
+
+def _measure_paced(running: RunningServer) -> float:
+    """Return the processor milliseconds of a call, of some with pauses."""
+    before_s = running.cpu_s()
+    for _ in range(CALLS_PACED):
+        post(running.port, "tools/call", CALL, running.headers)
+        time.sleep(PAUSE_S)
+    return 1_000 * (running.cpu_s() - before_s) / CALLS_PACED

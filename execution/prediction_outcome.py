@@ -1,0 +1,161 @@
+"""How predictions of whole workflows are resolved: the rule, without any storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from execution.predicted_workflow import Resemblance
+from execution.status import RunStatus
+
+RESOLVE_AFTER_S: Final = 600.0
+"""Seconds in which the caller may confirm or contradict a prediction."""
+EXPLICIT_WEIGHT: Final = 1.0
+IMPLICIT_WEIGHT: Final = 0.5
+"""Of outcomes that nobody stated."""
+
+
+class Outcome(StrEnum):
+    """How a prediction was resolved."""
+
+    HIT = "hit"
+    """It was accepted, or carried out as suggested, without an error."""
+    MISS = "miss"
+    """The caller did something else instead, or it failed."""
+    REJECTED = "rejected"
+    """The caller said that it is wrong."""
+    MODIFIED = "modified"
+    """The caller changed it: something of it was right."""
+    EXPIRED = "expired"
+    """Nothing was heard of it; it says nothing about the prediction."""
+
+
+class Verdict(StrEnum):
+    """What the caller says of a suggestion."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    MODIFY = "modify"
+
+
+class Evidence(StrEnum):
+    """What the caller did after a suggestion."""
+
+    NONE = ""
+    """Nothing of note yet."""
+    RUN = "run"
+    """Ran the workflow as suggested."""
+    CALLS = "calls"
+    """Made the suggested calls one by one."""
+    CHANGED_RUN = "changed_run"
+    """Ran a workflow that shares tools with the suggestion."""
+    SOME_CALLS = "some_calls"
+    """Called some of the suggested tools, or called them with other arguments."""
+    OTHER_RUN = "other_run"
+    """Named the suggestion as the source of a workflow that shares no tool with it."""
+    OTHER_CALLS = "other_calls"
+    """Called other tools only."""
+
+
+class Resolution(NamedTuple):
+    """An outcome and how sure it is.
+
+    Attributes:
+        outcome: The outcome.
+        weight: In [0, 1]; 0: nothing is learned from it.
+    """
+
+    outcome: Outcome
+    weight: float
+
+
+_STATED: Final = {
+    Verdict.ACCEPT: Outcome.HIT,
+    Verdict.REJECT: Outcome.REJECTED,
+    Verdict.MODIFY: Outcome.MODIFIED,
+}
+_RUN_EVIDENCE: Final = {
+    Resemblance.SAME: Evidence.RUN,
+    Resemblance.CHANGED: Evidence.CHANGED_RUN,
+    Resemblance.OTHER: Evidence.OTHER_RUN,
+}
+_DONE: Final = {
+    Evidence.CALLS: Outcome.HIT,
+    Evidence.CHANGED_RUN: Outcome.MODIFIED,
+    Evidence.SOME_CALLS: Outcome.MODIFIED,
+    Evidence.OTHER_RUN: Outcome.MISS,
+    Evidence.OTHER_CALLS: Outcome.MISS,
+}
+_RUN_OUTCOMES: Final = {
+    RunStatus.SUCCEEDED: Outcome.HIT,
+    RunStatus.PARTIAL_SUCCESS: Outcome.MISS,
+    RunStatus.FAILED: Outcome.MISS,
+}
+_STRENGTHS: Final = {Evidence.NONE: 0, Evidence.OTHER_CALLS: 1, Evidence.SOME_CALLS: 2}
+"""Of weak evidence; all other evidence is stronger, and equally strong."""
+_STRONGEST: Final = 3
+
+
+def resolve_verdict(verdict: Verdict) -> Resolution:
+    """Return the outcome that a verdict states.
+
+    Example:
+        >>> resolve_verdict(Verdict.REJECT)
+        Resolution(outcome=<Outcome.REJECTED: 'rejected'>, weight=1.0)
+    """
+    return Resolution(_STATED[verdict], EXPLICIT_WEIGHT)
+
+
+def read_run(resemblance: Resemblance) -> Evidence:
+    """Return what running a workflow shows of a suggestion."""
+    return _RUN_EVIDENCE[resemblance]
+
+
+def combine_evidence(earlier: Evidence, later: Evidence) -> Evidence:
+    """Return what both show: the stronger, and of equally strong ones the later.
+
+    Example:
+        >>> combine_evidence(Evidence.CHANGED_RUN, Evidence.RUN).value
+        'run'
+        >>> combine_evidence(Evidence.RUN, Evidence.OTHER_CALLS).value
+        'run'
+    """
+    is_weaker = _STRENGTHS.get(later, _STRONGEST) < _STRENGTHS.get(earlier, _STRONGEST)
+    return earlier if is_weaker else later
+
+
+def read_calls(matched: Sequence[bool], *, shares_tools: bool, made_calls: bool) -> Evidence:
+    """Return what the direct calls since a suggestion show.
+
+    Args:
+        matched: For each suggested task, whether a call carried it out.
+        shares_tools: Whether any suggested tool was called.
+        made_calls: Whether any tool was called.
+
+    Example:
+        >>> read_calls([True, False], shares_tools=True, made_calls=True).value
+        'some_calls'
+    """
+    if matched and all(matched):
+        return Evidence.CALLS
+    if shares_tools:
+        return Evidence.SOME_CALLS
+    return Evidence.OTHER_CALLS if made_calls else Evidence.NONE
+
+
+def resolve_evidence(evidence: Evidence, run_status: RunStatus | None = None) -> Resolution:
+    """Return the outcome once the time to contradict is over.
+
+    Args:
+        evidence: What the caller did.
+        run_status: How the run of the suggested workflow stands; None: there is none. A run that
+            was aborted or has not ended says nothing about the suggestion.
+    """
+    if evidence is Evidence.RUN:
+        outcome = None if run_status is None else _RUN_OUTCOMES.get(run_status)
+    else:
+        outcome = _DONE.get(evidence)
+    if outcome is None:
+        return Resolution(Outcome.EXPIRED, 0.0)
+    return Resolution(outcome, IMPLICIT_WEIGHT)

@@ -1,0 +1,379 @@
+"""Predictions of whole workflows: recorded once, resolved once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, Final
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from execution.models import Speculation, WorkflowExecution
+from execution.prediction_outcome import (
+    RESOLVE_AFTER_S,
+    Evidence,
+    Outcome,
+    Resolution,
+    Verdict,
+    combine_evidence,
+    resolve_evidence,
+    resolve_verdict,
+)
+from execution.status import RunStatus
+from execution.store import transactions
+
+MAX_RUN_WAIT: Final = timedelta(days=1)
+"""Age at which a prediction is resolved even if its run has not ended."""
+KEPT_FOR: Final = timedelta(days=365)
+RESOLVE_BATCH: Final = 500
+DELETE_BATCH: Final = 5_000
+
+IsAllowed = Callable[[int | None, str], bool]
+"""Whether somebody may judge a user's predictions: team acted for, then user name."""
+
+
+class UnknownSpeculation(LookupError):
+    """There is no such prediction, or it belongs to someone else."""
+
+    code: ClassVar[str] = "unknown_speculation"
+
+    def __init__(self, speculation: object) -> None:
+        super().__init__(
+            f"you have no suggestion {str(speculation)!r}; use the speculation_id that run_intent "
+            "returned"
+        )
+
+
+class SpeculationResolved(Exception):
+    """The prediction was resolved by what the caller did, so a verdict comes too late."""
+
+    code: ClassVar[str] = "speculation_resolved"
+
+    def __init__(self, outcome: str) -> None:
+        super().__init__(
+            f"this suggestion is resolved already, as {outcome}; feedback counts within "
+            f"{RESOLVE_AFTER_S / 60:g} minutes"
+        )
+
+
+class FeedbackGiven(Exception):
+    """Another verdict was given before, and only the first counts."""
+
+    code: ClassVar[str] = "feedback_given"
+
+    def __init__(self, verdict: str) -> None:
+        super().__init__(f"feedback counts once, and this suggestion has it: {verdict}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewSpeculation:
+    """A prediction to record.
+
+    Attributes:
+        id: Its id, as the client knows it.
+        user: Name of the caller's user.
+        team: Primary key of the caller's team; None: none.
+        is_shadow: Whether it was only predicted, not run ahead.
+        context_hash: Keyed hash of the intent's context.
+        domain_hash: Keyed hash of the context's domain.
+        confidence: Probability that its tools are the right ones, in [0, 1].
+        threshold: Confidence required to run it ahead at that time.
+        is_runnable: Whether all required arguments were known.
+        tools: Primary keys of the suggested tools.
+        digest: Keyed digest of the workflow with its arguments.
+        saves_ms: Estimated duration of the workflow; None: unknown.
+        tokens: Tokens that a client writes to run the workflow; None: not counted.
+        at: When it was made.
+    """
+
+    id: UUID
+    user: str
+    team: int | None
+    is_shadow: bool = True
+    context_hash: int
+    domain_hash: int
+    confidence: float
+    threshold: float
+    is_runnable: bool
+    tools: tuple[int, ...]
+    digest: str
+    saves_ms: float | None = None
+    tokens: int | None = None
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundEvidence:
+    """What a caller did after a suggestion.
+
+    Attributes:
+        id: Id of the prediction.
+        user: Name of the caller's user; evidence for another user's prediction is dropped.
+        team: Likewise the team.
+        evidence: What the caller did.
+        at: When.
+        run: Id of the run; None: there is none.
+        changed_tools: Primary keys of the tools used instead; None: unknown.
+    """
+
+    id: UUID
+    user: str
+    team: int | None
+    evidence: Evidence
+    at: datetime
+    run: UUID | None = None
+    changed_tools: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedSpeculation:
+    """A prediction with its outcome; the attributes that `NewSpeculation` has mean the same.
+
+    Attributes:
+        outcome: How it was resolved.
+        weight: How much is learned from it, in [0, 1].
+        is_explicit: Whether a verdict resolved it.
+        resolved_at: When.
+        changed_tools: Primary keys of the tools used instead; None: none, or unknown.
+    """
+
+    id: UUID
+    team: int | None
+    is_shadow: bool
+    context_hash: int
+    domain_hash: int
+    confidence: float
+    threshold: float
+    is_runnable: bool
+    tools: tuple[int, ...]
+    saves_ms: float | None
+    tokens: int | None
+    outcome: Outcome
+    weight: float
+    is_explicit: bool
+    resolved_at: datetime
+    changed_tools: tuple[int, ...] | None = None
+
+    @property
+    def has_right_tools(self) -> bool:
+        """Whether the suggested tools were the right ones, whatever their arguments."""
+        return self.outcome is Outcome.HIT or (
+            self.outcome is Outcome.MODIFIED
+            and self.changed_tools is not None
+            and sorted(self.changed_tools) == sorted(self.tools)
+        )
+
+
+def insert_speculations(found: Iterable[NewSpeculation]) -> None:
+    """Record predictions; those recorded before stay as they are."""
+    wait = timedelta(seconds=RESOLVE_AFTER_S)
+    rows = [
+        Speculation(
+            id=one.id,
+            user=one.user,
+            team_id=one.team,
+            shadow=one.is_shadow,
+            context_hash=one.context_hash,
+            domain_hash=one.domain_hash,
+            confidence=one.confidence,
+            threshold=one.threshold,
+            runnable=one.is_runnable,
+            tools=list(one.tools),
+            workflow_digest=one.digest,
+            saves_ms=one.saves_ms,
+            tokens=one.tokens,
+            created_at=one.at,
+            due_at=one.at + wait,
+        )
+        for one in found
+    ]
+    Speculation.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def load_fingerprint(
+    speculation: UUID, *, user: str, team: int | None
+) -> tuple[tuple[int, ...], str] | None:
+    """Return the tools and the digest of a caller's suggestion; None: they have none such."""
+    row = (
+        Speculation.objects.filter(pk=speculation, user=user, team=team)
+        .values_list("tools", "workflow_digest")
+        .first()
+    )
+    return None if row is None else (tuple(row[0]), row[1])
+
+
+def add_evidence(found: FoundEvidence) -> bool:
+    """Add what a caller did to their open prediction; return whether it changed anything."""
+    with transactions.short_transaction():
+        row = (
+            Speculation.objects.select_for_update(of=("self",))
+            .filter(pk=found.id, user=found.user, team=found.team, outcome="")
+            .first()
+        )
+        if row is None:
+            return False
+        combined = combine_evidence(Evidence(row.evidence), found.evidence)
+        if combined is not found.evidence or (row.evidence, row.run) == (combined, found.run):
+            return False
+        Speculation.objects.filter(pk=row.pk).update(
+            evidence=combined,
+            run=found.run,
+            changed_tools=None if found.changed_tools is None else list(found.changed_tools),
+            due_at=found.at + timedelta(seconds=RESOLVE_AFTER_S),
+        )
+    return True
+
+
+def record_verdict(
+    speculation: UUID,
+    verdict: Verdict,
+    *,
+    allowed: IsAllowed,
+    at: datetime,
+    changed_tools: Sequence[int] | None = None,
+) -> tuple[ResolvedSpeculation, bool]:
+    """Resolve a prediction by what somebody says of it; call it in a transaction.
+
+    Args:
+        speculation: Its id.
+        verdict: What they say.
+        allowed: Whether they may judge the predictions of a team and a user.
+        at: Current time.
+        changed_tools: Primary keys of the tools that would have been right; None: not stated.
+
+    Returns:
+        The resolved prediction, and False if the same verdict had been given before.
+
+    Raises:
+        UnknownSpeculation: If there is none, or they may not judge it.
+        FeedbackGiven: If another verdict was given before.
+        SpeculationResolved: If it was resolved without a verdict.
+    """
+    row = Speculation.objects.select_for_update(of=("self",)).filter(pk=speculation).first()
+    if row is None or not allowed(row.team_id, row.user):
+        raise UnknownSpeculation(speculation)
+    if row.verdict == verdict:
+        return _build_resolved(row), False
+    if row.verdict:
+        raise FeedbackGiven(row.verdict)
+    if row.outcome or (row.due_at <= at and not _has_open_run(row)):
+        raise SpeculationResolved(row.outcome or Outcome.EXPIRED)
+    row.verdict = verdict
+    if changed_tools is not None:
+        row.changed_tools = list(changed_tools)
+    _resolve_row(row, resolve_verdict(verdict), is_explicit=True, at=at)
+    return _build_resolved(row), True
+
+
+def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpeculation]:
+    """Resolve the predictions whose time is over; call it in a transaction.
+
+    One whose run has not ended waits for it, a day at most. Several processes may do this at
+    once: each row is resolved by one of them.
+
+    Args:
+        at: Current time.
+        limit: Maximum number.
+    """
+    rows = list(
+        _select_due(at)
+        .select_for_update(skip_locked=True, of=("self",))
+        .order_by("due_at")[:limit]
+    )
+    statuses = _load_run_statuses(row.run for row in rows if row.run is not None)
+    for row in rows:
+        status = None if row.run is None else statuses.get(row.run)
+        resolution = resolve_evidence(Evidence(row.evidence), status)
+        _resolve_row(row, resolution, is_explicit=False, at=at)
+    return [_build_resolved(row) for row in rows]
+
+
+def load_resolved(
+    team: int | None,
+    *,
+    limit: int,
+    since: datetime | None = None,
+    only_telling: bool = False,
+) -> list[ResolvedSpeculation]:
+    """Return a team's resolved predictions, oldest first; the newest if there are too many.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        limit: Maximum number.
+        since: Earliest resolution; None: any.
+        only_telling: Whether to leave out those without a weight, and those that could not be
+            run ahead.
+    """
+    rows = Speculation.objects.exclude(outcome="").filter(team=team)
+    if only_telling:
+        rows = rows.filter(weight__gt=0.0, runnable=True)
+    if since is not None:
+        rows = rows.filter(resolved_at__gte=since)
+    newest = rows.order_by("-resolved_at", "-pk")[:limit]
+    return [_build_resolved(row) for row in reversed(newest)]
+
+
+def count_open(team: int | None) -> int:
+    """Return the number of a team's predictions that wait for their outcome."""
+    return Speculation.objects.filter(team=team, outcome="").count()
+
+
+def delete_old(*, at: datetime) -> int:
+    """Delete resolved predictions after a year; return how many."""
+    old = Speculation.objects.filter(resolved_at__lt=at - KEPT_FOR).values("pk")[:DELETE_BATCH]
+    deleted, _ = Speculation.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()
+    return deleted
+
+
+def _select_due(at: datetime) -> QuerySet[Speculation]:
+    due = Speculation.objects.filter(outcome="", due_at__lte=at)
+    is_running = Exists(_select_open_runs().filter(pk=OuterRef("run")))
+    return due.exclude(is_running, created_at__gt=at - MAX_RUN_WAIT)
+
+
+def _select_open_runs() -> QuerySet[WorkflowExecution]:
+    return WorkflowExecution.objects.filter(ended_at__isnull=True)
+
+
+def _has_open_run(row: Speculation) -> bool:
+    return row.run is not None and _select_open_runs().filter(pk=row.run).exists()
+
+
+def _load_run_statuses(runs: Iterable[UUID]) -> dict[UUID, RunStatus]:
+    found = WorkflowExecution.objects.filter(pk__in=list(runs)).values_list("pk", "status")
+    return {run: RunStatus(status) for run, status in found}
+
+
+def _resolve_row(
+    row: Speculation, resolution: Resolution, *, is_explicit: bool, at: datetime
+) -> None:
+    row.outcome, row.weight = resolution.outcome, resolution.weight
+    row.explicit, row.resolved_at = is_explicit, at
+    row.save(
+        update_fields=["verdict", "changed_tools", "outcome", "weight", "explicit", "resolved_at"]
+    )
+
+
+def _build_resolved(row: Speculation) -> ResolvedSpeculation:
+    if row.resolved_at is None:
+        raise ValueError(f"prediction {row.pk} is not resolved")
+    return ResolvedSpeculation(
+        id=row.pk,
+        team=row.team_id,
+        is_shadow=row.shadow,
+        context_hash=row.context_hash,
+        domain_hash=row.domain_hash,
+        confidence=row.confidence,
+        threshold=row.threshold,
+        is_runnable=row.runnable,
+        tools=tuple(row.tools),
+        saves_ms=row.saves_ms,
+        tokens=row.tokens,
+        outcome=Outcome(row.outcome),
+        weight=row.weight,
+        is_explicit=row.explicit,
+        resolved_at=row.resolved_at,
+        changed_tools=None if row.changed_tools is None else tuple(row.changed_tools),
+    )

@@ -1,0 +1,61 @@
+"""Delete what is no longer kept."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from gateway_project.foundation.postgres import migrate
+from gateway_project.use_cases.prune import PruneReport, prune
+
+LABELS = {
+    "runs.payloads": "runs whose arguments and results expired",
+    "runs.failed": "unfinished runs that failed, since their arguments expired",
+    "runs.runs": "runs",
+    "runs.keys": "idempotency keys",
+    "memory.events": "events of the memory",
+    "memory.predictions": "resolved predictions",
+    "memory.events_of_deleted_tools": "events about deleted tools",
+    "memory.vectors": "vectors of intents",
+}
+"""What each count is of."""
+
+
+class Command(BaseCommand):
+    """`manage.py prune [--dry-run] [--json]`."""
+
+    help = (
+        "Delete expired runs, payloads and events of the memory now. Gateways and workers do so "
+        "once an hour; the settings in docs/settings.md say how long things are kept."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="only count, delete nothing")
+        parser.add_argument("--json", action="store_true", help="report as JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        if migrate.list_pending_migrations():
+            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        report = prune(settings.FOREGATE, dry_run=options["dry_run"])
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(report) | {"dry_run": options["dry_run"]}))
+            return
+        for line in _list_counts(report):
+            self.stdout.write(("Would delete " if options["dry_run"] else "Deleted ") + line)
+
+
+def _list_counts(report: PruneReport) -> list[str]:
+    counts = {
+        f"{part}.{name}": count
+        for part, values in asdict(report).items()
+        for name, count in values.items()
+    }
+    return [f"{counts[key]:,} {label}" for key, label in LABELS.items() if counts[key]] or [
+        "nothing"
+    ]

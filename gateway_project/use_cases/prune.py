@@ -1,0 +1,35 @@
+"""Delete everything that is no longer kept, as processes do by themselves once an hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from execution.store import expiry
+from execution.store.expiry import ExpiryCounts
+from gateway_project.foundation.config import Config
+from learning import memory_keeper
+from learning.store import retention
+from learning.store.retention import RetentionCounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneReport:
+    """Counts of what was, or would be, deleted.
+
+    Attributes:
+        runs: Of runs and their payloads.
+        memory: Of the events of the memory.
+    """
+
+    runs: ExpiryCounts
+    memory: RetentionCounts
+
+
+def prune(config: Config, *, dry_run: bool) -> PruneReport:
+    """Delete, or only count, what the settings no longer keep."""
+    expire_runs = expiry.count_expired if dry_run else expiry.delete_expired
+    expire_events = retention.count_expired if dry_run else retention.delete_expired
+    return PruneReport(
+        runs=expire_runs(payload_days=config.payload_days, run_days=config.run_days),
+        memory=expire_events(memory_keeper.load_limits(config)),
+    )

@@ -1,0 +1,3 @@
+"""Admin pages of what is learned."""
+
+from learning.admin import events, experience  # noqa: F401 - registers the pages

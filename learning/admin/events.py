@@ -1,0 +1,225 @@
+"""Admin pages of the episodic memory. Sealed values are never shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Final
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Concat
+from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+from django.utils.html import format_html
+from django.utils.timezone import localtime
+
+from graph.admin.bases import TeamScopedAdmin
+from graph.admin.breakable import breakable_html
+from graph.admin.filters import ToolFilter
+from learning.memory.stored_observation import UnreadableObservation, restore_observation
+from learning.models import EpisodicEvent, EventSpool, IntentVector
+from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
+from tools.admin_bases import ReadOnlyAdmin
+from tools.models import Team, Tool
+
+MAX_COUNTED: Final = 10_000
+"""Rows that a list counts and pages through; a million would be read for the number alone."""
+MAX_INT64: Final = 2**63 - 1
+
+
+class BoundedPaginator(Paginator[Any]):
+    """Pages through the newest rows only."""
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rows, at most `MAX_COUNTED`."""
+        rows: Any = self.object_list
+        return int(rows[:MAX_COUNTED].count())
+
+
+class EventTeamFilter(admin.SimpleListFilter):
+    """By team; offers the user's own teams without reading all events."""
+
+    title = "team"
+    parameter_name = "of_team"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Offer the teams of the user; superusers all."""
+        teams = Team.objects.order_by("name")
+        if not request.user.is_superuser:
+            teams = teams.filter(memberships__user=request.user.pk)
+        return [("none", "callers without a team"), *((str(one.pk), one.name) for one in teams)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        """Keep events of the team."""
+        if self.value() == "none":
+            return queryset.filter(team=None)
+        team = _parse_int64(self.value())
+        return queryset if team is None else queryset.filter(team=team)
+
+
+class EventToolFilter(ToolFilter):
+    """By one tool; a tool in the list links to it."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        """Keep events about the tool."""
+        tool = _parse_int64(self.value())
+        return queryset if tool is None else queryset.filter(tool=tool)
+
+
+class ContextFilter(admin.SimpleListFilter):
+    """By one context; a context in the list links to it."""
+
+    title = "context"
+    parameter_name = "context"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Offer only the requested context, since there may be thousands."""
+        context = _parse_int64(request.GET.get(self.parameter_name))
+        return [] if context is None else [(str(context), _format_hash(context))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        """Keep events of the context."""
+        context = _parse_int64(self.value())
+        return queryset if context is None else queryset.filter(context_hash=context)
+
+
+@admin.register(EpisodicEvent)
+class EpisodicEventAdmin(TeamScopedAdmin):
+    """Events of the memory, newest first; those of deleted tools are left out."""
+
+    list_display = (
+        "timestamp", "kind", "tool_label", "team", "session_label", "context_label", "outcome",
+        "duration_label", "weight",
+    )  # fmt: skip
+    list_filter = ("kind", "outcome", EventTeamFilter, EventToolFilter, ContextFilter)
+    list_select_related = ("team",)
+    ordering = ("-id",)
+    sortable_by = ()
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    fields = (
+        "timestamp", "kind", "tool_label", "team", "session_label", "context_label",
+        "arguments_label", "intent_label", "prediction", "outcome", "duration_label", "weight",
+        "data", "observation_label", "sealed_size",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Add the names of the tools that the user may see."""
+        name = Concat("server__name", Value(ids.SEPARATOR), "name", output_field=TextField())
+        tools = _filter_visible(request).filter(pk=OuterRef("tool")).values(label=name)
+        rows: QuerySet[Any] = super().get_queryset(request).defer("observation", "sealed")
+        rows = rows.annotate(tool_name=Subquery(tools))
+        return rows.filter(Q(tool=None) | ~Q(tool_name=None))
+
+    @admin.display(description="at")
+    def timestamp(self, row: EpisodicEvent) -> str:
+        """Time to the millisecond."""
+        return localtime(row.at).isoformat(sep=" ", timespec="milliseconds")
+
+    @admin.display(description="tool")
+    def tool_label(self, row: Any) -> str:
+        """Name the tool, with a link to its events."""
+        if row.tool is None:
+            return ""
+        return format_html('<a href="?tool={}">{}</a>', row.tool, breakable_html(row.tool_name))
+
+    @admin.display(description="session")
+    def session_label(self, row: EpisodicEvent) -> str:
+        """Identify the session."""
+        return _format_hash(row.session)
+
+    @admin.display(description="context")
+    def context_label(self, row: EpisodicEvent) -> str:
+        """Identify the context, with a link to its events."""
+        if row.context_hash is None:
+            return ""
+        shown = _format_hash(row.context_hash)
+        return format_html('<a href="?context={}">{}</a>', row.context_hash, shown)
+
+    @admin.display(description="arguments")
+    def arguments_label(self, row: EpisodicEvent) -> str:
+        """Identify the arguments."""
+        return _format_hash(row.arguments_hash)
+
+    @admin.display(description="intent")
+    def intent_label(self, row: EpisodicEvent) -> str:
+        """Identify the text of the intent."""
+        return _format_hash(row.intent_hash)
+
+    @admin.display(description="took")
+    def duration_label(self, row: EpisodicEvent) -> str:
+        """Milliseconds."""
+        return "" if row.duration_ms is None else f"{row.duration_ms:.1f} ms"
+
+    @admin.display(description="observation")
+    def observation_label(self, row: EpisodicEvent) -> str:
+        """What the call teaches: structure without values."""
+        if row.observation is None:
+            return ""
+        try:
+            return json.dumps(restore_observation(bytes(row.observation)))
+        except UnreadableObservation as error:
+            return f"damaged ({error})"
+
+    @admin.display(description="sealed values")
+    def sealed_size(self, row: EpisodicEvent) -> str:
+        """Size of the sealed values."""
+        return "none" if row.sealed is None else filesizeformat(len(row.sealed))
+
+
+@admin.register(IntentVector)
+class IntentVectorAdmin(TeamScopedAdmin):
+    """Vectors of intents: that there are some, not what they are."""
+
+    list_display = ("intent_label", "model", "team", "seen_at")
+    list_filter = (EventTeamFilter,)
+    list_select_related = ("team",)
+    ordering = ("-id",)
+    sortable_by = ()
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    fields = list_display
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Do not load the vectors."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer("sealed")
+        return rows
+
+    @admin.display(description="intent")
+    def intent_label(self, row: IntentVector) -> str:
+        """Identify the text of the intent."""
+        return _format_hash(row.intent_hash)
+
+
+@admin.register(EventSpool)
+class EventSpoolAdmin(ReadOnlyAdmin):
+    """How far spool files have been loaded."""
+
+    list_display = ("id", "position", "loaded_at")
+    ordering = ("-loaded_at",)
+
+
+def _filter_visible(request: HttpRequest) -> QuerySet[Tool]:
+    if request.user.is_superuser:
+        return Tool.objects.all()
+    own = Team.objects.filter(memberships__user=request.user.pk)
+    return Tool.objects.filter(Q(server__team=None) | Q(server__team__in=own))
+
+
+def _format_hash(value: int | None) -> str:
+    """Write a hash as 16 hex digits, as logs would."""
+    return "" if value is None else f"{value % 2**64:016x}"
+
+
+def _parse_int64(text: Any) -> int | None:
+    try:
+        value = int(str(text))
+    except ValueError:
+        return None
+    return value if -MAX_INT64 - 1 <= value <= MAX_INT64 else None

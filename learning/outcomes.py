@@ -1,0 +1,139 @@
+"""Resolves predictions of whole workflows and counts each outcome once.
+
+A prediction, its total and what thresholds learn from it change in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from execution.prediction_outcome import Outcome, Verdict
+from execution.store import speculations, transactions
+from execution.store.speculations import IsAllowed, ResolvedSpeculation
+from learning.memory.context import ContextKey
+from learning.prediction import ResolvedPrediction
+from learning.store import totals
+from learning.store.totals import CountedPrediction
+
+LearnResolved = Callable[[Sequence[ResolvedPrediction]], None]
+"""Learns from resolved predictions within their transaction; blocking."""
+_WRONG: Final = frozenset({Outcome.MISS, Outcome.REJECTED, Outcome.MODIFIED})
+
+
+def learn_nothing(_resolved: Sequence[ResolvedPrediction]) -> None:
+    """Null implementation of `LearnResolved`."""
+
+
+def resolve_due(
+    *, at: datetime, learn: LearnResolved = learn_nothing
+) -> list[ResolvedSpeculation]:
+    """Resolve the predictions whose time is over, by what their callers did.
+
+    Args:
+        at: Current time.
+        learn: Learns from the outcomes.
+    """
+    with transactions.short_transaction():
+        resolved = speculations.resolve_due(at=at)
+        _record_outcomes(resolved, learn)
+    return resolved
+
+
+def give_verdict(
+    speculation: UUID,
+    verdict: Verdict,
+    *,
+    allowed: IsAllowed,
+    at: datetime,
+    changed_tools: Sequence[int] | None = None,
+    learn: LearnResolved = learn_nothing,
+) -> tuple[ResolvedSpeculation, bool]:
+    """Resolve a prediction by what somebody says of it; it counts once.
+
+    Returns:
+        The resolved prediction, and False if the same verdict had been given before.
+
+    Raises:
+        UnknownSpeculation: If there is none, or they may not judge it.
+        FeedbackGiven: If another verdict was given before.
+        SpeculationResolved: If it was resolved without a verdict.
+    """
+    with transactions.short_transaction():
+        resolved, is_new = speculations.record_verdict(
+            speculation, verdict, allowed=allowed, at=at, changed_tools=changed_tools
+        )
+        if is_new:
+            _record_outcomes([resolved], learn)
+    return resolved, is_new
+
+
+def load_resolved(
+    team: int | None, *, limit: int, since: datetime | None = None
+) -> list[ResolvedPrediction]:
+    """Return what a team's resolved predictions teach, oldest first.
+
+    Left out are those that nobody can judge (expired), and those that could never be run ahead
+    because arguments were missing.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        limit: Maximum number; the newest are returned.
+        since: Earliest resolution; None: any.
+    """
+    found = speculations.load_resolved(team, limit=limit, since=since, only_telling=True)
+    return _select_telling(found)
+
+
+def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
+    """Return a resolved prediction as thresholds read it."""
+    is_hit = resolved.outcome is Outcome.HIT
+    return ResolvedPrediction(
+        confidence=resolved.confidence,
+        succeeded=is_hit,
+        weight=resolved.weight,
+        at=resolved.resolved_at.timestamp(),
+        context=ContextKey(context=resolved.context_hash, domain=resolved.domain_hash),
+        team=resolved.team,
+        saves_ms=(resolved.saves_ms or 0.0) if is_hit else 0.0,
+        was_run=not resolved.is_shadow,
+    )
+
+
+def _record_outcomes(resolved: Sequence[ResolvedSpeculation], learn: LearnResolved) -> None:
+    prices = totals.load_prices({tool for one in resolved for tool in one.tools})
+    totals.add_predictions(
+        CountedPrediction(
+            form=totals.INTENT,
+            team=one.team,
+            tool=None,
+            is_shadow=one.is_shadow,
+            at=one.resolved_at,
+            chance=one.confidence,
+            is_hit=one.outcome is Outcome.HIT,
+            is_wasted=one.outcome in _WRONG,
+            takes_ms=one.saves_ms or 0.0,
+            price=_sum_prices(prices.get(tool) for tool in one.tools),
+        )
+        for one in resolved
+    )
+    telling = _select_telling(resolved)
+    if telling:
+        learn(telling)
+
+
+def _select_telling(found: Iterable[ResolvedSpeculation]) -> list[ResolvedPrediction]:
+    return [to_resolved_prediction(one) for one in found if one.weight and one.is_runnable]
+
+
+def _sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
+    """Return the sum of prices; None if one is unknown."""
+    total = Decimal(0)
+    for price in prices:
+        if price is None:
+            return None
+        total += price
+    return total

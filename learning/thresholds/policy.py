@@ -1,0 +1,242 @@
+"""Thresholds of confidence, from resolved predictions: the interface, and two simple policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from learning.memory.context import ContextKey
+from learning.prediction import ResolvedPrediction
+
+INITIAL_THRESHOLD: Final = 0.92
+"""Before anything was resolved: cautious."""
+MIN_THRESHOLD: Final = 0.70
+"""The lowest confidence of a suggestion (`execution.mode`)."""
+MAX_THRESHOLD: Final = 0.95
+TARGET_SUCCESS: Final = 0.90
+"""Share of speculated predictions that is to succeed."""
+RICH_WEIGHT: Final = 50.0
+"""Weight of resolved predictions from which a context no longer counts as sparse."""
+
+
+ANY_DOMAIN: Final = 1 << 64
+ANY_CONTEXT: Final = 1 << 64
+"""Hashes of no domain and no context: those are signed 64-bit."""
+
+
+class EvidenceLevel(StrEnum):
+    """The narrowest level with enough evidence; a threshold leans on it."""
+
+    CONTEXT = "context"
+    DOMAIN = "domain"
+    TEAM = "team"
+    NONE = "none"
+    """No level has enough: it stays near where it started."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """Where the threshold of a domain starts, and the bounds in which it stays.
+
+    Attributes:
+        initial: Threshold without evidence, within the bounds.
+        lowest: Lower bound, in [0, 1].
+        highest: Upper bound, in [0, 1].
+
+    Raises:
+        ValueError: If they are out of order or no probabilities.
+    """
+
+    initial: float = INITIAL_THRESHOLD
+    lowest: float = MIN_THRESHOLD
+    highest: float = MAX_THRESHOLD
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.lowest <= self.initial <= self.highest <= 1.0:
+            raise ValueError(
+                "a preset needs 0 <= lowest <= initial <= highest <= 1, "
+                f"not {self.lowest:g}, {self.initial:g}, {self.highest:g}"
+            )
+
+    def clamp(self, threshold: float) -> float:
+        """Return the threshold, moved into the bounds."""
+        return max(self.lowest, min(self.highest, threshold))
+
+
+DEFAULT_PRESET: Final = Preset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThresholdEstimate:
+    """A threshold with its evidence.
+
+    Attributes:
+        threshold: Predictions of at least this confidence are speculated, in [0, 1].
+        is_suspended: Nothing is speculated, whatever its confidence: no threshold within the
+            bounds reaches the target. Shadow predictions lift it.
+        sample_weight: Weight of the evidence at or above the threshold, that of wider levels
+            included as far as it counts.
+        expected_success: Expected share of successes at or above it; None: unknown.
+        success_bound: Lower bound of that share; None: unknown.
+        level: The level that it leans on.
+        is_converged: Whether more evidence of the same kind would hardly move it.
+    """
+
+    threshold: float
+    is_suspended: bool = False
+    sample_weight: float = 0.0
+    expected_success: float | None = None
+    success_bound: float | None = None
+    level: EvidenceLevel = EvidenceLevel.NONE
+    is_converged: bool = False
+
+    def admits(self, confidence: float) -> bool:
+        """Return whether a prediction of this confidence would be speculated."""
+        return not self.is_suspended and confidence >= self.threshold
+
+
+class ThresholdTracker(Protocol):
+    """The thresholds of one team as its predictions are resolved. For one thread at a time."""
+
+    def observe(self, prediction: ResolvedPrediction) -> None:
+        """Take in a resolved prediction; they come in the order in which they were resolved."""
+        ...
+
+    def estimate(self, key: ContextKey) -> ThresholdEstimate:
+        """Return the threshold of a context."""
+        ...
+
+
+Presets = Mapping[int, Preset]
+"""Presets by hash of the domain."""
+
+
+class ThresholdPolicy(Protocol):
+    """Decides thresholds from resolved predictions, shadow predictions included."""
+
+    @property
+    def name(self) -> str:
+        """Name, as stored with its thresholds."""
+        ...
+
+    def start(self, presets: Presets) -> ThresholdTracker:
+        """Return a tracker that has seen nothing yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPolicy:
+    """The same threshold whatever happens, for comparison."""
+
+    threshold: float = INITIAL_THRESHOLD
+
+    @property
+    def name(self) -> str:
+        """Name with the threshold, such as `fixed:0.92`."""
+        return f"fixed:{self.threshold:g}"
+
+    def start(self, presets: Presets) -> ThresholdTracker:
+        """Return a tracker that never moves; presets do not apply."""
+        del presets
+        return _FixedTracker(self.threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class _FixedTracker:
+    threshold: float
+
+    def observe(self, prediction: ResolvedPrediction) -> None:
+        """Ignore it."""
+
+    def estimate(self, key: ContextKey) -> ThresholdEstimate:
+        """Return the threshold."""
+        del key
+        return ThresholdEstimate(threshold=self.threshold)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmaPolicy:
+    """Moves the threshold a little after each window of speculated predictions; for comparison.
+
+    Success above `high` lowers the threshold, below `low` raises it, by a tenth of the distance
+    from the target, damped by the rate. It needs some 4,700 successes to get from 0.92 to 0.85.
+
+    Attributes:
+        target: Share of successes that it aims at.
+        low: Success below it raises the threshold.
+        high: Success above it lowers the threshold.
+        gain: Part of the distance from the target that a step is made of.
+        rate: Weight of the newest step, in (0, 1].
+        window: Speculated predictions of a context that make a step.
+    """
+
+    target: float = 0.85
+    low: float = 0.80
+    high: float = 0.90
+    gain: float = 0.1
+    rate: float = 0.05
+    window: int = 50
+    name: str = "ema"
+
+    def start(self, presets: Presets) -> ThresholdTracker:
+        """Return a tracker that has seen nothing yet."""
+        return _EmaTracker(self, presets)
+
+    def move(self, threshold: float, success: float, *, preset: Preset = DEFAULT_PRESET) -> float:
+        """Return the threshold after a window.
+
+        Args:
+            threshold: Before it.
+            success: Share of successes in the window, in [0, 1].
+            preset: Bounds of the threshold.
+
+        Example:
+            >>> round(EmaPolicy().move(0.92, 1.0), 5), EmaPolicy().move(0.92, 0.85)
+            (0.91925, 0.92)
+        """
+        if self.low <= success <= self.high:
+            return threshold
+        return preset.clamp(threshold - self.rate * self.gain * (success - self.target))
+
+
+class _EmaTracker:
+    """Keeps a threshold and a window for each context."""
+
+    def __init__(self, policy: EmaPolicy, presets: Presets) -> None:
+        self._policy = policy
+        self._presets = presets
+        self._thresholds: dict[ContextKey, float] = {}
+        self._windows: dict[ContextKey, list[bool]] = {}
+
+    def observe(self, prediction: ResolvedPrediction) -> None:
+        """Count it if it was at or above the threshold; its weight does not matter."""
+        key = prediction.context
+        threshold = self._threshold_of(key)
+        if prediction.confidence < threshold:
+            return
+        window = self._windows.setdefault(key, [])
+        window.append(prediction.succeeded)
+        if len(window) == self._policy.window:
+            success = sum(window) / len(window)
+            self._thresholds[key] = self._policy.move(
+                threshold, success, preset=self._preset_of(key)
+            )
+            window.clear()
+
+    def estimate(self, key: ContextKey) -> ThresholdEstimate:
+        """Return the threshold, with the success of the unfinished window."""
+        window = self._windows.get(key, [])
+        return ThresholdEstimate(
+            threshold=self._threshold_of(key),
+            sample_weight=float(len(window)),
+            expected_success=sum(window) / len(window) if window else None,
+            level=EvidenceLevel.CONTEXT if key in self._thresholds else EvidenceLevel.NONE,
+        )
+
+    def _threshold_of(self, key: ContextKey) -> float:
+        return self._thresholds.get(key, self._preset_of(key).initial)
+
+    def _preset_of(self, key: ContextKey) -> Preset:
+        return self._presets.get(key.domain, DEFAULT_PRESET)

@@ -1,0 +1,131 @@
+"""Each outcome of a prediction is counted and taught exactly once, or not at all."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from uuid import uuid4
+
+import pytest
+
+from execution.prediction_outcome import Evidence, Outcome, Verdict
+from execution.store import speculations
+from execution.store.speculations import FoundEvidence, NewSpeculation
+from learning import outcomes
+from learning.memory.context import ContextKey
+from learning.prediction import IMPLICIT_WEIGHT, ResolvedPrediction
+from learning.store import totals
+from tests.factories import TeamFactory, ToolFactory
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
+OVER = AT + timedelta(minutes=10)
+
+
+def recorded(evidence=Evidence.NONE, **given):
+    values = {
+        "id": uuid4(),
+        "user": "ann",
+        "team": None,
+        "context_hash": 1,
+        "domain_hash": 2,
+        "confidence": 0.9,
+        "threshold": 0.92,
+        "is_runnable": True,
+        "tools": (),
+        "digest": "d" * 64,
+        "saves_ms": 250.0,
+        "at": AT,
+    }
+    new = NewSpeculation(**{**values, **given})
+    speculations.insert_speculations([new])
+    found = FoundEvidence(id=new.id, user=new.user, team=new.team, evidence=evidence, at=AT)
+    speculations.add_evidence(found)
+    return new.id
+
+
+def accept(speculation, learn=outcomes.learn_nothing):
+    return outcomes.give_verdict(
+        speculation, Verdict.ACCEPT, allowed=lambda _team, _user: True, at=AT, learn=learn
+    )
+
+
+def summed(team=None):
+    rows = totals.load_totals(team, since=AT.date())
+    return [(row.predictions, row.hits, row.wasted, row.saved_ms) for row in rows]
+
+
+def test_a_verdict_is_counted_and_taught_once():
+    taught = []
+    one = recorded()
+    for _ in range(2):
+        accept(one, taught.extend)
+    assert summed() == [(1, 1, 0, 250.0)]
+    assert taught == [
+        ResolvedPrediction(
+            confidence=0.9,
+            succeeded=True,
+            weight=1.0,
+            at=AT.timestamp(),
+            context=ContextKey(context=1, domain=2),
+            team=None,
+            saves_ms=250.0,
+        )
+    ]
+
+
+def test_what_callers_did_is_counted_and_taught_when_its_time_is_over():
+    taught = []
+    recorded(Evidence.CALLS)
+    recorded(Evidence.OTHER_CALLS)
+    recorded()
+    assert len(outcomes.resolve_due(at=OVER, learn=taught.extend)) == 3
+    assert outcomes.resolve_due(at=OVER, learn=taught.extend) == []
+    assert summed() == [(3, 1, 1, 250.0)]
+    assert sorted((one.succeeded, one.weight, one.saves_ms) for one in taught) == [
+        (False, IMPLICIT_WEIGHT, 0.0),
+        (True, IMPLICIT_WEIGHT, 250.0),
+    ]
+
+
+def test_an_outcome_that_could_not_be_taught_is_not_counted_either():
+    one = recorded()
+
+    def fail(_resolved):
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        accept(one, fail)
+    assert summed() == []
+    assert accept(one)[0].outcome is Outcome.HIT
+    assert summed() == [(1, 1, 0, 250.0)]
+
+
+def test_suggestions_that_could_not_be_run_teach_thresholds_nothing():
+    taught = []
+    accept(recorded(is_runnable=False), taught.extend)
+    assert taught == []
+    assert summed() == [(1, 1, 0, 250.0)]
+    assert outcomes.load_resolved(None, limit=9) == []
+
+
+def test_the_price_of_a_wasted_workflow_is_the_sum_of_its_calls():
+    prices = (Decimal("0.5"), Decimal("0.25"), None)
+    known, also, unknown = (ToolFactory(server__price_per_call=one).pk for one in prices)
+    recorded(Evidence.OTHER_CALLS, tools=(known, also))
+    recorded(Evidence.OTHER_CALLS, tools=(known, unknown))
+    outcomes.resolve_due(at=OVER)
+    (row,) = totals.load_totals(None, since=AT.date())
+    assert (row.cost, row.unpriced) == (Decimal("0.75"), 1)
+
+
+def test_a_thousand_outcomes_of_one_team_are_not_seen_by_another():
+    ours, theirs = TeamFactory().pk, TeamFactory().pk
+    for _ in range(1_000):
+        recorded(Evidence.OTHER_CALLS, team=theirs)
+    accept(recorded(team=ours))
+    before = outcomes.load_resolved(ours, limit=9_999), summed(ours)
+    while outcomes.resolve_due(at=OVER):
+        continue
+    assert (outcomes.load_resolved(ours, limit=9_999), summed(ours)) == before
+    assert len(outcomes.load_resolved(theirs, limit=9_999)) == 1_000
+    assert outcomes.load_resolved(None, limit=9) == []
