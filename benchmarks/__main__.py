@@ -30,6 +30,7 @@ NAMES = (
     "loop_stalls",
     "events",
     "thresholds",
+    "next_call",
 )
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 

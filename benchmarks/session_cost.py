@@ -17,7 +17,7 @@ from benchmarks.gateway_cost.processes import RunningServer, free_port, post, se
 from benchmarks.tables import markdown
 
 TOOLS = 100
-ROUNDS, CALLS_AT_ONCE, CALLS_PACED = 7, 300, 20
+ROUNDS, CALLS_AT_ONCE, CALLS_PACED = 7, 200, 15
 PAUSE_S = 0.15
 """Between calls, as of a fast language model: each call is analysed before the next one."""
 CALL = foregate.wrap_in_call_tool(compare.CALL)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from learning.sessions.team_models import TeamModels
     from tools.catalogue import Catalogue
 
-IDLE_S: Final = 0.03
+IDLE_S: Final = 0.1
 """Silence after which a session is analysed. Clients with a language model pause for longer; for
 one that does not, a prediction would come too late."""
 FORGET_INTERVAL_S: Final = 30.0

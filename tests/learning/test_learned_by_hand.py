@@ -7,6 +7,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.db import connections
 
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from graph.models import LearnedBinding, PatternRun, RelationEvidence, WorkflowPattern
 from graph.record import RelationClaim
@@ -16,6 +17,7 @@ from learning import episodes as grouping
 from learning.dependencies import LearningDependencies
 from learning.episodes import Episode, OwnedEpisode, SessionCall, ValueSource
 from learning.knowledge import learn_from_episode, learn_from_run
+from learning.learner import Learner
 from learning.models import ToolExperience, UnlearnedEpisode
 from learning.store import episodes
 from tests.factories import TeamFactory
@@ -251,3 +253,18 @@ def test_what_waits_holds_nothing_in_clear(by_hand, sealer, means):
             UnlearnedEpisode.objects.get().pk,
             LearningDependencies(sealer=sealer, payload_sealer=other),
         )
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_episode_that_no_key_opens_is_dropped_after_some_attempts(by_hand, sealer):
+    pk = uuid4()
+    lost = Sealer([Fernet.generate_key()])
+    await run_in_database_thread(
+        episodes.insert_episodes, {pk: OwnedEpisode(by_hand(), None)}, sealer=lost
+    )
+    means = LearningDependencies(sealer=sealer, payload_sealer=sealer)
+    learner = Learner(lambda: means)
+    for left in (1, 1, 0):
+        await learner.enqueue_ended_run(pk)
+        await learner._learn_from_run(pk)
+        assert await run_in_database_thread(UnlearnedEpisode.objects.count) == left

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+
+import numpy as np
+
+from graph.suggestion.ranking.logistic import compute_sigmoid
 
 FEATURES: Final = (
     "sessions",
@@ -73,7 +76,6 @@ FEATURES: Final = (
 """Names of the features, in their order."""
 
 PRIOR_FILE: Final = "prior.json"
-MAX_LOGIT = 30.0
 DECIMALS = 5
 PRIOR_NAMES: Final = ("cold", "learned")
 MAX_SCALED = 6.0
@@ -102,20 +104,11 @@ class LogisticChance:
 
     def estimate(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """Return the probability of each row, in (0, 1)."""
-        return [_sigmoid(self._score(row)) for row in rows]
-
-    def _score(self, row: Sequence[float]) -> float:
-        total = self.intercept
-        for value, mean, scale, coefficient in zip(
-            row, self.means, self.scales, self.coefficients, strict=True
-        ):
-            scaled = (value - mean) / scale
-            if scaled > MAX_SCALED:
-                scaled = MAX_SCALED
-            elif scaled < -MAX_SCALED:
-                scaled = -MAX_SCALED
-            total += coefficient * scaled
-        return total
+        if not rows:
+            return []
+        scaled = (np.asarray(rows) - np.array(self.means)) / np.array(self.scales)
+        logits = np.clip(scaled, -MAX_SCALED, MAX_SCALED) @ np.array(self.coefficients)
+        return [float(chance) for chance in compute_sigmoid(logits + self.intercept)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

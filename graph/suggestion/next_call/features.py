@@ -24,6 +24,9 @@ def compute_features(
     rows: dict[int, list[float]] = {}
     for tool, group in by_tool.items():
         of_tool = _describe_tool(state, model, tool)
+        company = _measure_company(state, model, tool)
+        overlap = _measure_name_overlap(state, tool)
+        reads = math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server])
         ranked = sorted(group, key=lambda c: -c.share)
         total = sum(c.share for c in group) or 1.0
         for rank, candidate in enumerate(ranked):
@@ -37,11 +40,11 @@ def compute_features(
                 _measure_coherence(candidate),
                 of_session["failed"],
                 of_session["write"],
-                *_measure_company(state, model, tool),
+                *company,
                 *_measure_source_after(state, model, candidate, of_tool),
-                _measure_name_overlap(state, tool),
+                overlap,
                 math.log1p(len(candidates)),
-                math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server]),
+                reads,
             ]
     return [rows[id(candidate)] for candidate in candidates]
 

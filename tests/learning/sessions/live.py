@@ -34,7 +34,8 @@ def reading(tool_id: str, pk: int, *parameters: str, **values: Any) -> Catalogue
     return tool(tool_id, pk=pk, danger=Danger.READ, input_schema=schema, **values)
 
 
-FIND = reading("records:find_records", 1, "owner")
+FIND = reading("records:find_records", 1, "owner", approval="always")
+"""Never predicted, since a person decides about each call of it."""
 READ = reading("records:read_record", 2, "record_id")
 WRITE = tool("records:write_record", pk=3)
 

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import pytest
+
+from graph.suggestion.next_call import fitting
+from graph.suggestion.next_call.chance import load_priors
+from graph.suggestion.next_call.model import DEFAULT_DURATION_MS, NextCallModel
+from graph.suggestion.next_call.predict import coerce_value, predict_calls
+from graph.suggestion.next_call.session import SessionState
+from tests.graph.next_call import worlds
+from tests.graph.next_call.worlds import (
+    CANCEL,
+    COUNT,
+    FIND_FLIGHT,
+    FIND_USER,
+    GET_ORDER,
+    GET_USER,
+    LIST_TYPES,
+)
+
+SHOP = worlds.make_shop()
+
+
+def predict(state: SessionState, model: NextCallModel | None = None, limit: int = 48):
+    return predict_calls(state, model or NextCallModel(), SHOP, limit=limit)
+
+
+@pytest.fixture(scope="module")
+def learned() -> NextCallModel:
+    return fitting.fit_model(worlds.make_history(SHOP), SHOP, load_priors())
+
+
+def test_an_order_id_in_a_result_is_predicted_from_its_name_before_any_history():
+    state = SessionState(SHOP)
+    state.add_call(
+        worlds.complete(GET_USER, {"user_id": "mia_li_1"}, {"orders": [{"order_id": "#W7"}]})
+    )
+
+    found = {(p.tool, p.arguments.get("order_id")): p for p in predict(state)}
+
+    predicted = found[GET_ORDER, "#W7"]
+    assert predicted.sources == {"order_id": "result:shop"}
+    assert predicted.saves_ms == DEFAULT_DURATION_MS
+    assert "#W7" not in predicted.reason
+
+
+def test_the_user_that_was_found_is_looked_up_next(learned):
+    state = SessionState(SHOP)
+    state.add_call(worlds.list_calls(7)[0])
+
+    best = predict(state, learned)[0]
+
+    assert (best.tool, best.arguments) == (GET_USER, {"user_id": "mia_li_7"})
+    assert best.chance > 0.5
+    assert 0 < best.next_chance <= best.chance
+    assert best.saves_ms == 250
+
+
+def test_each_item_of_a_list_is_a_prediction_and_the_first_one_is_expected_soonest(learned):
+    state = SessionState(SHOP)
+    for call in worlds.list_calls(7)[:2]:
+        state.add_call(call)
+
+    found = [p for p in predict(state, learned) if p.tool == GET_ORDER]
+
+    assert {p.arguments["order_id"] for p in found[:3]} == {"#W7000", "#W7001", "#W7002"}
+    soonest = max(found, key=lambda p: p.next_chance)
+    assert soonest.arguments == {"order_id": "#W7000"}
+
+
+def test_after_the_first_item_the_second_is_expected(learned):
+    state = SessionState(SHOP)
+    for call in worlds.list_calls(7)[:3]:
+        state.add_call(call)
+
+    found = {p.arguments.get("order_id"): p for p in predict(state, learned)}
+
+    assert found["#W7001"].next_chance > 0.5
+    answered = found.get("#W7000")
+    assert answered is None or answered.chance < found["#W7001"].chance
+
+
+def test_tools_that_are_not_known_to_read_are_never_predicted(learned):
+    state = SessionState(SHOP)
+    for call in worlds.list_calls(7)[:5]:
+        state.add_call(call)
+
+    assert CANCEL not in {p.tool for p in predict(state, learned)}
+
+
+def test_what_the_client_states_is_predicted():
+    state = SessionState(SHOP)
+    state.add_statement("Show the user details of user id sara_doe_496, please.")
+
+    found = {p.tool: p for p in predict(state)}
+
+    assert found[GET_USER].arguments == {"user_id": "sara_doe_496"}
+    assert found[GET_USER].sources == {"user_id": "stated"}
+
+
+def test_arguments_of_one_item_are_combined_before_those_of_two():
+    state = SessionState(SHOP)
+    legs = [
+        {"origin": "JFK", "destination": "SFO"},
+        {"origin": "LAX", "destination": "BOS"},
+    ]
+    state.add_call(worlds.complete(LIST_TYPES, {}, {"legs": legs}))
+
+    found = [dict(p.arguments) for p in predict(state) if p.tool == FIND_FLIGHT]
+
+    assert found[0] in legs
+    assert {"origin": "JFK", "destination": "BOS"} not in found[:2]
+
+
+def test_arguments_that_the_schema_names_are_learned():
+    history = [
+        worlds.observe(
+            [
+                worlds.complete(FIND_USER, {"email": "a@b.c"}, {"file": f"f{n}.txt"}),
+                worlds.complete(COUNT, {"file": f"f{n}.txt", "mode": "words"}, 3),
+            ],
+            SHOP,
+        )
+        for n in range(8)
+    ]
+    model = fitting.fit_model(history, SHOP, load_priors())
+    state = SessionState(SHOP)
+    state.add_call(worlds.complete(FIND_USER, {"email": "a@b.c"}, {"file": "new.txt"}))
+
+    best = predict(state, model)[0]
+
+    assert (best.tool, best.arguments) == (COUNT, {"file": "new.txt", "mode": "words"})
+    assert best.sources["mode"] == "constant"
+
+
+def test_no_more_predictions_than_asked_for_and_each_call_once(learned):
+    state = SessionState(SHOP)
+    for call in worlds.list_calls(7)[:2]:
+        state.add_call(call)
+
+    found = predict(state, learned, limit=2)
+
+    assert len(found) == 2
+    keys = [(p.tool, str(p.arguments)) for p in predict(state, learned)]
+    assert len(keys) == len(set(keys))
+    assert predict(state, learned) == predict(state, learned)
+
+
+def test_before_anything_happened_little_is_predicted():
+    assert all(p.chance < 0.5 for p in predict(SessionState(SHOP)))
+
+
+@pytest.mark.parametrize(
+    ("value", "types", "expected"),
+    [
+        (7, {"string"}, "7"),
+        ("7", {"integer"}, 7),
+        ("7.5", {"number"}, 7.5),
+        ("7", {"number"}, 7),
+        ("7.5", {"integer"}, None),
+        (7.0, {"integer"}, 7),
+        (7.5, {"integer"}, None),
+        (7.5, {"number"}, 7.5),
+        ("x", {"number"}, None),
+        ("1e300", {"number"}, None),
+        ("inf", {"number"}, None),
+        (["a"], {"array"}, ["a"]),
+        (["a"], {"string"}, None),
+        (["a"], set(), ["a"]),
+        (" a ", {"string"}, "a"),
+    ],
+)
+def test_values_take_a_type_that_the_parameter_accepts(value, types, expected):
+    assert coerce_value(value, frozenset(types)) == expected
