@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [NAME …] [--write]`.
 
 Each benchmark prints a table of medians taken in this one run. `--write` puts the tables into
-docs/benchmarks.md, between their markers.
+docs/benchmarks.md, or that of thresholds into docs/thresholds.md, between their markers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ NAMES = (
     "thresholds",
     "next_call",
 )
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCUMENT = DOCS / "benchmarks.md"
+OTHER_DOCUMENTS = {"thresholds": DOCS / "thresholds.md"}
+"""Where a table stands beside what explains it."""
 
 
 def main() -> None:
@@ -51,7 +54,8 @@ def main() -> None:
             table = importlib.import_module(f"benchmarks.{name}").run()
             print(f"\n{table}\n", flush=True)
             if arguments.write:
-                document.replace(DOCUMENT, name, f"{table}\n\n{document.stamp()}")
+                place = OTHER_DOCUMENTS.get(name, DOCUMENT)
+                document.replace(place, name, f"{table}\n\n{document.stamp()}")
 
 
 def _prepare() -> None:

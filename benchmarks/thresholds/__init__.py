@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks import tables
 from benchmarks.thresholds.scenarios import SCENARIOS
-from benchmarks.thresholds.simulate import HORIZONS, Summary, simulate
+from benchmarks.thresholds.simulate import HORIZONS, WINDOW, Summary, simulate
 from learning.thresholds.named import COMPARED_POLICIES, make_policy
 
 SEEDS = range(1_000, 1_020)
@@ -15,6 +15,7 @@ HEADINGS = (
     "success",
     "lowest, mean of seeds",
     "lowest, worst seed",
+    f"lowest of {WINDOW} in a row",
     "coverage at 400",
     *(f"regret {horizon:,}" for horizon in HORIZONS),
 )
@@ -34,9 +35,10 @@ def _make_row(one: Summary) -> tuple[str, ...]:
     return (
         one.scenario,
         one.policy,
-        f"{one.success:.3f}",
-        f"{one.lowest_mean:.3f}",
-        f"{one.lowest_worst:.3f}",
+        *(
+            "" if share is None else f"{share:.3f}"
+            for share in (one.success, one.lowest_mean, one.lowest_worst, one.window_mean)
+        ),
         "" if one.coverage is None else f"{one.coverage:.0%}",
         *(f"{regret:.0f}" for regret in one.regrets),
     )

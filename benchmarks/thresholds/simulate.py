@@ -25,6 +25,8 @@ UPDATE_INTERVAL: Final = 5
 """Resolved predictions after which thresholds are computed again."""
 MIN_SPECULATED: Final = 100
 """Speculated predictions from which the lowest running success is taken."""
+WINDOW: Final = 200
+"""Successive speculated predictions whose success is looked at by itself."""
 NEVER: Final = 2.0
 GRID: Final = (
     *(step / 100 for step in range(round(100 * MIN_THRESHOLD), round(100 * MAX_THRESHOLD) + 1)),
@@ -66,6 +68,8 @@ class Summary:
         lowest_mean: Mean over seeds of the lowest running success since the start, taken from
             `MIN_SPECULATED` speculations on.
         lowest_worst: The same of the worst seed.
+        window_mean: Mean over seeds of the lowest success of `WINDOW` speculated predictions in a
+            row.
         coverage: Predictions speculated around `COVERAGE_AT`, relative to the best fixed
             threshold there; None: nothing reaches the target.
         regrets: Mean regret at each of `HORIZONS`.
@@ -73,9 +77,10 @@ class Summary:
 
     scenario: str
     policy: str
-    success: float
-    lowest_mean: float
-    lowest_worst: float
+    success: float | None
+    lowest_mean: float | None
+    lowest_worst: float | None
+    window_mean: float | None
     coverage: float | None
     regrets: tuple[float, ...]
 
@@ -84,17 +89,19 @@ def simulate(scenario: str, policy: ThresholdPolicy, *, seeds: Iterable[int]) ->
     """Return how a policy does in a scenario."""
     streams = [run_stream(SCENARIOS[scenario], policy, seed=seed) for seed in seeds]
     speculated = [step.chance for steps in streams for step in steps if step.is_speculated]
-    lowest = [_find_lowest_success(steps) for steps in streams]
-    coverages = [one for steps in streams if (one := _compare_coverage(steps)) is not None]
+    lowest = _keep_numbers(map(_find_lowest_success, streams))
+    coverages = _keep_numbers(map(_compare_coverage, streams))
     return Summary(
         scenario=scenario,
         policy=policy.name,
         success=_mean(speculated),
-        lowest_mean=_mean([one for one in lowest if one is not None]),
-        lowest_worst=min((one for one in lowest if one is not None), default=float("nan")),
+        lowest_mean=_mean(lowest),
+        lowest_worst=min(lowest, default=None),
+        window_mean=_mean(_keep_numbers(map(_find_lowest_window, streams))),
         coverage=_mean(coverages) if len(coverages) > len(streams) // 2 else None,
         regrets=tuple(
-            _mean([measure_regret(steps[:horizon]) for steps in streams]) for horizon in HORIZONS
+            sum(measure_regret(steps[:horizon]) for steps in streams) / len(streams)
+            for horizon in HORIZONS
         ),
     )
 
@@ -173,6 +180,12 @@ def _find_lowest_success(steps: Sequence[Step]) -> float | None:
     return lowest
 
 
+def _find_lowest_window(steps: Sequence[Step]) -> float | None:
+    chances = [step.chance for step in steps if step.is_speculated]
+    starts = range(len(chances) - WINDOW + 1)
+    return min((sum(chances[first : first + WINDOW]) / WINDOW for first in starts), default=None)
+
+
 def _compare_coverage(steps: Sequence[Step]) -> float | None:
     """Return the coverage around `COVERAGE_AT` relative to the best fixed threshold's there."""
     near = steps[COVERAGE_AT - NEAR : COVERAGE_AT + NEAR]
@@ -181,5 +194,9 @@ def _compare_coverage(steps: Sequence[Step]) -> float | None:
     return sum(step.is_speculated for step in near) / admitted if admitted else None
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else float("nan")
+def _keep_numbers(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -29,8 +29,8 @@ from learning.thresholds.policy import (
     ThresholdTracker,
 )
 
-MIN_WEIGHT: Final = 0.5
-"""Evidence of less weight than one implicit outcome is not worth fitting."""
+MIN_WEIGHT: Final = 1e-3
+"""Less is left of forgotten outcomes, or of rounding, and not fitted."""
 UNIFORM_WEIGHT: Final = 0.3
 """Of each cell beside the confidences seen, so that no tail is empty."""
 MAX_INHERITED_WEIGHT: Final = 20.0

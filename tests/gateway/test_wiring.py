@@ -1,6 +1,7 @@
 import asyncio
 import sys
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import django.db
@@ -16,7 +17,10 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import snapshot
-from tests.factories import ServerFactory, ToolFactory, UserFactory
+from learning.memory.context import ContextKey
+from learning.models import AdaptiveThreshold
+from learning.store import thresholds
+from tests.factories import SEEN_AT, ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
 from tests.upstream_calls import call_tool
@@ -377,3 +381,26 @@ async def test_per_request_users_need_no_process_user():
     async with running(user=None) as readiness:
         caller = (await served(readiness)).caller
         assert (caller.user, caller.scopes) == ("", frozenset())
+
+
+async def test_an_override_of_a_threshold_reaches_a_serving_gateway():
+    await run_in_database_thread(rows)
+    key = ContextKey(context=11, domain=1)
+
+    def store():
+        return AdaptiveThreshold.objects.create(
+            policy="adaptive", threshold=0.88, level="team", updated_at=SEEN_AT
+        ).pk
+
+    threshold = await run_in_database_thread(store)
+    async with running() as readiness:
+        effects = (await served(readiness)).effects
+
+        async def is_in_force(value):
+            return effects.find_threshold(None, key).value == value
+
+        await until(partial(is_in_force, 0.88))
+        await run_in_database_thread(
+            partial(thresholds.set_override, threshold, 0.75, user="root", at=SEEN_AT)
+        )
+        await until(partial(is_in_force, 0.75))

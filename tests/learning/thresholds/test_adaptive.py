@@ -184,3 +184,12 @@ def test_a_key_of_no_context_stands_for_what_has_no_evidence():
     tracker = observe(POLICY.start({}), stream(100, lambda _confidence: 1.0))
     general = tracker.estimate(type(KEY)(context=ANY_CONTEXT, domain=KEY.domain))
     assert general.level is EvidenceLevel.DOMAIN
+
+
+def test_a_single_implicit_outcome_still_counts_after_the_next_one():
+    first, second = resolved(0.95, weight=0.5), resolved(0.8, weight=0.5, key=SIBLING)
+    forwards, backwards = (
+        estimate(pair, policy=CONSTANT) for pair in ([first, second], [second, first])
+    )
+    assert forwards.threshold == backwards.threshold
+    assert forwards.expected_success == pytest.approx(backwards.expected_success)
