@@ -61,7 +61,7 @@ def test_the_threshold_stays_within_bounds():
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 @pytest.mark.parametrize("optimism", [0.0, 0.2])
 def test_waste_stays_within_the_budget_even_where_chances_promise_too_much(share, optimism):
-    draw = random.Random(7)
+    draw = random.Random(7)  # noqa: S311
     budget = WasteBudget(share)
     for _ in range(4_000):
         truth = draw.random() * 0.8

@@ -144,20 +144,15 @@ def describe_source(source: Source, tools: ToolProfiles) -> SourceWords:
     return SourceWords(own, above, profile.stems if profile and kind == "result" else frozenset())
 
 
-def compare_names(parameter: Parameter, words: SourceWords, near: frozenset[str]) -> float:
-    """Return how well the words of a source fit the name of a parameter, in [0, 1].
+@lru_cache(maxsize=65_536)
+def compare_stems(stems: frozenset[str], words: SourceWords, near: frozenset[str]) -> float:
+    """Return how well the words of a source fit the stems of a parameter's name, in [0, 1].
 
     Example:
         >>> user_id = frozenset({"user", "id"})
         >>> compare_stems(user_id, SourceWords(user_id, frozenset(), frozenset()), frozenset())
         1.0
     """
-    return compare_stems(parameter.stems, words, near)
-
-
-@lru_cache(maxsize=65_536)
-def compare_stems(stems: frozenset[str], words: SourceWords, near: frozenset[str]) -> float:
-    """Return how well the words of a source fit some stems, in [0, 1]."""
     if not stems:
         return 0.0
     specific = stems - GENERIC_STEMS or stems
@@ -282,7 +277,7 @@ def _weigh(
     if not accepts_shape(parameter.types, shape):
         return None
     words = describe_source(occurrence.source, state.tools)
-    similarity = compare_names(parameter, words, occurrence.near)
+    similarity = compare_stems(parameter.stems, words, occurrence.near)
     fits = 0.5 if not parameter.shapes else float(shape in parameter.shapes)
     guess = 0.02 + 0.4 * similarity * similarity + 0.15 * (fits == 1.0)
     rank = rank_step(state, occurrence.source, occurrence.step)

@@ -40,9 +40,11 @@ class Leaf:
 def read_leaves(result: Any) -> list[Leaf]:
     """Return the values of a result, in its order; at most `MAX_LEAVES`.
 
+    A list of scalars is a value itself, beside its items.
+
     Example:
-        >>> [(leaf.path, leaf.items, leaf.value) for leaf in read_leaves({"ids": [7, 8]})]
-        [('/ids/*', (0,), 7), ('/ids/*', (1,), 8)]
+        >>> [(leaf.path, leaf.items, leaf.value) for leaf in read_leaves({"ids": [7]})]
+        [('/ids', (), [7]), ('/ids/*', (0,), 7)]
     """
     leaves: list[Leaf] = []
     for visited, leaf in enumerate(_iterate_leaves(result, "", (), 0)):
