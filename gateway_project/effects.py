@@ -14,6 +14,8 @@ from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
 from graph.record import GraphMetric
 from graph.topology import Topology
+from learning.memory.context import ContextKey
+from learning.memory.outcomes_of_context import NO_OUTCOMES, ContextOutcomes
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
@@ -58,6 +60,7 @@ class IntentEffects:
         metrics: PageRank, community and the like of each tool, by primary key.
         load_ranker: Loads what ranks sets of tools for a team's intents.
         memory: Records what callers do.
+        recall: How a team's suggestions in a context turned out.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -66,6 +69,9 @@ class IntentEffects:
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     load_ranker: LoadRanker = load_no_ranker
     memory: SessionMemory = NO_MEMORY
+    recall: Callable[[int | None, ContextKey], ContextOutcomes] = lambda _team, _context: (
+        NO_OUTCOMES
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

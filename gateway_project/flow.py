@@ -227,6 +227,8 @@ async def handle_intent(
         reason = f"no answer within {fallback.SEARCH_TIMEOUT_S:g} s"
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
+    key = effects.memory.compute_context_key(suggested.context)
+    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, key))
     suggestion, ranked = suggested.suggestion, suggested.ranked
     speculation = uuid.uuid4()
     answer = IntentAnswer(
@@ -241,7 +243,7 @@ async def handle_intent(
         caller,
         AnsweredIntent(
             text=request.intent,
-            context=effects.memory.compute_context_key(suggested.context),
+            context=key,
             prediction=speculation,
             mode=answer.mode.value,
             confidence=suggestion.confidence,

@@ -91,7 +91,11 @@ class EventRetriever:
         similar = self._find_similar_texts(team, vector)
         if similar:
             more = events.load_events_of_intents(team, similar, limit=limit)
-            found += [event for event in more if event.context_hash != context_hash]
+            found += [
+                event
+                for event in more
+                if context_hash is None or event.context_hash != context_hash
+            ]
         return tuple(found[:limit])
 
     def _find_similar_texts(self, team: int | None, vector: Vectors) -> list[int]:

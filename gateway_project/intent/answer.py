@@ -173,6 +173,10 @@ def _evidence_to_json(evidence: SuggestionEvidence) -> dict[str, Any]:
         "nearest": None
         if evidence.nearest_similarity is None
         else round(evidence.nearest_similarity, _DIGITS),
+        "context": {
+            "suggestions": round(evidence.context_count, _DIGITS),
+            "right": round(evidence.context_successes, _DIGITS),
+        },
     }
 
 

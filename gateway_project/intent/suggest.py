@@ -19,6 +19,7 @@ from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.record import GraphMetric
 from graph.topology import Topology
 from learning.memory.context import Context
+from learning.memory.outcomes_of_context import ContextOutcomes, adjust_confidence
 from tools.danger import Danger
 from tools.foreign_text import quote_foreign
 from tools.visibility import Visibility
@@ -104,6 +105,36 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
     return RequestSuggestion(
         suggestion=suggestion, ranked=ranked, context=context, warnings=warnings
     )
+
+
+def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> RequestSuggestion:
+    """Adjust the confidence by how the team's earlier suggestions of this kind turned out.
+
+    Args:
+        suggested: What is suggested; a draft without a confidence stays as it is.
+        outcomes: Of the same team and context.
+    """
+    suggestion = suggested.suggestion
+    if not (outcomes.count and suggestion.tasks) or suggested.ranked.fallback_reason:
+        return suggested
+    confidence = adjust_confidence(suggestion.confidence, outcomes)
+    sentence = (
+        f"Of {outcomes.count:.3g} earlier suggestions for this kind of work, "
+        f"{outcomes.successes:.3g} were right ({outcomes.expected:.3g} expected); this changes "
+        f"the confidence by {confidence - suggestion.confidence:+.2f}."
+    )
+    evidence = replace(
+        suggestion.evidence,
+        context_count=outcomes.count,
+        context_successes=outcomes.successes,
+    )
+    adjusted = replace(
+        suggestion,
+        confidence=confidence,
+        evidence=evidence,
+        explanation=(*suggestion.explanation, sentence),
+    )
+    return replace(suggested, suggestion=adjusted)
 
 
 def rank_tools(

@@ -44,6 +44,11 @@ _EVIDENCE: Final[dict[str, Any]] = {
         "successes": {**_COUNT, "description": "Successful runs of these"},
         "failures": {**_COUNT, "description": "Failed runs of these"},
         "nearest": {"type": ["number", "null"], "description": "Cosine similarity of the nearest"},
+        "context": {
+            "type": "object",
+            "properties": {"suggestions": {"type": "number"}, "right": {"type": "number"}},
+            "description": "Outcomes of earlier suggestions for this kind of work",
+        },
     },
     "required": ["history", "similar", "same_tools", "successes", "failures", "nearest"],
 }

@@ -146,6 +146,7 @@ async def run_gateway(
             observe_result=keeper.observe_result,
             runs=runs,
             memory=memory.sessions,
+            recall=memory.outcomes.recall,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))

@@ -1,4 +1,4 @@
-"""Observations in the form in which they are stored: compressed JSON, half the size of JSONB."""
+"""Observations in the form in which they are stored: JSON, compressed to a third."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ FIELD: Final = "observation"
 MAX_BYTES: Final = 10_000_000
 """Largest observation that is read; a record of the spool holds less."""
 _LEVEL: Final = 6
-"""zlib's default: 26 µs for an average observation, which shrinks from 740 to 340 bytes."""
+"""zlib's default: 26 µs for an average observation."""
+_DICTIONARY: Final = (
+    b'"name_id":"email":"/name":[["/status":[["/type":[["/date":[["/price":[['
+    b'"/items/*/id":[[0,0],[1,1],[2,2],[3,3],[4,4],[5,5],[6,6],[7,7],[8,8],[9,9],[10,10],[11,11],'
+    b'[12,12]],"/*/id":[["text","word","number","statements":[{"values":[],"tools":[[1,0.5],'
+    b'[2,1.0]]}],"shapes":{"1":"2":"3":"","statements":[],"shapes":{},"ms":0.0}{"tool":1,'
+    b'"read_only":false,"error":true,"arguments":{},"schema_arguments":{},"complete":true,'
+    b'"values":{},{"tool":1,"read_only":true,"error":false,"arguments":{"id":1},'
+    b'"schema_arguments":{},"complete":true,"values":{"":[[1]]},"statements":[],"shapes":{},'
+    b'"ms":100.0}'
+)
+"""What observations have in common. Never change it: stored ones could not be read any more. The
+1,081 observations of recorded sessions shrink from 742 to 255 bytes on average, without it to
+336."""
 
 
 class UnreadableObservation(Exception):
@@ -26,7 +39,9 @@ def compress_observation(observation: Any) -> bytes:
         >>> restore_observation(compress_observation({"tool": 3}))
         {'tool': 3}
     """
-    return zlib.compress(json.dumps(observation, separators=(",", ":")).encode(), _LEVEL)
+    packer = zlib.compressobj(_LEVEL, zdict=_DICTIONARY)
+    text = json.dumps(observation, separators=(",", ":")).encode()
+    return packer.compress(text) + packer.flush()
 
 
 def restore_observation(stored: bytes) -> Mapping[str, Any]:
@@ -35,7 +50,7 @@ def restore_observation(stored: bytes) -> Mapping[str, Any]:
     Raises:
         UnreadableObservation: If the bytes are damaged.
     """
-    unpacker = zlib.decompressobj()
+    unpacker = zlib.decompressobj(zdict=_DICTIONARY)
     try:
         text = unpacker.decompress(stored, MAX_BYTES)
         observation: Mapping[str, Any] = json.loads(text)

@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'event',
-                'indexes': [models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.F('context_hash'), models.OrderBy(models.F('at'), descending=True), condition=models.Q(('context_hash__isnull', False)), name='event_by_context'), models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.OrderBy(models.F('at'), descending=True), name='event_by_team'), models.Index(condition=models.Q(('intent_hash__isnull', False)), fields=['intent_hash'], name='event_by_intent'), models.Index(condition=models.Q(('prediction__isnull', False)), fields=['prediction'], name='event_by_prediction')],
+                'indexes': [models.Index(condition=models.Q(('context_hash__isnull', False), ('kind', 5), ('tool', None)), fields=['at'], name='event_of_workflow_outcome'), models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.F('context_hash'), models.OrderBy(models.F('at'), descending=True), condition=models.Q(('context_hash__isnull', False)), name='event_by_context'), models.Index(django.db.models.functions.comparison.Coalesce('team', 0), models.OrderBy(models.F('at'), descending=True), name='event_by_team'), models.Index(condition=models.Q(('intent_hash__isnull', False)), fields=['intent_hash'], name='event_by_intent'), models.Index(condition=models.Q(('prediction__isnull', False)), fields=['prediction'], name='event_by_prediction')],
             },
         ),
         migrations.CreateModel(

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from learning.memory.event import KIND_CODES, EventOutcome
+from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from tools.models import Team
 
 NO_TEAM: Final = 0
@@ -89,6 +89,15 @@ class EpisodicEvent(models.Model):
                 name="event_by_context",
             ),
             models.Index(Coalesce("team", NO_TEAM), F("at").desc(), name="event_by_team"),
+            models.Index(
+                fields=["at"],
+                condition=Q(
+                    kind=KIND_CODES[EventKind.SPECULATION_END],
+                    tool=None,
+                    context_hash__isnull=False,
+                ),
+                name="event_of_workflow_outcome",
+            ),
             models.Index(
                 fields=["intent_hash"],
                 condition=Q(intent_hash__isnull=False),

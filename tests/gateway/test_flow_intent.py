@@ -15,6 +15,7 @@ from gateway_project.intent.answer import IntentRequest
 from graph.rank_intent import RankedIntent, RankingUnavailable
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.suggestion.binding.parameters import ParameterError
+from learning.memory.outcomes_of_context import ContextOutcomes
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.graph.suggestion.workflow.builders import ranked, ranking
 from tests.patience import PATIENCE_S
@@ -33,8 +34,9 @@ def rank_as(world, *tools, confidence=0.8, **more):
     world.ranked = RankedIntent(ranking=ranking(found, **more))
 
 
-def suggest(world, intent="show the log", **values):
-    return flow.handle_intent(world.effects, world.caller, IntentRequest(intent=intent, **values))
+def suggest(world, intent="show the log", *, recall=None, **values):
+    effects = world.effects if recall is None else replace(world.effects, recall=recall)
+    return flow.handle_intent(effects, world.caller, IntentRequest(intent=intent, **values))
 
 
 def tasks(answer):
@@ -53,6 +55,33 @@ async def test_a_confident_ranking_is_a_suggestion(world):
 async def test_a_less_confident_ranking_is_a_draft(world):
     rank_as(world, LOG, confidence=0.69)
     assert (await suggest(world)).mode is SuggestionMode.EXPLICIT_REQUIRED
+
+
+async def test_outcomes_of_the_context_move_the_confidence_by_a_tenth_at_most(world):
+    asked = []
+
+    def recall(team, context):
+        asked.append((team, context))
+        return ContextOutcomes(count=1_000, successes=990, expected=500)
+
+    world.caller = replace(world.caller, team=7)
+    rank_as(world, LOG, confidence=0.65)
+    answer = await suggest(world, recall=recall)
+    assert answer.suggestion.confidence == pytest.approx(0.75)
+    assert answer.mode is SuggestionMode.SUGGESTION
+    assert [team for team, _ in asked] == [7]
+    sent = answer.as_json()
+    assert sent["evidence"]["context"] == {"suggestions": 1_000, "right": 990}
+    assert "990 were right (500 expected); this changes the confidence by +0.10" in str(
+        sent["explanation"]
+    )
+
+
+async def test_outcomes_never_lend_a_confidence_to_a_draft_by_words(world):
+    outcomes = ContextOutcomes(count=1_000, successes=1_000, expected=0)
+    world.ranked = RankingUnavailable("the model is missing")
+    answer = await suggest(world, "show the commit log", recall=lambda *_: outcomes)
+    assert answer.suggestion.confidence == 0.0
 
 
 async def test_every_answer_has_its_own_id(world):

@@ -6,10 +6,15 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from gateway_project.foundation import telemetry
+from gateway_project.foundation import sealing, telemetry
+from gateway_project.management import remembered
 from gateway_project.wiring import one_intent
+from learning.memory import intent_vectors
+from learning.memory.event import EventKind, EventOutcome
+from learning.store import events
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
+from tests.learning.some_events import PREDICTION, a_vector, an_event
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 
@@ -25,7 +30,8 @@ CITY = {
 @pytest.fixture(autouse=True)
 def embedder(monkeypatch, home):
     fake = FakeEmbedder()
-    monkeypatch.setattr(one_intent, "make_embedder", lambda _config: CachedEmbedder(fake))
+    for module in (one_intent, remembered):
+        monkeypatch.setattr(module, "make_embedder", lambda _config: CachedEmbedder(fake))
     monkeypatch.setattr(telemetry, "configure_logging", lambda *_, **__: None)
     return fake
 
@@ -136,3 +142,30 @@ def test_parameters_that_are_nested_too_deeply_are_one_clear_line(depth, told):
     value = '{"city": ' + "[" * depth + "]" * depth + "}"
     with pytest.raises(CommandError, match=told):
         run("suggest", "get weather", "--parameters", value)
+
+
+@pytest.mark.usefixtures("weather")
+def test_past_events_about_similar_texts_are_listed_for_the_team_alone(embedder, home, capsys):
+    intent, team = "get weather of a city", TeamFactory(name="meteorologists")
+    sealer = sealing.load_or_create_sealer(home)
+    [vector] = embedder.embed([intent], kind="query")
+    sealed = intent_vectors.seal_vector(vector, sealer)
+    past = {"team": team.pk, "intent_hash": 3}
+    events.store_records(
+        [
+            a_vector(model=embedder.model, sealed=sealed, **past),
+            an_event(kind=EventKind.INTENT, **past),
+            an_event(kind=EventKind.SPECULATION_END, outcome=EventOutcome.HIT, **past),
+        ],
+        spool=PREDICTION,
+        start=0,
+        end=1,
+    )
+    report = json.loads(run("explain", intent, "--team", team.name, "--json"))
+    assert [(row["kind"], row["outcome"]) for row in report["similar_events"]] == [
+        ("intent", None),
+        ("speculation_end", "hit"),
+    ]
+    assert json.loads(run("explain", intent, "--json"))["similar_events"] == []
+    run("explain", intent, "--team", team.name)
+    assert "2023-11-14 22:13  speculation_end  hit" in capsys.readouterr().out

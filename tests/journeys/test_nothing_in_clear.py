@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from gateway_project.foundation.postgres.client import find_program
+from learning.memory.stored_observation import restore_observation
 from tests.journeys.gateways import JOURNEY_S, Installation, RawGateway, fixture_server
 
 MARK = "kanari/é"
@@ -135,8 +135,9 @@ def copied_table(dump: bytes, table: str) -> bytes:
 
 def unpack_observations(dump: bytes) -> bytes:
     """Return the stored observations, which are compressed, as JSON."""
-    stored = re.findall(rb"\\\\x(789c[0-9a-f]+)", copied_table(dump, "learning_episodicevent"))
-    return b"\n".join(zlib.decompress(bytes.fromhex(one.decode())) for one in stored)
+    stored = re.findall(rb"\\\\x(78bb[0-9a-f]+)", copied_table(dump, "learning_episodicevent"))
+    observations = [restore_observation(bytes.fromhex(one.decode())) for one in stored]
+    return json.dumps(observations).encode()
 
 
 def test_the_search_finds_each_form() -> None:

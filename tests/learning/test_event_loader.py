@@ -1,10 +1,14 @@
 """Loading of spool files: each event is stored exactly once, whatever dies in between."""
 
+import asyncio
 import os
 
 import pytest
-from django.db import DataError
+from django.db import DataError, OperationalError
+from structlog.testing import capture_logs
 
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.database import run_in_database_thread
 from learning import event_loader
 from learning.event_loader import LOADED, ORPHANED, REFUSED, EventLoader
 from learning.memory import spool
@@ -193,3 +197,115 @@ def test_what_the_database_refuses_alone_is_named_as_such():
         event_store.store_records(
             [an_event(data={"text": "\0"})], spool=PREDICTION, start=0, end=1
         )
+
+
+def test_a_damaged_file_is_loaded_up_to_the_damage_and_reported(make_capture, folder):
+    ended = make_capture()
+    for session in (1, 2, 3):
+        ended.record(an_event(session=session))
+    [spool_id] = spool.list_files(folder)
+    ended.close()
+    path = spool.file_path(folder, spool_id)
+    content = bytearray(path.read_bytes())
+    content[len(content) * 2 // 3 - 1] ^= 1  # in the second record
+    path.write_bytes(content)
+    with capture_logs() as logs:
+        EventLoader(make_capture()).load_pending()
+    assert sessions() == [1]
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("events.unreadable", "wrong checksum")
+    ]
+    assert spool.list_files(folder) == []
+
+
+def test_a_loader_that_was_overtaken_goes_on_where_the_other_stopped(make_capture):
+    capture = make_capture()
+    slow = EventLoader(capture)
+    capture.record(an_event(session=1))
+    slow.load_pending()
+    capture.record(an_event(session=2))
+    EventLoader(capture).load_pending()
+    capture.record(an_event(session=3))
+    slow.load_pending()
+    slow.load_pending()
+    assert sessions() == [1, 2, 3]
+
+
+def test_a_refused_record_that_another_loader_passed_is_not_passed_twice(
+    make_capture, monkeypatch
+):
+    capture = make_capture()
+    capture.record(an_event(data={"text": "\0"}))
+    capture.record(an_event(session=2, data={"text": "\0"}))
+    store_records = event_store.store_records
+
+    def overtake(records, **positions):
+        if not records:
+            monkeypatch.setattr(event_store, "store_records", store_records)
+            EventLoader(capture).load_pending()
+        return store_records(records, **positions)
+
+    monkeypatch.setattr(event_store, "store_records", overtake)
+    EventLoader(capture).load_pending()
+    assert sessions() == []
+    assert EventSpool.objects.get().position == capture.spool.current_file[1]
+
+
+class Stop(BaseException):
+    """Ends a loader, which goes on after any ordinary exception."""
+
+
+@pytest.fixture
+def _at_once(monkeypatch):
+    monkeypatch.setattr(event_loader, "LOAD_INTERVAL_S", 0)
+    monkeypatch.setattr(event_loader, "RETRY_S", 0)
+
+
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.django_db(transaction=True)
+async def test_loading_goes_on_after_errors_and_publishes_its_counts(make_capture, monkeypatch):
+    capture = make_capture()
+    loader = EventLoader(capture)
+    load, errors = loader.load_pending, [OperationalError("away"), RuntimeError("a defect")]
+
+    def fail_first():
+        if errors:
+            raise errors.pop(0)
+        if sessions():
+            raise Stop
+        load()
+
+    monkeypatch.setattr(loader, "load_pending", fail_first)
+    before = telemetry.events.labels(LOADED)._value.get()
+    capture.record(an_event())
+    with capture_logs() as logs, pytest.raises(Stop):
+        await loader.run()
+    assert [line["event"] for line in logs] == [
+        "events.loading_interrupted",
+        "events.loading_failed",
+    ]
+    assert telemetry.events.labels(LOADED)._value.get() == before + 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_loader_that_is_cancelled_loads_what_was_recorded_last(make_capture):
+    capture = make_capture()
+    task = asyncio.create_task(EventLoader(capture).run())
+    await asyncio.sleep(0)
+    capture.record(an_event())
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert await run_in_database_thread(sessions) == [7]
+
+
+async def test_what_cannot_be_loaded_last_is_left_to_others(make_capture, monkeypatch):
+    loader = EventLoader(make_capture())
+
+    def fail():
+        raise OSError("gone")
+
+    monkeypatch.setattr(loader, "_load_own", fail)
+    with capture_logs() as logs:
+        await loader._load_last()
+    assert [line["event"] for line in logs] == ["events.left_in_spool"]

@@ -17,7 +17,7 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent import table
-from gateway_project.management import intents
+from gateway_project.management import intents, remembered
 from gateway_project.management.teams import find_named_team
 from gateway_project.management.terminal import Terminal
 from graph import explain, explanation_json
@@ -105,8 +105,13 @@ class Command(BaseCommand):
         telemetry.configure_logging(settings.FOREGATE, process="explain", quiet=True)
         answer = intents.suggest_for_team(options["a"], parameters={}, team=options["team"])
         answer_json, ranking = answer.as_json(), answer.explain_json()
+        similar = remembered.find_similar_events(
+            options["a"], team=caller.team, config=settings.FOREGATE
+        )
         if options["json"]:
-            self.stdout.write(json.dumps(answer_json | ranking, indent=2, ensure_ascii=False))
+            report = answer_json | ranking
+            report["similar_events"] = [remembered.event_to_json(event) for event in similar]
+            self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))
             return
         console = intents.intent_console()
         for shown in (
@@ -116,6 +121,7 @@ class Command(BaseCommand):
             "",
             *table.likelihood_table(ranking),
             *((table.bindings_table(answer_json),) if answer_json["bindings"] else ()),
+            *remembered.render_events(similar),
         ):
             console.print(shown)
 

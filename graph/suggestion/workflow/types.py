@@ -136,6 +136,9 @@ class SuggestionEvidence:
         failures: Failed runs of the latter.
         nearest_similarity: Similarity of the nearest past intent, in [-1, 1]; None without
             history.
+        context_count: Earlier suggestions in the same context whose outcome is known; those that
+            nobody judged count less.
+        context_successes: Of these, the right ones.
     """
 
     past_intent_count: int = 0
@@ -145,6 +148,8 @@ class SuggestionEvidence:
     successes: int = 0
     failures: int = 0
     nearest_similarity: float | None = None
+    context_count: float = 0.0
+    context_successes: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

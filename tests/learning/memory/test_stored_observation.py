@@ -14,6 +14,11 @@ from learning.memory.stored_observation import (
 OBSERVATION = {"tool": 3, "values": {f"/rows/*/column_{n}": [[n, 0]] for n in range(20)}}
 
 
+def test_stored_observations_stay_readable():
+    stored = bytes.fromhex("78bb70e3b8eb8339cf18d9d1b500541c079a")
+    assert restore_observation(stored) == {"tool": 3, "values": {}}
+
+
 def test_an_observation_is_restored_and_smaller_than_its_json():
     stored = compress_observation(OBSERVATION)
     assert restore_observation(stored) == OBSERVATION
