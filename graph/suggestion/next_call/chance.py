@@ -124,10 +124,6 @@ class ChanceModel:
     soon: LogisticChance
 
 
-def _sigmoid(logit: float) -> float:
-    return 1 / (1 + math.exp(-min(max(logit, -MAX_LOGIT), MAX_LOGIT)))
-
-
 def read_chances(document: Mapping[str, Any]) -> LogisticChance:
     """Read coefficients.
 
