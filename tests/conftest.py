@@ -160,7 +160,9 @@ def _delete_runs() -> None:
     switch = apps.get_model("execution", "SpeculationControl")  # a migration stores its row
     models = [one for one in apps.get_app_config("execution").get_models() if one is not switch]
     with connection.cursor() as cursor:
-        for model in (*reversed(models), apps.get_model("gateway_project", "AuditEntry")):
+        events = apps.get_model("learning", "EpisodicEvent")  # of decisions about approvals
+        audit = apps.get_model("gateway_project", "AuditEntry")
+        for model in (*reversed(models), audit, events):
             cursor.execute(f"DELETE FROM {model._meta.db_table}")
 
 

@@ -20,7 +20,7 @@ from graph.admin.bases import TeamScopedAdmin
 from graph.admin.breakable import breakable_html
 from graph.admin.filters import ToolFilter
 from learning.memory.stored_observation import UnreadableObservation, restore_observation
-from learning.models import EpisodicEvent, EventSpool, IntentVector
+from learning.models import EpisodicEvent, EventSpool, IntentVector, UnlearnedEpisode
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.admin_bases import ReadOnlyAdmin
 from tools.models import Team, Tool
@@ -195,6 +195,26 @@ class IntentVectorAdmin(TeamScopedAdmin):
     def intent_label(self, row: IntentVector) -> str:
         """Identify the text of the intent."""
         return _format_hash(row.intent_hash)
+
+
+@admin.register(UnlearnedEpisode)
+class UnlearnedEpisodeAdmin(TeamScopedAdmin):
+    """Direct calls that wait to be learned from: that there are some, not what they are."""
+
+    list_display = ("id", "team", "stored_at", "content_size")
+    list_filter = (EventTeamFilter,)
+    list_select_related = ("team",)
+    ordering = ("stored_at",)
+    sortable_by = ()
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    fields = list_display
+    readonly_fields = fields
+
+    @admin.display(description="sealed calls")
+    def content_size(self, row: UnlearnedEpisode) -> str:
+        """Size of the sealed calls."""
+        return filesizeformat(len(row.content))
 
 
 @admin.register(EventSpool)

@@ -33,6 +33,7 @@ from learning.models import (
     PredictionTotal,
     ThresholdChange,
     ToolExperience,
+    UnlearnedEpisode,
 )
 from tests.execution.asking import waiting
 from tests.execution.stored import ADMIN
@@ -193,6 +194,7 @@ def store_memory(tool):
         outcome=1, duration_ms=1.5,
     )  # fmt: skip
     EpisodicEvent.objects.create(at=SEEN_AT, kind=2, session=-1)
+    UnlearnedEpisode.objects.create(content=b"s")
     IntentVector.objects.create(intent_hash=-3, model="m", sealed=b"s", seen_at=SEEN_AT)
     EventSpool.objects.create(
         id="12345678-1234-5678-1234-567812345678", position=1, loaded_at=SEEN_AT

@@ -43,6 +43,7 @@ from learning.models import (
     PredictionTotal,
     ThresholdChange,
     ToolExperience,
+    UnlearnedEpisode,
 )
 from tests.factories import (
     ServerFactory,
@@ -83,7 +84,7 @@ BY_THE_PRODUCT = (
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector, PredictionTotal,
     WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval, Payload, Speculation,
-    SpeculationControl, AdaptiveThreshold, ThresholdChange,
+    SpeculationControl, AdaptiveThreshold, ThresholdChange, UnlearnedEpisode,
 )  # fmt: skip
 
 

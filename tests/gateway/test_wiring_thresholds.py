@@ -53,8 +53,8 @@ def test_outcomes_of_real_predictions_move_the_threshold(tmp_path):
     for number in range(60):
         given = NewSpeculation(
             id=uuid4(), user="ann", team=None, context_hash=KEY.context, domain_hash=KEY.domain,
-            confidence=0.8, threshold=before, is_admitted=False, is_runnable=True,
-            tools=(), digest="d" * 64, saves_ms=None, at=AT,
+            confidence=0.8, ranked_confidence=0.8, threshold=before, is_admitted=False,
+            is_runnable=True, tools=(), digest="d" * 64, saves_ms=None, at=AT,
         )  # fmt: skip
         speculations.insert_speculations([given])
         outcomes.give_verdict(
