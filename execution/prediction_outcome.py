@@ -70,6 +70,25 @@ class Resolution(NamedTuple):
     weight: float
 
 
+class OutcomeSum(NamedTuple):
+    """Outcomes of a team's suggestions in one context, with nearly equal confidences.
+
+    Attributes:
+        team: Primary key; None: callers without a team.
+        context_hash: Keyed hash of the context.
+        ranked_confidence: Rounded to a hundredth.
+        weight: Sum of their weights.
+        weight_right: Of this, that of suggestions whose tools were the right ones.
+    """
+
+    team: int | None
+    context_hash: int
+    ranked_confidence: float
+    weight: float
+    weight_right: float
+
+
+WRONG_OUTCOMES: Final = frozenset({Outcome.MISS, Outcome.REJECTED, Outcome.MODIFIED})
 _STATED: Final = {
     Verdict.ACCEPT: Outcome.HIT,
     Verdict.REJECT: Outcome.REJECTED,

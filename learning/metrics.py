@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from execution.mode import SUGGESTION_THRESHOLD
-from execution.prediction_outcome import Outcome
+from execution.prediction_outcome import WRONG_OUTCOMES, Outcome
 from learning.calibration import (
     JudgedConfidence,
     ReliabilityBin,
@@ -32,7 +32,6 @@ MIN_SHOWN: Final = 20
 """Outcomes below which a share says next to nothing: its standard error is up to 11 points."""
 TOP: Final = 10
 DECILES: Final = 10
-_WRONG: Final = frozenset({Outcome.MISS, Outcome.REJECTED, Outcome.MODIFIED})
 _PER_MILLION: Final = 1_000_000
 _MS_PER_S: Final = 1_000.0
 
@@ -171,7 +170,7 @@ def measure_intents(
     shown = [one for one in judged if one.confidence >= SUGGESTION_THRESHOLD]
     ahead = [one for one in chosen if was_run or (one.is_admitted and one.is_runnable)]
     right = [one for one in ahead if one.outcome is Outcome.HIT]
-    wrong = [one for one in ahead if one.outcome in _WRONG]
+    wrong = [one for one in ahead if one.outcome in WRONG_OUTCOMES]
     tokens = sum(one.tokens or 0 for one in right)
     return IntentFigures(
         outcomes=dict(Counter(one.outcome.value for one in chosen)),

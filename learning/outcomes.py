@@ -6,12 +6,14 @@ A prediction, its total and what thresholds learn from it change in one transact
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Final
 from uuid import UUID
 
-from execution.prediction_outcome import Outcome, Verdict
+from django.conf import settings
+
+from execution.prediction_outcome import WRONG_OUTCOMES, Outcome, Verdict
 from execution.store import speculations, transactions
 from execution.store.speculations import IsAllowed, ResolvedSpeculation
 from learning.memory.context import ContextKey
@@ -21,7 +23,19 @@ from learning.store.totals import CountedPrediction
 
 LearnResolved = Callable[[Sequence[ResolvedPrediction]], None]
 """Learns from resolved predictions within their transaction; blocking."""
-_WRONG: Final = frozenset({Outcome.MISS, Outcome.REJECTED, Outcome.MODIFIED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OldOutcomes:
+    """Counts of what was, or would be, deleted.
+
+    Attributes:
+        suggestions: Suggestions resolved too long ago.
+        totals: Totals of days too long ago.
+    """
+
+    suggestions: int
+    totals: int
 
 
 def learn_nothing(_resolved: Sequence[ResolvedPrediction]) -> None:
@@ -88,10 +102,26 @@ def load_resolved(
     return _select_telling(found)
 
 
-def delete_old(*, at: datetime) -> None:
-    """Delete outcomes and totals after a year."""
-    speculations.delete_old(at=at)
-    totals.delete_old(today=at.date())
+def count_old(*, at: datetime) -> OldOutcomes:
+    """Count what `delete_old` would delete."""
+    before = _compute_earliest(at)
+    return OldOutcomes(
+        suggestions=speculations.count_old(before=before),
+        totals=totals.count_old(before=before.date()),
+    )
+
+
+def delete_old(*, at: datetime) -> OldOutcomes:
+    """Delete outcomes and totals older than `FOREGATE_PREDICTION_DAYS`."""
+    before = _compute_earliest(at)
+    return OldOutcomes(
+        suggestions=speculations.delete_old(before=before),
+        totals=totals.delete_old(before=before.date()),
+    )
+
+
+def _compute_earliest(at: datetime) -> datetime:
+    return at - timedelta(days=settings.FOREGATE.prediction_days)
 
 
 def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
@@ -120,7 +150,7 @@ def _record_outcomes(resolved: Sequence[ResolvedSpeculation], learn: LearnResolv
             at=one.resolved_at,
             chance=one.confidence,
             is_hit=one.outcome is Outcome.HIT,
-            is_wasted=one.outcome in _WRONG,
+            is_wasted=one.outcome in WRONG_OUTCOMES,
             takes_ms=one.saves_ms or 0.0,
             price=_sum_prices(prices.get(tool) for tool in one.tools),
         )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import django.db
 import structlog
 
+from execution.prediction_outcome import OutcomeSum
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
+from learning.calibration import CalibrationMap
 from learning.memory.context import ContextKey
-from learning.memory.outcomes_of_context import NO_OUTCOMES, ContextOutcomes
+from learning.memory.outcomes_of_context import ContextOutcomes, build_outcomes
 
 REFRESH_INTERVAL_S: Final = 60.0
 
@@ -22,11 +25,15 @@ log = structlog.get_logger(__name__)
 class OutcomeRecall:
     """Recalls the outcomes of a context without the database; until they are loaded, none.
 
-    Any thread may recall; `run` is for one event loop.
+    For one event loop.
+
+    Args:
+        find_calibration: Returns how a team's confidences are corrected in every context.
     """
 
-    def __init__(self) -> None:
-        self._outcomes: Mapping[tuple[int | None, int], ContextOutcomes] = {}
+    def __init__(self, find_calibration: Callable[[int | None], CalibrationMap]) -> None:
+        self._find_calibration = find_calibration
+        self._sums: Mapping[tuple[int | None, int], Sequence[OutcomeSum]] = {}
 
     def recall(self, team: int | None, context: ContextKey) -> ContextOutcomes:
         """Return the outcomes of a team's own suggestions in a context.
@@ -35,7 +42,8 @@ class OutcomeRecall:
             team: Primary key; None: callers without a team.
             context: The context.
         """
-        return self._outcomes.get((team, context.context), NO_OUTCOMES)
+        sums = self._sums.get((team, context.context), ())
+        return build_outcomes(sums, self._find_calibration(team))
 
     async def run(self) -> None:
         """Load outcomes periodically until cancelled; the last ones stay while that fails."""
@@ -43,7 +51,7 @@ class OutcomeRecall:
             try:
                 await self.refresh()
             except django.db.Error as error:
-                log.warning("events.recall_failed", reason=summarize_error(error))
+                log.warning("outcomes.not_loaded", reason=summarize_error(error))
             await asyncio.sleep(REFRESH_INTERVAL_S)
 
     async def refresh(self) -> None:
@@ -52,10 +60,13 @@ class OutcomeRecall:
         Raises:
             django.db.Error: If the database is unavailable.
         """
-        self._outcomes = await run_in_database_thread(_load_outcomes)
+        sums = defaultdict(list)
+        for one in await run_in_database_thread(_load_sums):
+            sums[one.team, one.context_hash].append(one)
+        self._sums = dict(sums)
 
 
-def _load_outcomes() -> Mapping[tuple[int | None, int], ContextOutcomes]:
-    from learning.store import events  # noqa: PLC0415 - not before a gateway serves
+def _load_sums() -> list[OutcomeSum]:
+    from execution.store import speculations  # noqa: PLC0415 - not before a gateway serves
 
-    return events.load_outcomes()
+    return speculations.sum_outcomes()

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Final
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from execution.models import Speculation, WorkflowExecution
@@ -15,6 +16,7 @@ from execution.prediction_outcome import (
     RESOLVE_AFTER_S,
     Evidence,
     Outcome,
+    OutcomeSum,
     Resolution,
     Verdict,
     combine_evidence,
@@ -26,9 +28,19 @@ from execution.store import transactions
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
-KEPT_FOR: Final = timedelta(days=365)
 RESOLVE_BATCH: Final = 500
 DELETE_BATCH: Final = 5_000
+
+_SUM_OUTCOMES: Final = f"""
+SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
+FROM (
+    SELECT team_id, context_hash, weight, round(ranked_confidence::numeric, 2)::float8 AS ranked,
+           outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
+           ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
+           AS is_right
+    FROM execution_speculation WHERE weight > 0 AND ranked_confidence > 0
+) AS judged GROUP BY team_id, context_hash, ranked
+"""
 
 IsAllowed = Callable[[int | None, str], bool]
 """Whether somebody may judge a user's predictions: team acted for, then user name."""
@@ -323,16 +335,33 @@ def load_resolved(
     return [_build_resolved(row) for row in reversed(newest)]
 
 
+def sum_outcomes() -> list[OutcomeSum]:
+    """Return how all teams' suggestions turned out, by context and confidence.
+
+    Drafts from words alone, which have no confidence, are left out.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SUM_OUTCOMES)
+        return [OutcomeSum(*row) for row in cursor.fetchall()]
+
+
 def count_open(team: int | None) -> int:
     """Return the number of a team's predictions that wait for their outcome."""
     return Speculation.objects.filter(team=team, outcome="").count()
 
 
-def delete_old(*, at: datetime) -> int:
-    """Delete resolved predictions after a year; return how many."""
-    old = Speculation.objects.filter(resolved_at__lt=at - KEPT_FOR).values("pk")[:DELETE_BATCH]
-    deleted, _ = Speculation.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()
-    return deleted
+def count_old(*, before: datetime) -> int:
+    """Return the number of predictions resolved before some time."""
+    return Speculation.objects.filter(resolved_at__lt=before).count()
+
+
+def delete_old(*, before: datetime) -> int:
+    """Delete predictions resolved before some time; return how many."""
+    old = Speculation.objects.filter(resolved_at__lt=before).values_list("pk", flat=True)
+    total = 0
+    while batch := list(old[:DELETE_BATCH]):
+        total += Speculation.objects.filter(pk__in=batch).delete()[0]
+    return total
 
 
 def _select_due(at: datetime) -> QuerySet[Speculation]:

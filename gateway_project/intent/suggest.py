@@ -107,8 +107,9 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
     if view.visibility.catalogue.tools:
         fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
         warnings = (*name_warnings, *parse.list_cautions(reading, ranked), *fallback_warning)
+    calibration = IDENTITY if ranked.fallback_reason else view.calibration
     return RequestSuggestion(
-        suggestion=replace(suggestion, confidence=view.calibration.apply(suggestion.confidence)),
+        suggestion=replace(suggestion, confidence=calibration.apply(suggestion.confidence)),
         ranked=ranked,
         ranked_confidence=suggestion.confidence,
         context=context,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from execution.store import expiry
 from execution.store.expiry import ExpiryCounts
 from gateway_project.foundation.config import Config
-from learning import memory_keeper
+from learning import memory_keeper, outcomes
+from learning.outcomes import OldOutcomes
 from learning.store import retention
 from learning.store.retention import RetentionCounts
 
@@ -19,17 +21,21 @@ class PruneReport:
     Attributes:
         runs: Of runs and their payloads.
         memory: Of the events of the memory.
+        outcomes: Of outcomes of suggestions, and of totals.
     """
 
     runs: ExpiryCounts
     memory: RetentionCounts
+    outcomes: OldOutcomes
 
 
-def prune(config: Config, *, dry_run: bool) -> PruneReport:
+def prune(config: Config, *, at: datetime, dry_run: bool) -> PruneReport:
     """Delete, or only count, what the settings no longer keep."""
     expire_runs = expiry.count_expired if dry_run else expiry.delete_expired
+    expire_outcomes = outcomes.count_old if dry_run else outcomes.delete_old
     expire_events = retention.count_expired if dry_run else retention.delete_expired
     return PruneReport(
         runs=expire_runs(payload_days=config.payload_days, run_days=config.run_days),
         memory=expire_events(memory_keeper.load_limits(config)),
+        outcomes=expire_outcomes(at=at),
     )

@@ -34,6 +34,7 @@ from gateway_project.wiring.thresholds import Thresholds, make_thresholds
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from learning.predictions.recorder import PredictionRecorder
+from learning.recall import OutcomeRecall
 from tools import item_store, search, token_count
 from tools.catalogue import CatalogueTool
 from tools.embed import load as embedding
@@ -137,6 +138,7 @@ async def run_gateway(
         predictions = make_predictions(
             sealer=current.sealer, capture=capture, thresholds=thresholds
         )
+        outcomes = OutcomeRecall(predictions.calibrations.find_calibration)
         effects = replace(
             base,
             topology=keeper.graph.topology,
@@ -150,7 +152,7 @@ async def run_gateway(
             find_calibration=predictions.calibrations.find_calibration,
             runs=runs,
             memory=memory.sessions,
-            recall=memory.outcomes.recall,
+            recall=outcomes.recall,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))
@@ -179,6 +181,7 @@ async def run_gateway(
             group.create_task(follow.warm_up(readiness, embedder), name="warm")
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
+            group.create_task(outcomes.run(), name="outcomes")
             _start_housekeeping(group, effects, predictions, thresholds)
 
 

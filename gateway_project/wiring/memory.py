@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
 
 from gateway_project.foundation import sealing
@@ -14,7 +14,6 @@ from learning.direct_use import DirectUse
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
 from learning.memory_keeper import MemoryKeeper
-from learning.recall import OutcomeRecall
 from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
@@ -32,7 +31,6 @@ class ProcessMemory:
         sessions: Records what callers do.
         loader: Loads recorded events into the database, also those of processes that ended.
         keeper: Deletes events that are no longer kept, and reports their size.
-        outcomes: Recalls how suggestions turned out.
         analyst: Analyses sessions; None: nothing is remembered.
         models: What past sessions taught.
         direct_use: Collects what is called without a workflow, to learn from it.
@@ -41,7 +39,6 @@ class ProcessMemory:
     sessions: SessionMemory
     loader: EventLoader
     keeper: MemoryKeeper
-    outcomes: OutcomeRecall = field(default_factory=OutcomeRecall)
     analyst: SessionAnalyst | None = None
     models: TeamModels | None = None
     direct_use: DirectUse | None = None
@@ -51,7 +48,6 @@ class ProcessMemory:
         async with TaskGroup() as group:
             group.create_task(self.loader.run(), name="events")
             group.create_task(self.keeper.run(), name="event limits")
-            group.create_task(self.outcomes.run(), name="outcomes")
             if self.analyst is not None:
                 group.create_task(self.analyst.run(), name="sessions")
             if self.models is not None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from execution.prediction_outcome import OutcomeSum
+from learning.calibration import CalibrationMap
 
 MAX_EFFECT: Final = 0.10
 """Largest change of a confidence by episodes: they say what kind of work is done well, not that
@@ -21,7 +25,8 @@ class ContextOutcomes:
     Attributes:
         count: Weight of all of them.
         successes: Weight of those that were right.
-        expected: Sum of their confidences, weighted: the successes that they predicted.
+        expected: Weighted sum of their confidences, calibrated as the next one's is: otherwise
+            what calibration has corrected already would be corrected twice.
     """
 
     count: float = 0.0
@@ -30,6 +35,20 @@ class ContextOutcomes:
 
 
 NO_OUTCOMES: Final = ContextOutcomes()
+
+
+def build_outcomes(sums: Sequence[OutcomeSum], calibration: CalibrationMap) -> ContextOutcomes:
+    """Return the outcomes of one context.
+
+    Args:
+        sums: All of one team and context.
+        calibration: How the team's confidences are corrected now, whatever the context.
+    """
+    return ContextOutcomes(
+        count=sum(one.weight for one in sums),
+        successes=sum(one.weight_right for one in sums),
+        expected=sum(one.weight * calibration.apply(one.ranked_confidence) for one in sums),
+    )
 
 
 def adjust_confidence(confidence: float, outcomes: ContextOutcomes) -> float:

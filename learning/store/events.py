@@ -14,8 +14,7 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, connection, transaction
 
 from learning.memory.encoding import Record
-from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
-from learning.memory.outcomes_of_context import ContextOutcomes
+from learning.memory.event import KIND_CODES, Event, EventOutcome, IntentVectorRecord
 from learning.memory.stored_observation import (
     FIELD,
     compress_observation,
@@ -66,25 +65,6 @@ SELECT session, observation, extract(epoch FROM ended_at) FROM (
 ) AS placed
 ORDER BY ended_at, session, at, id
 """
-
-
-_LOAD_OUTCOMES = f"""
-SELECT team_id, context_hash, sum(weight),
-       coalesce(sum(weight) FILTER (WHERE outcome = {EventOutcome.HIT:d}), 0),
-       sum(weight * (data ->> 'confidence')::float8)
-FROM learning_episodicevent
-WHERE kind = {KIND_CODES[EventKind.SPECULATION_END]} AND tool IS NULL
-  AND context_hash IS NOT NULL AND data ? 'confidence'
-  AND outcome = ANY(%s)
-GROUP BY team_id, context_hash
-"""
-_JUDGED: Final = (
-    EventOutcome.HIT,
-    EventOutcome.MISS,
-    EventOutcome.REJECTED,
-    EventOutcome.MODIFIED,
-)
-"""Outcomes that say whether a suggestion was right; one that expired says nothing."""
 
 
 class PositionMoved(Exception):
@@ -305,16 +285,6 @@ def load_sealed_vectors(team: int | None, model: str, *, limit: int) -> list[tup
         (intent_hash, bytes(sealed))
         for intent_hash, sealed in rows.values_list("intent_hash", "sealed")[:limit]
     ]
-
-
-def load_outcomes() -> dict[tuple[int | None, int], ContextOutcomes]:
-    """Return how suggestions of whole workflows turned out, by team and hash of the context."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOAD_OUTCOMES, [[int(one) for one in _JUDGED]])
-        return {
-            (team, context): ContextOutcomes(count=count, successes=successes, expected=expected)
-            for team, context, count, successes, expected in cursor.fetchall()
-        }
 
 
 def _select(statement: str, values: Mapping[str, Any]) -> list[Event]:

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from learning.memory.event import Event, EventKind, EventOutcome
 from learning.models import PredictionTotal
 from tools.models import Tool
 
-KEPT_FOR: Final = timedelta(days=365)
 DECILES: Final = 10
 NEXT_CALL: Final = PredictionTotal.Form.NEXT_CALL.value
 INTENT: Final = PredictionTotal.Form.INTENT.value
@@ -193,7 +192,12 @@ def load_totals(team: int | None, *, since: date) -> list[TotalRow]:
     ]
 
 
-def delete_old(*, today: date) -> int:
-    """Delete totals older than a year; return how many."""
-    deleted, _ = PredictionTotal.objects.filter(day__lt=today - KEPT_FOR).delete()
+def count_old(*, before: date) -> int:
+    """Return the number of totals of earlier days."""
+    return PredictionTotal.objects.filter(day__lt=before).count()
+
+
+def delete_old(*, before: date) -> int:
+    """Delete totals of earlier days; return how many."""
+    deleted, _ = PredictionTotal.objects.filter(day__lt=before).delete()
     return deleted

@@ -15,6 +15,7 @@ from gateway_project.intent.answer import IntentRequest
 from graph.rank_intent import RankedIntent, RankingUnavailable
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.suggestion.binding.parameters import ParameterError
+from learning.calibration import CalibrationMap
 from learning.memory.outcomes_of_context import ContextOutcomes
 from learning.sessions.memory import NO_CONTEXT
 from learning.thresholds.in_force import ThresholdInForce
@@ -82,7 +83,14 @@ async def test_outcomes_of_the_context_move_the_confidence_by_a_tenth_at_most(wo
 async def test_outcomes_never_lend_a_confidence_to_a_draft_by_words(world):
     outcomes = ContextOutcomes(count=1_000, successes=1_000, expected=0)
     world.ranked = RankingUnavailable("the model is missing")
-    answer = await suggest(world, "show the commit log", recall=lambda *_: outcomes)
+    effects = replace(
+        world.effects,
+        recall=lambda *_: outcomes,
+        find_calibration=lambda _team: CalibrationMap(intercept=2.0),
+    )
+    answer = await flow.handle_intent(
+        effects, world.caller, IntentRequest(intent="show the commit log")
+    )
     assert answer.suggestion.confidence == 0.0
 
 

@@ -8,9 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from execution.models import Payload, WorkflowExecution
+from execution.models import Payload, Speculation, WorkflowExecution
+from execution.prediction_outcome import Outcome
 from gateway_project.foundation.postgres import migrate
-from learning.models import EpisodicEvent
+from learning.models import EpisodicEvent, PredictionTotal
 from tests.execution.stored import ended, shift_clock
 
 pytestmark = pytest.mark.django_db
@@ -22,33 +23,60 @@ def prune(*options):
     return out.getvalue()
 
 
+def store_outcome(at):
+    Speculation.objects.create(
+        user="ann",
+        context_hash=1,
+        domain_hash=2,
+        confidence=0.9,
+        ranked_confidence=0.9,
+        threshold=0.92,
+        workflow_digest="d",
+        created_at=at,
+        due_at=at,
+        outcome=Outcome.HIT,
+        resolved_at=at,
+    )
+
+
 @pytest.fixture
 def expired(sealer):
-    """Store an old run, a run with old payloads, and an old event, each beside a young one."""
+    """Store an old run, event, outcome, total and run with payloads, each beside a young one."""
     for days in (100, 10, 1):
         shift_clock(ended(sealer), seconds=days * 86_400)
     for days in (40, 1):
         at = timezone.now() - timedelta(days=days)
         EpisodicEvent.objects.create(at=at, kind=2, session=1)
+    for days in (400, 300):
+        at = timezone.now() - timedelta(days=days)
+        PredictionTotal.objects.create(day=at.date(), form="intent", shadow=True, decile=9)
+        store_outcome(at)
 
 
 def remaining():
-    models = (WorkflowExecution, EpisodicEvent)
+    models = (WorkflowExecution, EpisodicEvent, Speculation, PredictionTotal)
     counts = [model.objects.count() for model in models]
     return (*counts, Payload.objects.values("run").distinct().count())
 
 
 def test_a_dry_run_counts_what_the_next_one_deletes(expired):
     said = prune("--dry-run").splitlines()
-    assert remaining() == (3, 2, 3)
+    assert remaining() == (3, 2, 2, 2, 3)
     assert said == [
         "Would delete 2 runs whose arguments and results expired",
         "Would delete 1 runs",
         "Would delete 1 events of the memory",
+        "Would delete 1 outcomes of suggestions",
+        "Would delete 1 totals of predictions",
     ]
     assert prune().splitlines() == [line.replace("Would delete", "Deleted") for line in said]
-    assert remaining() == (2, 1, 1)
+    assert remaining() == (2, 1, 1, 1, 1)
     assert prune() == "Deleted nothing\n"
+
+
+def test_the_setting_says_how_long_outcomes_are_kept(expired, settings):
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"prediction_days": 200})
+    assert json.loads(prune("--json"))["outcomes"] == {"suggestions": 2, "totals": 2}
 
 
 def test_the_json_report_names_every_count(expired):

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from gateway_project.foundation.postgres import migrate
 from gateway_project.use_cases.prune import PruneReport, prune
@@ -19,9 +20,11 @@ LABELS = {
     "runs.runs": "runs",
     "runs.keys": "idempotency keys",
     "memory.events": "events of the memory",
-    "memory.predictions": "resolved predictions",
+    "memory.predictions": "events of resolved predictions",
     "memory.events_of_deleted_tools": "events about deleted tools",
     "memory.vectors": "vectors of intents",
+    "outcomes.suggestions": "outcomes of suggestions",
+    "outcomes.totals": "totals of predictions",
 }
 """What each count is of."""
 
@@ -30,8 +33,8 @@ class Command(BaseCommand):
     """`manage.py prune [--dry-run] [--json]`."""
 
     help = (
-        "Delete expired runs, payloads and events of the memory now. Gateways and workers do so "
-        "once an hour; the settings in docs/settings.md say how long things are kept."
+        "Delete expired runs, payloads, events and outcomes of predictions now. Gateways and "
+        "workers do so once an hour; the settings in docs/settings.md say how long each is kept."
     )
     requires_system_checks: list[str] = []
 
@@ -42,7 +45,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         if migrate.list_pending_migrations():
             raise CommandError("the database is not migrated; run `manage.py migrate`")
-        report = prune(settings.FOREGATE, dry_run=options["dry_run"])
+        report = prune(settings.FOREGATE, at=timezone.now(), dry_run=options["dry_run"])
         if options["json"]:
             self.stdout.write(json.dumps(asdict(report) | {"dry_run": options["dry_run"]}))
             return

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from execution.models import Speculation
-from execution.prediction_outcome import Evidence, Outcome, Verdict
+from execution.prediction_outcome import Evidence, Outcome, OutcomeSum, Verdict
 from execution.status import RunStatus
 from execution.store import speculations
 from execution.store.speculations import (
@@ -234,11 +234,11 @@ def test_what_teaches_nothing_can_be_left_out():
     assert len(speculations.load_resolved(None, limit=9, only_telling=True)) == 1
 
 
-def test_outcomes_are_deleted_after_a_year_and_open_predictions_never():
+def test_old_outcomes_are_deleted_and_open_predictions_never():
     verdict(recorded())
     left = recorded()
-    assert speculations.delete_old(at=LATER + timedelta(days=365)) == 0
-    assert speculations.delete_old(at=LATER + timedelta(days=365, seconds=1)) == 1
+    assert speculations.count_old(before=LATER) == 0
+    assert speculations.delete_old(before=LATER + timedelta(seconds=1)) == 1
     assert Speculation.objects.get().pk == left.id
 
 
@@ -258,3 +258,30 @@ def test_predictions_follow_the_account_they_were_made_for():
     ann.delete()
     get_user_model().objects.create(username="anna")
     assert speculations.load_fingerprint(new.id, user="anna", team=None) is None
+
+
+def test_outcomes_are_summed_by_context_and_confidence_if_they_say_something():
+    team = TeamFactory().pk
+
+    def judged(verdict, changed_tools=None, **given):
+        new = recorded(**given)
+        speculations.record_verdict(
+            new.id, verdict, allowed=anybody, at=LATER, changed_tools=changed_tools
+        )
+
+    judged(Verdict.ACCEPT, ranked_confidence=0.501)
+    judged(Verdict.MODIFY, [5, 3], ranked_confidence=0.499)
+    judged(Verdict.MODIFY, [5, 3, 3], ranked_confidence=0.5)
+    judged(Verdict.MODIFY, ranked_confidence=0.5)
+    judged(Verdict.REJECT, ranked_confidence=0.8)
+    judged(Verdict.ACCEPT, ranked_confidence=0.5, team=team)
+    evidence(recorded(ranked_confidence=0.5), Evidence.CALLS)
+    recorded(ranked_confidence=0.5)
+    speculations.resolve_due(at=OVER + timedelta(days=2))
+    recorded(ranked_confidence=0.5)
+    judged(Verdict.ACCEPT, ranked_confidence=0.0)
+    assert set(speculations.sum_outcomes()) == {
+        OutcomeSum(None, 1, 0.5, 4.5, 2.5),
+        OutcomeSum(None, 1, 0.8, 1.0, 0.0),
+        OutcomeSum(team, 1, 0.5, 1.0, 1.0),
+    }

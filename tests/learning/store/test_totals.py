@@ -113,7 +113,7 @@ def test_what_an_event_leaves_out_counts_nothing():
     assert (row.is_shadow, row.decile, row.wasted_ms, row.unpriced) == (True, 0, 0.0, 1)
 
 
-def test_totals_are_kept_for_a_year():
+def test_totals_of_earlier_days_are_deleted():
     totals.add_predictions([counted()])
-    assert totals.delete_old(today=DAY + timedelta(days=365)) == 0
-    assert totals.delete_old(today=DAY + timedelta(days=366)) == 1
+    assert totals.count_old(before=DAY) == 0
+    assert totals.delete_old(before=DAY + timedelta(days=1)) == 1
