@@ -18,21 +18,6 @@ class SuggestionMode(StrEnum):
     """It is suggested; the caller decides whether to run it."""
 
 
-def would_speculate(confidence: float, *, threshold: float | None, is_ranked: bool = True) -> bool:
-    """Return whether a suggestion is sure enough to be run ahead; nothing is run ahead yet.
-
-    Args:
-        confidence: Calibrated probability that the tools are the right ones, in [0, 1].
-        threshold: Confidence required in its context; None: speculation is suspended there.
-        is_ranked: False: found by text search alone, and hence never run ahead.
-
-    Example:
-        >>> would_speculate(0.93, threshold=0.92), would_speculate(1.0, threshold=None)
-        (True, False)
-    """
-    return is_ranked and threshold is not None and confidence >= threshold
-
-
 def choose_mode(confidence: float, *, is_ranked: bool = True) -> SuggestionMode:
     """Choose the mode from a suggestion's confidence.
 

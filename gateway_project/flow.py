@@ -234,14 +234,12 @@ async def handle_intent(
     suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, context))
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
-    threshold = effects.find_threshold(caller.team, context).required_confidence
+    threshold = effects.find_threshold(caller.team, context)
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
-        threshold=threshold,
-        would_speculate=mode.would_speculate(
-            suggestion.confidence, threshold=threshold, is_ranked=is_ranked
-        ),
+        threshold=threshold.required_confidence,
+        would_speculate=is_ranked and threshold.admits(suggestion.confidence),
         suggestion=suggestion,
         ranked_confidence=suggested.ranked_confidence,
         ranked=ranked,

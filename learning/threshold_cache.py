@@ -49,10 +49,6 @@ class ThresholdCache:
         """Return the threshold in force for an intent of a team."""
         return self._table.find(team, key)
 
-    def load_threshold(self, team: int | None, key: ContextKey) -> float:
-        """Return its value alone, in [0, 1]."""
-        return self.find(team, key).value
-
     def invalidate(self) -> None:
         """Mark the thresholds as stale: some may have changed."""
         self._stale.set()

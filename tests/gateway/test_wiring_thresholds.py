@@ -43,13 +43,13 @@ def test_presets_apply_to_the_domains_that_contexts_name(tmp_path):
     sealer = sealing.load_or_create_sealer(tmp_path)
     key = hash_context(describe_context(domain="files"), sealer.digest)
     assert load_presets(config) == {key.domain: Preset(initial=0.8)}
-    assert make_thresholds(config).cache.load_threshold(None, key) == 0.8
+    assert make_thresholds(config).cache.find(None, key).value == 0.8
 
 
 @pytest.mark.django_db
 def test_outcomes_of_real_predictions_move_the_threshold(tmp_path):
     thresholds = make_thresholds(configured(tmp_path))
-    before = thresholds.cache.load_threshold(None, KEY)
+    before = thresholds.cache.find(None, KEY).value
     for number in range(60):
         given = NewSpeculation(
             id=uuid4(), user="ann", team=None, context_hash=KEY.context, domain_hash=KEY.domain,

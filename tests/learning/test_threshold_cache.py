@@ -60,12 +60,12 @@ async def cache(store):
 
 
 def test_before_loading_it_is_the_preset_or_the_initial_threshold():
-    assert ThresholdCache({}).load_threshold(None, KEY) == INITIAL_THRESHOLD
-    assert ThresholdCache({1: Preset(initial=0.8)}).load_threshold(None, KEY) == 0.8
+    assert ThresholdCache({}).find(None, KEY).value == INITIAL_THRESHOLD
+    assert ThresholdCache({1: Preset(initial=0.8)}).find(None, KEY).value == 0.8
 
 
 async def test_thresholds_are_loaded_at_the_start_and_after_a_change(store, cache):
-    await until(lambda: cache.load_threshold(None, KEY) == 0.80)
+    await until(lambda: cache.find(None, KEY).value == 0.80)
     store.threshold = 0.75
     cache.invalidate()
     await until(lambda: cache.find(None, KEY).value == 0.75)
@@ -80,13 +80,13 @@ async def test_thresholds_are_loaded_again_after_a_while(store, cache, monkeypat
 
 
 async def test_the_last_thresholds_stay_in_force_while_the_database_is_away(store, cache):
-    await until(lambda: cache.load_threshold(None, KEY) == 0.80)
+    await until(lambda: cache.find(None, KEY).value == 0.80)
     store.is_away, store.threshold = True, 0.75
     cache.invalidate()
     await until(lambda: store.loads >= 3)
-    assert cache.load_threshold(None, KEY) == 0.80
+    assert cache.find(None, KEY).value == 0.80
     store.is_away = False
-    await until(lambda: cache.load_threshold(None, KEY) == 0.75)
+    await until(lambda: cache.find(None, KEY).value == 0.75)
 
 
 @pytest.mark.django_db
