@@ -18,6 +18,7 @@ from gateway_project.foundation.postgres import migrate
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.management.teams import find_named_team
 from gateway_project.management.terminal import Terminal, open_terminal
+from gateway_project.readiness import NotReady
 from gateway_project.wiring import one_intent
 from graph.suggestion.binding.parameters import ParameterError
 from tools.embed.recipes import UnknownModel
@@ -69,7 +70,7 @@ def suggest_for_team(
     request = IntentRequest(intent=intent, parameters=parameters, mode="suggest")
     try:
         return asyncio.run(_handle_intent(caller, request))
-    except (ParameterError, QueryError, UnknownModel) as error:
+    except (NotReady, ParameterError, QueryError, UnknownModel) as error:
         raise CommandError(str(error)) from None
 
 

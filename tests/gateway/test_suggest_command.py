@@ -5,11 +5,15 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from execution.models import Speculation
+from execution.prediction_outcome import Outcome
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.management import remembered
 from gateway_project.wiring import one_intent
 from learning.memory import intent_vectors
+from learning.memory.context import describe_context, hash_context
 from learning.memory.event import EventKind, EventOutcome
 from learning.store import events
 from tests.factories import TeamFactory, ToolFactory
@@ -169,3 +173,34 @@ def test_past_events_about_similar_texts_are_listed_for_the_team_alone(embedder,
     assert json.loads(run("explain", intent, "--json"))["similar_events"] == []
     run("explain", intent, "--team", team.name)
     assert "2023-11-14 22:13  speculation_end  hit" in capsys.readouterr().out
+
+
+def test_outcomes_correct_a_confidence_as_they_do_in_the_gateway(weather, home):
+    before = suggested("the weather in Bern")
+    digest = sealing.load_or_create_sealer(home).digest
+    context = hash_context(describe_context(categories=["sky", "post"]), digest)
+    now = timezone.now()
+    for number in range(60):
+        Speculation.objects.create(
+            user="ann",
+            context_hash=context.context if number else 0,
+            domain_hash=context.domain,
+            confidence=0.9,
+            ranked_confidence=0.9,
+            threshold=0.92,
+            workflow_digest="d",
+            created_at=now,
+            due_at=now,
+            outcome=Outcome.REJECTED,
+            weight=1.0,
+            resolved_at=now,
+        )
+    after = suggested("the weather in Bern")
+    assert after["confidence"] < before["confidence"]
+    assert after["evidence"]["context"] == {"suggestions": 59.0, "right": 0.0}
+
+
+def test_a_malformed_threshold_setting_is_named(weather, settings):
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"threshold_policy": "lucky"})
+    with pytest.raises(CommandError, match="thresholds"):
+        run("suggest", "the weather in Bern")
