@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import NamedTuple
+
+from django.conf import settings
 
 from learning.memory.event import KIND_CODES, EventKind
 from learning.models import AdaptiveThreshold, EpisodicEvent, ThresholdChange
-
-MAX_COUNTED: Final = 10_000
-"""Events of a team that are kept at least; if there are more, some may be missing."""
-MAX_AGE: Final = timedelta(days=30)
 
 
 class ThresholdCounts(NamedTuple):
@@ -31,10 +29,13 @@ class ThresholdCounts(NamedTuple):
 
 def count_calls(team: int | None, *, since: datetime, at: datetime) -> int | None:
     """Return how many calls a team made; None: older events may have been deleted."""
-    calls = EpisodicEvent.objects.filter(
-        team=team, kind=KIND_CODES[EventKind.TASK_COMPLETE], at__gte=since
-    ).count()
-    return calls if calls < MAX_COUNTED and at - since <= MAX_AGE else None
+    config, own = settings.FOREGATE, EpisodicEvent.objects.filter(team=team)
+    if at - since > timedelta(days=config.event_days):
+        return None
+    expiring = own.exclude(kind=KIND_CODES[EventKind.SPECULATION_END])
+    if expiring.count() >= config.events_per_team and not expiring.filter(at__lt=since).exists():
+        return None
+    return own.filter(kind=KIND_CODES[EventKind.TASK_COMPLETE], at__gte=since).count()
 
 
 def count_thresholds(team: int | None) -> ThresholdCounts:

@@ -122,6 +122,15 @@ def test_calls_are_unknown_where_older_events_may_be_deleted():
     assert as_json()["shadow_next_calls"]["hit_rate"] == {"value": 0.5, "of": 60}
 
 
+def test_calls_are_known_at_the_limit_of_events_while_older_ones_are_left(settings):
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"events_per_team": 60})
+    predict_calls(ToolFactory(), hits=30, misses=0)
+    make_calls(60)
+    assert as_json()["shadow_next_calls"]["hit_rate"]["value"] is None
+    make_calls(1, at=timezone.now() - timedelta(days=40))
+    assert as_json()["shadow_next_calls"]["hit_rate"] == {"value": 0.5, "of": 60}
+
+
 def test_programs_get_the_same_figures(settings):
     tool = ToolFactory(server__price_per_call="0.25")
     judge(30, "accept", tools=(tool.pk,))
