@@ -234,14 +234,16 @@ def _count_sessions(
 
 def _read_sessions(stored: Iterable[SessionObservations]) -> list[Sequence[CallObservation]]:
     """Return stored sessions, but those of another version."""
-    from graph.suggestion.next_call.observation import CallObservation
+    from graph.suggestion.next_call.observation import CallObservation, split_restarts
 
     sessions: list[Sequence[CallObservation]] = []
     for one in stored:
         try:
-            sessions.append([CallObservation.from_json(call) for call in one.observations])
+            calls = [CallObservation.from_json(call) for call in one.observations]
         except (KeyError, TypeError, ValueError) as error:
             log.warning("predictions.observation_unreadable", reason=type(error).__name__)
+            continue
+        sessions.extend(split_restarts(calls))
     return sessions
 
 
