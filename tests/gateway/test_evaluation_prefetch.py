@@ -85,8 +85,7 @@ def test_a_folder_without_queries_is_evaluated_on_its_sessions_alone(folder, cap
     call_command("evaluate", str(folder), "--sessions", str(folder / "sessions.jsonl"), "--json")
 
     report = json.loads(capsys.readouterr().out)
-    found = report["prefetch"] if "prefetch" in report else report["sessions"]
-    assert found
+    assert [found["budget"] for found in report["prefetch"]] == [0.25, 0.5, 0.75]
 
 
 def test_without_history_the_names_alone_serve_something(folder):
