@@ -61,9 +61,9 @@ def _label_cold(replay: Replay, sessions: Sequence[Session]) -> LabelledCandidat
     empty = NextCallModel()
     return fitting.stack_labels(
         [
-            row
+            point
             for session in sessions
-            for row in fitting.label_session(session, empty, replay.profiles)
+            for point in fitting.label_session(session, empty, replay.profiles)
         ]
     )
 

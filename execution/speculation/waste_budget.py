@@ -10,10 +10,13 @@ STEP: Final = 0.02
 """How far one resolved dispatch moves the threshold."""
 MIN_THRESHOLD: Final = 0.02
 MAX_THRESHOLD: Final = 0.98
-MARGIN: Final = 0.03
-"""Kept free of the budget: what is pending may turn out worse than expected."""
 PRIOR_DISPATCHES: Final = 12.0
 """Dispatches within budget that a new budget counts as made, so that the first may miss."""
+
+
+def default_threshold(budget: float) -> float:
+    """Return the threshold that a budget starts at without history."""
+    return (1 - budget) ** 2
 
 
 def rank_dispatch(chance: float, next_chance: float) -> float:
@@ -60,7 +63,7 @@ class WasteBudget:
         if not 0 <= budget <= 1:
             raise ValueError(f"a waste budget is a share in [0, 1], not {budget}")
         self.budget = budget
-        self.threshold = (1 - budget) ** 2 if threshold is None else threshold
+        self.threshold = default_threshold(budget) if threshold is None else threshold
         self.dispatched = 0
         self.wasted = 0
         self._pending_waste = 0.0
@@ -69,11 +72,11 @@ class WasteBudget:
         """Return whether a prediction is worth a dispatch, and the budget allows it."""
         if self.budget == 0 or rank_dispatch(chance, next_chance) < self.threshold:
             return False
-        return 1 - chance <= self.budget - MARGIN or self._allows(1 - chance)
+        return 1 - chance <= self.budget or self._allows(1 - chance)
 
     def _allows(self, waste: float) -> bool:
         expected = self.wasted + self._pending_waste + waste
-        return expected <= (self.budget - MARGIN) * (self.dispatched + 1 + PRIOR_DISPATCHES)
+        return expected <= self.budget * (self.dispatched + 1 + PRIOR_DISPATCHES)
 
     def record_dispatch(self, chance: float) -> None:
         """Take note of a dispatch."""
@@ -84,6 +87,5 @@ class WasteBudget:
         """Take note of what became of a dispatch, made at the given chance."""
         self._pending_waste = max(0.0, self._pending_waste - (1 - chance))
         self.wasted += not was_used
-        target = self.budget - MARGIN
-        moved = self.threshold + STEP * (float(not was_used) - target)
+        moved = self.threshold + STEP * (float(not was_used) - self.budget)
         self.threshold = min(max(moved, MIN_THRESHOLD), MAX_THRESHOLD)

@@ -14,6 +14,7 @@ from execution.speculation.pending import (
     PredictionOutcome,
     make_call_key,
 )
+from execution.speculation.warm_up import find_threshold
 from execution.speculation.waste_budget import WasteBudget
 from gateway_project.evaluation.calibration_figures import calibration_error
 from gateway_project.evaluation.session_files import (
@@ -24,7 +25,7 @@ from gateway_project.evaluation.session_files import (
 from gateway_project.foundation.canonical import hash_json
 from graph.suggestion.next_call.call import CompletedCall, PredictedCall
 from graph.suggestion.next_call.chance import ChanceModel, load_priors
-from graph.suggestion.next_call.fitting import fit_model
+from graph.suggestion.next_call.fitting import fit_history, rehearse_history
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.predict import predict_calls
@@ -36,8 +37,6 @@ PREDICTIONS = 48
 """Predictions that are looked at after each call."""
 CURVE = (0, 5, 20)
 """Past sessions at which the learning curve is taken, beside all of them."""
-WARM_UP_SHARE = 5
-"""One in so many past sessions, the last ones, sets the threshold that a budget starts with."""
 LEAST_CALIBRATED = 0.1
 """Chance from which predictions are also judged apart: those that may ever be dispatched."""
 NOMINAL_DURATION_S = 0.3
@@ -191,22 +190,16 @@ def replay_sessions(
     """Learn from past sessions, then predict through the others.
 
     Returns:
-        The replayed sessions, and the threshold at which each budget starts: the one that it
-        reached on the last past sessions, predicted by what those before them taught.
+        The replayed sessions, and the threshold at which each budget starts, as a rehearsal of
+        the past sessions finds it.
     """
     ordered = sorted(history, key=lambda session: session.group)
     observed = [replay.observe(session, with_intent=with_intent) for session in ordered]
-    kept = len(ordered) - len(ordered) // WARM_UP_SHARE
-    thresholds: dict[float, float] = {}
-    if kept < len(ordered):
-        earlier = fit_model(observed[:kept], replay.profiles, replay.priors)
-        warm_up = [replay.replay(s, earlier, with_intent=with_intent) for s in ordered[kept:]]
-        for budget in BUDGETS:
-            controller = WasteBudget(budget)
-            run_prefetch(warm_up, controller)
-            thresholds[budget] = controller.threshold
-    model = fit_model(observed, replay.profiles, replay.priors)
-    return [replay.replay(s, model, with_intent=with_intent) for s in sessions], thresholds
+    fitted = fit_history(observed, replay.profiles, replay.priors)
+    rehearsed = rehearse_history(fitted)
+    thresholds = {budget: find_threshold(rehearsed, budget) for budget in BUDGETS}
+    replayed = [replay.replay(s, fitted.model, with_intent=with_intent) for s in sessions]
+    return replayed, thresholds
 
 
 def run_prefetch(

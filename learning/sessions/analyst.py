@@ -150,6 +150,7 @@ class SessionAnalyst:
         self._budget.spend(spent_s)
         analysis = session.analysis
         assert analysis is not None  # noqa: S101 - it was just analysed
+        self._models.set_tools(session.team, analysis.state.tools)
         value_count = len(analysis.state.values)
         self._value_count += value_count - session.value_count
         session.value_count = value_count

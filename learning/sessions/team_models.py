@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,9 +22,13 @@ from learning.sessions.registry import FORGET_AFTER_S
 from learning.store import events
 
 if TYPE_CHECKING:
+    from graph.suggestion.next_call.fitting import FittedHistory
     from graph.suggestion.next_call.model import NextCallModel
     from graph.suggestion.next_call.observation import CallObservation
+    from graph.suggestion.next_call.profiles import ToolProfiles
     from learning.store.events import SessionObservations
+
+    FitSteps = Generator[None, None, FittedHistory]
 
 MAX_TEAMS: Final = 64
 """Teams whose models are in memory; the one not used for longest makes room."""
@@ -39,6 +44,13 @@ MAX_COUNTED: Final = 10_000
 """Sessions known to be counted, so that none is counted twice."""
 REST_FACTOR: Final = 10.0
 """Rest after each refresh, as a multiple of the time that it took."""
+
+FIT_CALLS: Final = 1_000
+"""Newest calls that the chances of a team are fitted on; several seconds of processor time."""
+FIT_INTERVAL_S: Final = 300.0
+"""Least time between two fits of one team."""
+FIT_GROWTH: Final = 1.2
+"""Fitted again once there are this many times the sessions of the last fit."""
 
 LoadSessions = Callable[[int | None, datetime, int], Iterable["SessionObservations"]]
 """Loads what the sessions of a team since a time taught, of at most so many calls; blocking."""
@@ -62,12 +74,18 @@ class _TeamModel:
         ended: Sessions of this process to be counted, each with its hash.
         counted: Hashes of the sessions that are counted, oldest first.
         loaded_at: When stored sessions were last loaded; None: never.
+        tools: The tools that the team sees; None: nobody of it has called yet.
+        fitted_at: When the chances were last fitted, Unix time in seconds.
+        fitted_on: Sessions that were counted then; 0: the chances are the shipped ones.
     """
 
     model: NextCallModel | None = None
     ended: list[tuple[int, Sequence[CallObservation]]] = field(default_factory=list)
     counted: OrderedDict[int, None] = field(default_factory=OrderedDict)
     loaded_at: datetime | None = None
+    tools: ToolProfiles | None = None
+    fitted_at: float = -math.inf
+    fitted_on: int = 0
 
 
 class TeamModels:
@@ -109,6 +127,10 @@ class TeamModels:
         if calls:
             self._use_team(team).ended.append((session, calls))
 
+    def set_tools(self, team: int | None, tools: ToolProfiles) -> None:
+        """Say which tools a team sees now: its chances are fitted for them."""
+        self._use_team(team).tools = tools
+
     async def run(self) -> None:
         """Keep the models current until cancelled."""
         while True:
@@ -120,6 +142,7 @@ class TeamModels:
                 started = time.monotonic()
                 await self.refresh(team)
                 await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
+                await self.fit_due(team)
 
     async def refresh(self, team: int | None) -> None:
         """Count the sessions of a team that have ended since the last time.
@@ -154,6 +177,38 @@ class TeamModels:
         while len(known.counted) > MAX_COUNTED:
             known.counted.popitem(last=False)
 
+    async def fit_due(self, team: int | None) -> None:
+        """Fit the chances of a team on its own sessions, if enough have been added.
+
+        Takes little of a core at a time: between two sessions it rests.
+        """
+        known = self._teams.get(team)
+        if known is None or known.model is None or known.tools is None or not self._is_due(known):
+            return
+        known.fitted_at, counted = self._wall(), _count(known.model)
+        since = datetime.fromtimestamp(known.fitted_at, UTC) - HISTORY
+        try:
+            stored = await run_in_database_thread(self._load, team, since, FIT_CALLS)
+        except DatabaseError as error:
+            log.warning("predictions.history_not_loaded", reason=summarize_error(error))
+            return
+        steps = await run_in_worker_thread(_start_fit, stored, known.tools)
+        fitted: NextCallModel | None = None
+        while fitted is None:
+            started = time.monotonic()
+            fitted = await run_in_worker_thread(_continue_fit, steps)
+            await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
+        known.fitted_on = counted
+        if fitted.chances is not None:
+            known.model = known.model.with_chances(fitted.chances)
+
+    def _is_due(self, known: _TeamModel) -> bool:
+        from graph.suggestion.next_call.fitting import MIN_SESSIONS
+
+        enough = max(MIN_SESSIONS, FIT_GROWTH * known.fitted_on)
+        is_rested = self._wall() - known.fitted_at >= FIT_INTERVAL_S
+        return is_rested and known.model is not None and _count(known.model) >= enough
+
     def _use_team(self, team: int | None) -> _TeamModel:
         known = self._teams.get(team)
         if known is None:
@@ -172,12 +227,43 @@ def _count_sessions(
 ) -> NextCallModel:
     """Return a model that also counts some sessions; CPU-bound."""
     from graph.suggestion.next_call.model import NextCallModel
-    from graph.suggestion.next_call.observation import CallObservation
 
-    sessions: list[Sequence[CallObservation]] = [calls for _, calls in own]
+    sessions = [*(calls for _, calls in own), *_read_sessions(stored)]
+    return (model or NextCallModel()).with_observations(sessions)
+
+
+def _read_sessions(stored: Iterable[SessionObservations]) -> list[Sequence[CallObservation]]:
+    """Return stored sessions, but those of another version."""
+    from graph.suggestion.next_call.observation import CallObservation, split_restarts
+
+    sessions: list[Sequence[CallObservation]] = []
     for one in stored:
         try:
-            sessions.append([CallObservation.from_json(call) for call in one.observations])
-        except (KeyError, TypeError, ValueError) as error:  # of another version
+            calls = [CallObservation.from_json(call) for call in one.observations]
+        except (KeyError, TypeError, ValueError) as error:
             log.warning("predictions.observation_unreadable", reason=type(error).__name__)
-    return (model or NextCallModel()).with_observations(sessions)
+            continue
+        sessions.extend(split_restarts(calls))
+    return sessions
+
+
+def _count(model: NextCallModel) -> int:
+    """Return how many sessions a model counts."""
+    return model.counts["sessions",]
+
+
+def _start_fit(stored: Iterable[SessionObservations], tools: ToolProfiles) -> FitSteps:
+    from graph.suggestion.next_call import fitting
+    from graph.suggestion.next_call.chance import load_priors
+
+    return fitting.fit_in_steps(_read_sessions(stored), tools, load_priors())
+
+
+def _continue_fit(steps: FitSteps) -> NextCallModel | None:
+    """Take one step of a fit; return the model once it is done. CPU-bound."""
+    try:
+        next(steps)
+    except StopIteration as done:
+        fitted: FittedHistory = done.value
+        return fitted.model
+    return None

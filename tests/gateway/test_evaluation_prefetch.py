@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from execution.speculation.waste_budget import WasteBudget
 from gateway_project.evaluation import prefetch
@@ -78,6 +79,13 @@ def test_a_regular_client_is_served_from_what_earlier_sessions_taught(folder):
     assert with_intent[0.5]["hit_rate"] > figures[0.5]["hit_rate"]
     assert [point["history"] for point in report["curve"]] == [0, 5, 20]
     assert 0 <= report["prefetch_calibration"]["ece"] <= 1
+
+
+def test_a_folder_without_queries_is_evaluated_on_its_sessions_alone(folder, capsys):
+    call_command("evaluate", str(folder), "--sessions", str(folder / "sessions.jsonl"), "--json")
+
+    report = json.loads(capsys.readouterr().out)
+    assert [found["budget"] for found in report["prefetch"]] == [0.25, 0.5, 0.75]
 
 
 def test_without_history_the_names_alone_serve_something(folder):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,8 +24,6 @@ MAX_JOINT_CHOICES = 10
 """Values of each argument where there are several."""
 MAX_COMBINATIONS = 12
 """Calls of one tool with several arguments."""
-MAX_STEPS = 4
-"""Calls of one source that are looked back at."""
 MAX_TAKERS = 40
 """Tools that take a parameter with a stem, beyond which the stem says nothing."""
 MAX_FREE = 6
@@ -36,7 +34,7 @@ PRIOR_WEIGHT = 2.0
 """Calls that the guess from names counts for beside those observed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Choice:
     """A value for one argument.
 
@@ -75,8 +73,12 @@ def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candi
     found: list[Candidate] = []
     for tool in select_tools(state, model):
         profile = state.tools.tools[tool]
+        choices: dict[str, list[Choice]] = {}
         for names, share in model.list_argument_sets(profile):
-            found.extend(_combine(state, model, profile, names, share))
+            for name in names:
+                if name not in choices:
+                    choices[name] = list_choices(state, model, profile, profile.parameters[name])
+            found.extend(_combine(profile, choices, names, share))
     return found
 
 
@@ -172,9 +174,8 @@ def compare_stems(stems: frozenset[str], words: SourceWords, near: frozenset[str
 
 
 def _combine(
-    state: SessionState,
-    model: NextCallModel,
     profile: ToolProfile,
+    choices: Mapping[str, list[Choice]],
     names: tuple[str, ...],
     share: float,
 ) -> Iterator[Candidate]:
@@ -185,31 +186,32 @@ def _combine(
     limit = MAX_CHOICES if len(names) == 1 else MAX_JOINT_CHOICES
     options = []
     for name in names:
-        found = list_choices(state, model, profile, profile.parameters[name])[:limit]
+        found = choices[name][:limit]
         if not found:
             return
         options.append(found)
     partial: list[tuple[float, tuple[Choice, ...]]] = [(share, ())]
     for found in options:
         partial = [
-            (score * choice.share * _cohere(choices, choice), (*choices, choice))
-            for score, choices in partial
+            (score * choice.share * _cohere(chosen, choice), (*chosen, choice))
+            for score, chosen in partial
             for choice in found
         ]
         partial.sort(key=lambda item: -item[0])
         del partial[limit if len(names) == 1 else MAX_COMBINATIONS :]
-    for score, choices in partial:
-        yield Candidate(profile.tool, choices, score)
+    for score, chosen in partial:
+        yield Candidate(profile.tool, chosen, score)
 
 
 def _cohere(choices: Sequence[Choice], choice: Choice) -> float:
     """Return how much likelier a value is beside others: from the same item, and not the same."""
     factor = 1.0
+    number, occurrence = choice.number, choice.occurrence
     for other in choices:
-        if other.number is not None and other.number == choice.number:
+        if number is not None and other.number == number:
             factor *= 0.2
-        elif share_item(other.occurrence, choice.occurrence):
-            factor = max(factor, SAME_ITEM_FACTOR)
+        elif factor < SAME_ITEM_FACTOR and share_item(other.occurrence, occurrence):
+            factor = SAME_ITEM_FACTOR
     return factor
 
 
@@ -227,43 +229,37 @@ def list_choices(
     """Return the values that an argument may take, best first."""
     best: dict[int, Choice] = {}
     if not parameter.is_enumerated:
-        for occurrence in _list_occurrences(state, model, profile, parameter):
-            choice = _weigh(state, model, profile, parameter, occurrence)
-            if choice is None:
-                continue
-            known = best.get(occurrence.number)
-            if known is None or choice.share > known.share:
-                best[occurrence.number] = choice
+        for source, occurrences in _list_occurrences(state, model, profile, parameter):
+            for choice in _weigh(state, model, profile, parameter, source, occurrences):
+                known = best.get(choice.number or 0)
+                if known is None or choice.share > known.share:
+                    best[choice.number or 0] = choice
     found = [*best.values(), *_list_schema_choices(model, profile, parameter)]
-    found.sort(key=lambda choice: -choice.share)
+    found.sort(key=_read_share, reverse=True)
     return found
+
+
+def _read_share(choice: Choice) -> float:
+    return choice.share
 
 
 def _list_occurrences(
     state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
-) -> Iterator[Occurrence]:
+) -> Iterator[tuple[Source, Sequence[Occurrence]]]:
+    """Yield the sources of values that an argument may take, with the latest of each."""
     learned = model.list_sources(profile.tool, parameter.name)
     for source in learned:
-        yield from _latest(state.by_source.get(source, ()))
+        if source in state.by_source:
+            yield source, state.list_latest(source)
     specific = parameter.stems - GENERIC_STEMS or parameter.stems
     for source in state.find_sources(specific):
         if source not in learned:
-            yield from _latest(state.by_source[source])
+            yield source, state.list_latest(source)
     if parameter.shapes or parameter.stems:
         for source, occurrences in state.stated_sources.items():
             if source not in learned:
-                yield from (
-                    o for o in occurrences[-12:] if source[2] in parameter.shapes or o.near
-                )
-
-
-def _latest(occurrences: Sequence[Occurrence]) -> Iterable[Occurrence]:
-    """Return the occurrences of the last few steps, newest step first, items in their order."""
-    if not occurrences:
-        return ()
-    newest = occurrences[-64:]
-    steps = sorted({o.step for o in newest}, reverse=True)[:MAX_STEPS]
-    return sorted((o for o in newest if o.step in steps), key=lambda o: (-o.step, o.items))
+                fits = source[2] in parameter.shapes
+                yield source, [o for o in occurrences[-12:] if fits or o.near]
 
 
 def _weigh(
@@ -271,28 +267,51 @@ def _weigh(
     model: NextCallModel,
     profile: ToolProfile,
     parameter: Parameter,
-    occurrence: Occurrence,
-) -> Choice | None:
-    shape = state.shapes.get(occurrence.number, "")
-    if not accepts_shape(parameter.types, shape):
-        return None
-    words = describe_source(occurrence.source, state.tools)
-    similarity = compare_stems(parameter.stems, words, occurrence.near)
-    fits = 0.5 if not parameter.shapes else float(shape in parameter.shapes)
-    guess = 0.02 + 0.4 * similarity * similarity + 0.15 * (fits == 1.0)
-    rank = rank_step(state, occurrence.source, occurrence.step)
-    hits, trials = model.count_source(profile.tool, parameter.name, occurrence.source, rank)
-    share = (hits + PRIOR_WEIGHT * guess) / (trials + PRIOR_WEIGHT)
-    return Choice(
-        parameter.name, occurrence.number, None, occurrence, share, similarity, fits, trials
-    )
+    source: Source,
+    occurrences: Sequence[Occurrence],
+) -> Iterator[Choice]:
+    """Yield the values of one source, each with its share; those of a wrong type are left out."""
+    words = describe_source(source, state.tools)
+    counted: dict[int, tuple[float, float]] = {}
+    for occurrence in occurrences:
+        shape = state.shapes.get(occurrence.number, "")
+        if not accepts_shape(parameter.types, shape, parameter.item_types):
+            continue
+        similarity = compare_stems(parameter.stems, words, occurrence.near)
+        fits = 0.5 if not parameter.shapes else float(shape in parameter.shapes)
+        guess = 0.02 + 0.4 * similarity * similarity + 0.15 * (fits == 1.0)
+        step = occurrence.step
+        if step not in counted:
+            rank = rank_step(state, source, step)
+            counted[step] = model.count_source(profile.tool, parameter.name, source, rank)
+        hits, trials = counted[step]
+        share = (hits + PRIOR_WEIGHT * guess) / (trials + PRIOR_WEIGHT)
+        yield Choice(
+            parameter.name, occurrence.number, None, occurrence, share, similarity, fits, trials
+        )
 
 
 @lru_cache(maxsize=8_192)
-def accepts_shape(types: frozenset[str], shape: str) -> bool:
-    """Return whether a value of this shape can be an argument of these types."""
+def accepts_shape(
+    types: frozenset[str], shape: str, item_types: frozenset[str] = frozenset()
+) -> bool:
+    """Return whether a value of this shape can be an argument of these types.
+
+    Args:
+        types: JSON types; empty: any.
+        shape: Of the value.
+        item_types: JSON types of the items of a list; empty: any.
+
+    Example:
+        >>> texts, lists = frozenset({"string"}), frozenset({"array"})
+        >>> accepts_shape(texts, "a_9"), accepts_shape(lists, "[a_9]", texts)
+        (True, True)
+        >>> accepts_shape(lists, "[a_9]", frozenset({"integer"}))
+        False
+    """
     if shape.startswith("["):
-        return not types or "array" in types
+        is_list = not types or "array" in types
+        return is_list and accepts_shape(item_types, shape[1:-1])
     if not types or "string" in types:
         return True
     if "integer" in types and shape.lstrip("-").replace("x", "").isdigit():

@@ -10,8 +10,11 @@ from importlib import resources
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graph.suggestion.ranking.logistic import compute_sigmoid
+
+Floats = NDArray[np.float64]
 
 FEATURES: Final = (
     "sessions",
@@ -102,13 +105,19 @@ class LogisticChance:
     coefficients: tuple[float, ...]
     intercept: float
 
-    def estimate(self, rows: Sequence[Sequence[float]]) -> list[float]:
+    def estimate(self, rows: Sequence[Sequence[float]] | Floats) -> list[float]:
         """Return the probability of each row, in (0, 1)."""
-        if not rows:
+        if not len(rows):
             return []
-        scaled = (np.asarray(rows) - np.array(self.means)) / np.array(self.scales)
-        logits = np.clip(scaled, -MAX_SCALED, MAX_SCALED) @ np.array(self.coefficients)
-        return [float(chance) for chance in compute_sigmoid(logits + self.intercept)]
+        means, scales, coefficients = _read_arrays(self)
+        scaled = (np.asarray(rows) - means) / scales
+        logits = np.clip(scaled, -MAX_SCALED, MAX_SCALED) @ coefficients
+        chances: list[float] = compute_sigmoid(logits + self.intercept).tolist()
+        return chances
+
+
+def _read_arrays(chances: LogisticChance) -> tuple[Floats, Floats, Floats]:
+    return np.array(chances.means), np.array(chances.scales), np.array(chances.coefficients)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

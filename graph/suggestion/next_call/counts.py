@@ -61,8 +61,7 @@ class Horizon:
 
 def rank_step(state: SessionState, source: Source, step: int) -> int:
     """Return how many later calls of the same source there are, at most `MAX_RANK`."""
-    steps = {occurrence.step for occurrence in state.by_source[source][-40:]}
-    return min(MAX_RANK, sum(other > step for other in steps))
+    return min(MAX_RANK, sum(other > step for other in state.list_steps(source)))
 
 
 def count_session(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.next_call.candidates import Candidate, generate_candidates
-from graph.suggestion.next_call.chance import MAX_SCALED, ChanceModel, LogisticChance
+from graph.suggestion.next_call.chance import FEATURES, MAX_SCALED, ChanceModel, LogisticChance
 from graph.suggestion.next_call.counts import Horizon, count_session, list_sources
 from graph.suggestion.next_call.features import compute_features, matches_call
 from graph.suggestion.next_call.model import NextCallModel, Session
+from graph.suggestion.next_call.predict import LEAST_CHANCE
 from graph.suggestion.next_call.profiles import ToolProfiles
 from graph.suggestion.next_call.session import SessionState
 from graph.suggestion.ranking.logistic import fit_logistic
@@ -26,7 +27,7 @@ FOLDS = 5
 MIN_SESSIONS = 5
 """Below this the shipped prior is used as it is."""
 PRECISION = 10.0
-"""Of the prior of each coefficient; 3, 10 and 30 were within 0.01 hit rate of each other."""
+"""Of the prior of each coefficient, in calls."""
 MAX_SESSIONS = 600
 """Newest sessions that coefficients are fitted on; all of them are counted."""
 
@@ -46,6 +47,87 @@ class LabelledCandidates:
     came_next: Floats
 
 
+REHEARSED = 48
+"""Predictions that are rehearsed after each call."""
+
+CandidateKey = tuple[int, tuple[tuple[str, int | None, int | None], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedPrediction:
+    """What would have been predicted, and what became of it.
+
+    Attributes:
+        key: Equal for equal calls of the session.
+        chance: That it comes before anything invalidates it.
+        next_chance: That it is the very next call.
+        comes_at: Index of the call that it came true as; -1: none.
+    """
+
+    key: CandidateKey
+    chance: float
+    next_chance: float
+    comes_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedPoint:
+    """What would have been predicted after one call or statement, best first.
+
+    Attributes:
+        done: Calls before.
+        end: Index of the next call that invalidates; the length of the session without one.
+        predictions: Best first.
+    """
+
+    done: int
+    end: int
+    predictions: tuple[RehearsedPrediction, ...]
+
+
+RehearsedSession = tuple[RehearsedPoint, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelledPoint:
+    """The candidates after one call or statement of a past session.
+
+    Attributes:
+        done: Calls before.
+        end: Index of the next call that invalidates; the length of the session without one.
+        is_before_call: Whether nothing is stated before the next call.
+        keys: Equal for equal candidates of the session.
+        rows: Features of each candidate, shape (n, f).
+        comes_at: Index of the call that each candidate came true as, before anything
+            invalidated it; -1: none.
+    """
+
+    done: int
+    end: int
+    is_before_call: bool
+    keys: list[CandidateKey]
+    rows: Floats
+    comes_at: list[int]
+
+
+LabelledBlock = list[list[LabelledPoint]]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedHistory:
+    """A model fitted on past sessions, with what it was fitted on.
+
+    Attributes:
+        model: The model.
+        blocks: The labelled sessions of each block; empty: there were too few to fit.
+        prior: Coefficients that it was fitted from.
+    """
+
+    model: NextCallModel
+    blocks: tuple[LabelledBlock, ...]
+    prior: ChanceModel
+
+
 def fit_model(
     sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
 ) -> NextCallModel:
@@ -62,12 +144,75 @@ def fit_model(
     Complexity:
         Linear in the calls of all sessions; some ten milliseconds a call. Deterministic.
     """
+    return fit_history(sessions, tools, priors).model
+
+
+def fit_history(
+    sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
+) -> FittedHistory:
+    """Fit a model, and keep what is needed to rehearse it; see `fit_model`."""
+    steps = fit_in_steps(sessions, tools, priors)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            fitted: FittedHistory = done.value
+            return fitted
+
+
+def fit_in_steps(
+    sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
+) -> Generator[None, None, FittedHistory]:
+    """Fit a model as `fit_model` does, giving way after each session.
+
+    The last step, which fits the coefficients, is the longest: a few seconds for 1,000 calls.
+    """
     used = [session for session in sessions if session]
     model = NextCallModel.from_observations(used)
+    prior = priors["learned" if used else "cold"]
     if len(used) < MIN_SESSIONS:
-        return model.with_chances(priors["learned" if used else "cold"])
-    labelled = label_sessions(used[-MAX_SESSIONS:], tools)
-    return model.with_chances(fit_chances(labelled, priors["learned"]))
+        return FittedHistory(model.with_chances(prior), (), prior)
+    blocks = yield from _label_blocks(used[-MAX_SESSIONS:], tools)
+    labelled = stack_labels([point for block in blocks for session in block for point in session])
+    return FittedHistory(model.with_chances(fit_chances(labelled, prior)), tuple(blocks), prior)
+
+
+def rehearse_history(fitted: FittedHistory) -> tuple[RehearsedSession, ...]:
+    """Return what would have been predicted in the past sessions; empty without enough of them.
+
+    Each block of sessions is predicted by counts and chances of the other blocks, so that the
+    rehearsal promises no more than new sessions keep.
+    """
+    labelled = [stack_labels(chain.from_iterable(block)) for block in fitted.blocks]
+    rehearsed: list[RehearsedSession] = []
+    for index, block in enumerate(fitted.blocks):
+        chances = fit_chances(_join(labelled[:index] + labelled[index + 1 :]), fitted.prior)
+        rehearsed.extend(_rehearse(session, chances) for session in block)
+    return tuple(rehearsed)
+
+
+def _join(parts: Sequence[LabelledCandidates]) -> LabelledCandidates:
+    return LabelledCandidates(
+        rows=np.concatenate([part.rows for part in parts]),
+        came=np.concatenate([part.came for part in parts]),
+        came_next=np.concatenate([part.came_next for part in parts]),
+    )
+
+
+def _rehearse(points: Sequence[LabelledPoint], chances: ChanceModel) -> RehearsedSession:
+    rehearsed = []
+    for point in points:
+        ever, soon = chances.ever.estimate(point.rows), chances.soon.estimate(point.rows)
+        found = [
+            RehearsedPrediction(key, chance, min(next_chance, chance), comes_at)
+            for key, chance, next_chance, comes_at in zip(
+                point.keys, ever, soon, point.comes_at, strict=True
+            )
+            if chance >= LEAST_CHANCE
+        ]
+        found.sort(key=lambda prediction: -prediction.chance)
+        rehearsed.append(RehearsedPoint(point.done, point.end, tuple(found[:REHEARSED])))
+    return tuple(rehearsed)
 
 
 def fit_chances(labelled: LabelledCandidates, prior: ChanceModel) -> ChanceModel:
@@ -111,11 +256,26 @@ def label_sessions(
         tools: The catalogue.
         history: Sessions of the other blocks that are learned from; None: all.
     """
+    steps = _label_blocks(sessions, tools, history=history)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            blocks: list[LabelledBlock] = done.value
+            return stack_labels([p for block in blocks for session in block for p in session])
+
+
+def _label_blocks(
+    sessions: Sequence[Session], tools: ToolProfiles, *, history: int | None = None
+) -> Generator[None, None, list[LabelledBlock]]:
+    """Return the labelled points of each session of each block; give way after each session."""
     known = frozenset(chain.from_iterable(map(list_sources, sessions)))
-    counted = [count_session(session, known) for session in sessions]
-    blocks = np.array_split(np.arange(len(sessions)), min(FOLDS, len(sessions)))
-    found: list[tuple[list[float], bool, bool]] = []
-    for block in blocks:
+    counted = []
+    for session in sessions:
+        counted.append(count_session(session, known))
+        yield
+    found: list[LabelledBlock] = []
+    for block in np.array_split(np.arange(len(sessions)), min(FOLDS, len(sessions))):
         held_out = set(block.tolist())
         total: Counter[tuple[object, ...]] = Counter()
         others = [index for index in range(len(sessions)) if index not in held_out]
@@ -123,50 +283,61 @@ def label_sessions(
         for index in others[::step][:history]:
             total.update(counted[index])
         model = NextCallModel(total, known=known)
+        labelled: LabelledBlock = []
         for index in block:
-            found.extend(label_session(sessions[index], model, tools))
-    return stack_labels(found)
+            labelled.append(list(label_session(sessions[index], model, tools)))
+            yield
+        found.append(labelled)
+    return found
 
 
-def stack_labels(found: Sequence[tuple[list[float], bool, bool]]) -> LabelledCandidates:
-    """Return labelled rows as arrays."""
+def stack_labels(points: Iterable[LabelledPoint]) -> LabelledCandidates:
+    """Return labelled candidates as arrays."""
+    rows = [np.zeros((0, len(FEATURES)))]
+    came: list[bool] = []
+    came_next: list[bool] = []
+    for point in points:
+        rows.append(point.rows)
+        came.extend(at >= 0 for at in point.comes_at)
+        came_next.extend(point.is_before_call and at == point.done for at in point.comes_at)
     return LabelledCandidates(
-        rows=np.array([row for row, _, _ in found], dtype=np.float64),
-        came=np.array([came for _, came, _ in found], dtype=np.float64),
-        came_next=np.array([soon for _, _, soon in found], dtype=np.float64),
+        rows=np.concatenate(rows),
+        came=np.array(came, dtype=np.float64),
+        came_next=np.array(came_next, dtype=np.float64),
     )
 
 
 def label_session(
     session: Session, model: NextCallModel, tools: ToolProfiles
-) -> Iterator[tuple[list[float], bool, bool]]:
-    """Replay a session; yield the features of all candidates, whether and how soon they came."""
+) -> Iterator[LabelledPoint]:
+    """Replay a session; yield its candidates after each call and statement, with what came."""
     horizon = Horizon(session)
     state = SessionState(tools)
     for done, call in enumerate(session):
         for index, statement in enumerate(call.statements, start=1):
             state.add_observed_statement(statement)
             is_last = index == len(call.statements)
-            yield from _label_point(state, model, horizon, is_before_call=is_last)
+            yield _label_point(state, model, horizon, is_before_call=is_last)
         state.add_observed_call(call)
         upcoming = session[done + 1 : done + 2]
-        yield from _label_point(
-            state,
-            model,
-            horizon,
-            is_before_call=bool(upcoming) and not upcoming[0].statements,
-        )
+        is_before_call = bool(upcoming) and not upcoming[0].statements
+        yield _label_point(state, model, horizon, is_before_call=is_before_call)
 
 
 def _label_point(
     state: SessionState, model: NextCallModel, horizon: Horizon, *, is_before_call: bool
-) -> Iterator[tuple[list[float], bool, bool]]:
+) -> LabelledPoint:
     candidates = generate_candidates(state, model)
-    rows = compute_features(state, model, candidates)
     done = len(state.calls)
-    for candidate, row in zip(candidates, rows, strict=True):
-        hits = find_hits(candidate, horizon, done)
-        yield row, bool(hits), is_before_call and done in hits
+    hits = [find_hits(candidate, horizon, done) for candidate in candidates]
+    return LabelledPoint(
+        done=done,
+        end=horizon.end_after(done),
+        is_before_call=is_before_call,
+        keys=[make_candidate_key(candidate) for candidate in candidates],
+        rows=np.array(compute_features(state, model, candidates)).reshape(-1, len(FEATURES)),
+        comes_at=[found[0] if found else -1 for found in hits],
+    )
 
 
 def find_hits(candidate: Candidate, horizon: Horizon, done: int) -> list[int]:
@@ -178,3 +349,10 @@ def find_hits(candidate: Candidate, horizon: Horizon, done: int) -> list[int]:
             candidate, horizon.calls[index].arguments, horizon.calls[index].schema_arguments
         )
     ]
+
+
+def make_candidate_key(candidate: Candidate) -> CandidateKey:
+    """Return what equal candidates of one session have in common."""
+    return candidate.tool, tuple(
+        (choice.name, choice.number, choice.position) for choice in candidate.choices
+    )

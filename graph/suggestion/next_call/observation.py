@@ -54,6 +54,8 @@ class CallObservation:
         statements: Statements since the previous call.
         shapes: Shape of each value that the session sees for the first time.
         duration_ms: How long the call took.
+        restarts: Whether the session had grown too long and forgot all before this call: values
+            are numbered from 0 again.
     """
 
     tool: int
@@ -66,6 +68,7 @@ class CallObservation:
     statements: tuple[ObservedStatement, ...] = ()
     shapes: Mapping[int, str] = field(default_factory=dict)
     duration_ms: float = 0.0
+    restarts: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Serialize; the inverse of `from_json`."""
@@ -89,6 +92,7 @@ class CallObservation:
             ],
             "shapes": {str(number): shape for number, shape in self.shapes.items()},
             "ms": round(self.duration_ms, 1),
+            **({"restarts": True} if self.restarts else {}),
         }
 
     @classmethod
@@ -115,7 +119,18 @@ class CallObservation:
             statements=tuple(_read_statement(said) for said in document["statements"]),
             shapes={int(number): str(shape) for number, shape in document["shapes"].items()},
             duration_ms=float(document["ms"]),
+            restarts=bool(document.get("restarts", False)),
         )
+
+
+def split_restarts(calls: Sequence[CallObservation]) -> list[list[CallObservation]]:
+    """Return the parts of a session between which it forgot all; one is the rule."""
+    parts: list[list[CallObservation]] = [[]]
+    for call in calls:
+        if call.restarts and parts[-1]:
+            parts.append([])
+        parts[-1].append(call)
+    return parts
 
 
 def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:

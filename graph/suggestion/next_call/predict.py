@@ -74,7 +74,18 @@ def _read_value(state: SessionState, parameter: Parameter, choice: Choice) -> An
     """Return the value of an argument, in a type that the parameter accepts; None if none fits."""
     if choice.number is None:
         return parameter.schema_values[choice.position or 0]
-    return coerce_value(state.values[choice.number], parameter.types)
+    value = state.values[choice.number]
+    if isinstance(value, list):
+        return _coerce_list(value, parameter)
+    return coerce_value(value, parameter.types)
+
+
+def _coerce_list(items: list[Any], parameter: Parameter) -> list[Any] | None:
+    """Return a list with items in a type that the parameter accepts; None if one cannot be."""
+    if parameter.types and "array" not in parameter.types:
+        return None
+    coerced = [coerce_value(item, parameter.item_types) for item in items]
+    return None if any(item is None for item in coerced) else coerced
 
 
 def coerce_value(value: Any, types: frozenset[str]) -> Any:

@@ -33,6 +33,7 @@ _LISTED: Final = re.compile(
     r"([^.]{3,240})",
     re.IGNORECASE,
 )
+_ANY: Final[frozenset[str]] = frozenset()
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
@@ -65,6 +66,7 @@ class Parameter:
         name: As in the schema.
         stems: Stems of the words of its name.
         types: JSON types that it accepts; empty: any.
+        item_types: JSON types of its items, if it is a list; empty: any.
         is_required: Whether a call must have it.
         schema_values: Values that the schema names: enumeration, default, booleans, listed words.
         default: Position of the default in `schema_values`; None: there is none.
@@ -75,6 +77,7 @@ class Parameter:
     name: str
     stems: frozenset[str]
     types: frozenset[str]
+    item_types: frozenset[str]
     is_required: bool
     schema_values: tuple[Any, ...]
     default: int | None
@@ -242,8 +245,7 @@ def _read_tool(entry: CatalogueTool) -> ToolProfile:
 
 
 def _read_parameter(name: str, part: Mapping[str, Any], is_required: bool) -> Parameter:
-    declared = part.get("type", ())
-    types = frozenset([declared] if isinstance(declared, str) else declared)
+    types = _read_types(part)
     description = str(part.get("description", ""))
     enumeration = part.get("enum")
     values = list(_list_schema_values(part, types, description))
@@ -252,6 +254,7 @@ def _read_parameter(name: str, part: Mapping[str, Any], is_required: bool) -> Pa
         name=name,
         stems=stem_name(name),
         types=types,
+        item_types=_read_types(part["items"]) if isinstance(part.get("items"), dict) else _ANY,
         is_required=is_required,
         schema_values=tuple(values[:MAX_SCHEMA_VALUES]),
         default=values.index(default) if default is not None and default in values else None,
@@ -261,6 +264,11 @@ def _read_parameter(name: str, part: Mapping[str, Any], is_required: bool) -> Pa
             describe_value(text) for text in part.get("examples", ()) if isinstance(text, str)
         ),
     )
+
+
+def _read_types(part: Mapping[str, Any]) -> frozenset[str]:
+    declared = part.get("type", ())
+    return frozenset([declared] if isinstance(declared, str) else declared)
 
 
 def _list_schema_values(

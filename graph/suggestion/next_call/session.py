@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -22,6 +23,11 @@ MAX_CALLS = 200
 """Calls of a session that are remembered; the next one begins it anew."""
 MAX_NUMBERS = 20_000
 """Values of a session that are remembered."""
+
+MAX_LATEST = 64
+"""Values of one source that are looked at."""
+MAX_STEPS = 4
+"""Calls of one source that are looked back at."""
 
 STATEMENT: Final = -1
 """Stands for a statement in the order of calls."""
@@ -88,8 +94,11 @@ class SessionState:
         self.all_stated_tools: dict[int, float] = {}
         self.stated_numbers: dict[int, int] = {}
         self.last_statement = -1
+        self._latest: dict[Source, Sequence[Occurrence]] = {}
+        self._steps_of: dict[Source, list[int]] = {}
         self._pending: list[ObservedStatement] = []
         self._reported = 0
+        self._restarts = False
 
     def add_statement(self, text: str) -> ObservedStatement:
         """Take in what the client said: a query, an intent, or its user's words."""
@@ -108,6 +117,7 @@ class SessionState:
         """Take in an answered call; return what it teaches."""
         if len(self.calls) >= MAX_CALLS or len(self.values) >= MAX_NUMBERS:
             self._reset()
+            self._restarts = True
         arguments, schema_arguments, is_complete = self._read_arguments(call)
         values = tuple(sorted(self._read_result(call), key=lambda value: value.path))
         observation = CallObservation(
@@ -121,7 +131,9 @@ class SessionState:
             statements=tuple(self._pending),
             shapes={n: self.shapes[n] for n in range(self._reported, len(self.values))},
             duration_ms=round(call.duration_s * 1_000, 1),
+            restarts=self._restarts,
         )
+        self._restarts = False
         self._pending = []
         self._reported = len(self.values)
         self._apply_call(observation)
@@ -234,6 +246,8 @@ class SessionState:
             if occurrence.source not in self.by_source:
                 self._index_source(occurrence.source)
             self.by_source[occurrence.source].append(occurrence)
+            self._latest.pop(occurrence.source, None)
+            self._steps_of.pop(occurrence.source, None)
             self.by_number[occurrence.number].append(occurrence)
 
     def _index_source(self, source: Source) -> None:
@@ -247,6 +261,24 @@ class SessionState:
             stems |= profile.stems if profile else frozenset()
         for stem in stems:
             self.sources_by_stem[stem][source] = None
+
+    def list_steps(self, source: Source) -> Sequence[int]:
+        """Return the last steps at which a source gave values."""
+        found = self._steps_of.get(source)
+        if found is None:
+            found = list({occurrence.step for occurrence in self.by_source[source][-40:]})
+            self._steps_of[source] = found
+        return found
+
+    def list_latest(self, source: Source) -> Sequence[Occurrence]:
+        """Return the occurrences of the last few steps, newest first, items in their order."""
+        found = self._latest.get(source)
+        if found is None:
+            newest = self.by_source[source][-MAX_LATEST:]
+            steps = set(sorted({o.step for o in newest}, reverse=True)[:MAX_STEPS])
+            kept = [o for o in newest if o.step in steps]
+            found = self._latest[source] = sorted(kept, key=lambda o: (-o.step, o.items))
+        return found
 
     def find_sources(self, stems: frozenset[str]) -> list[Source]:
         """Return the sources whose names share a stem, newest first."""

@@ -9,7 +9,7 @@ from graph.suggestion.next_call import fitting
 from graph.suggestion.next_call.chance import load_priors
 from graph.suggestion.next_call.counts import Horizon
 from graph.suggestion.next_call.model import NextCallModel
-from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.observation import CallObservation, split_restarts
 from graph.suggestion.next_call.predict import predict_calls
 from graph.suggestion.next_call.session import MAX_CALLS, SessionState
 from tests.graph.next_call import worlds
@@ -126,10 +126,15 @@ def test_errors_teach_no_values():
 
 def test_a_long_session_begins_anew():
     state = SessionState(SHOP)
-    for number in range(MAX_CALLS + 1):
+    observed = [
         state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {"id": f"x{number}"}))
+        for number in range(MAX_CALLS + 2)
+    ]
 
-    assert len(state.calls) == 1
+    assert len(state.calls) == 2
+    stored = [CallObservation.from_json(one.to_json()) for one in observed]
+    assert stored == observed
+    assert [len(part) for part in split_restarts(stored)] == [MAX_CALLS, 2]
 
 
 def test_counting_in_two_steps_knows_what_both_taught():

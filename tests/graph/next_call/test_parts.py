@@ -63,6 +63,10 @@ def test_keys_that_are_data_are_masked_and_values_themselves():
     assert [leaf.value for leaf in found if leaf.path.endswith("!")] == ["10", "11", "12"]
 
 
+def test_keys_of_several_words_are_masked():
+    assert [leaf.path for leaf in read_leaves({"Mia Li": 7})] == ["/{key}!", "/{key}"]
+
+
 @pytest.mark.parametrize(
     ("types", "shape", "accepted"),
     [
@@ -77,6 +81,11 @@ def test_keys_that_are_data_are_masked_and_values_themselves():
 )
 def test_only_values_that_a_type_accepts_are_candidates(types, shape, accepted):
     assert accepts_shape(frozenset(types), shape) is accepted
+
+
+def test_a_list_is_a_candidate_only_if_its_items_are_of_the_declared_type():
+    assert accepts_shape(frozenset({"array"}), "[9]", frozenset({"integer"}))
+    assert not accepts_shape(frozenset({"array"}), "[a]", frozenset({"integer"}))
 
 
 def test_names_are_compared_by_what_they_share():

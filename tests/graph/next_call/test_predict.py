@@ -6,6 +6,7 @@ from graph.suggestion.next_call import fitting
 from graph.suggestion.next_call.chance import load_priors
 from graph.suggestion.next_call.model import DEFAULT_DURATION_MS, NextCallModel
 from graph.suggestion.next_call.predict import coerce_value, predict_calls
+from graph.suggestion.next_call.profiles import build_profiles
 from graph.suggestion.next_call.session import SessionState
 from tests.graph.next_call import worlds
 from tests.graph.next_call.worlds import (
@@ -172,3 +173,23 @@ def test_before_anything_happened_little_is_predicted():
 )
 def test_values_take_a_type_that_the_parameter_accepts(value, types, expected):
     assert coerce_value(value, frozenset(types)) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"), [(["7", "8"], [7, 8]), (["7.5", "8"], None), (["7", "7.5"], None)]
+)
+def test_the_items_of_a_list_take_the_type_that_the_parameter_declares(found, expected):
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    tools = build_profiles(
+        [
+            worlds.make_tool(1, "list_order_ids"),
+            worlds.make_tool(2, "get_orders", {"order_ids": numbers}),
+        ]
+    )
+    state = SessionState(tools)
+    state.add_call(worlds.complete(1, {}, {"order_ids": found}))
+
+    predicted = predict_calls(state, NextCallModel(), tools, limit=9)
+
+    lists = [one.arguments["order_ids"] for one in predicted if one.tool == 2]
+    assert lists == ([] if expected is None else [expected])

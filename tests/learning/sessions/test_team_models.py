@@ -6,12 +6,15 @@ from dataclasses import replace
 import django.db
 import pytest
 
+from graph.suggestion.next_call.chance import load_priors
 from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
+from learning.sessions.analyse import load_profiles
 from learning.sessions.team_models import TeamModels
 from learning.store.events import SessionObservations
-from tests.learning.sessions.live import ANN, BOB, FIND, READ, Clock, Live
+from tests.gateway.catalogues import catalogue
+from tests.learning.sessions.live import ANN, BOB, FIND, READ, WRITE, Clock, Live
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db  # they load in a database thread, which looks at its connection
@@ -116,6 +119,59 @@ async def test_what_is_learned_raises_the_chance():
     await live.models.refresh(ANN.team)
     (after,) = await predict(live, replace(ANN, session="later"))
     assert after > before
+
+
+async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough(monkeypatch):
+    monkeypatch.setattr(team_models, "REST_FACTOR", 0.0)
+    clock = Clock()
+    sessions = await taught_sessions(14)
+    stored = sessions[:4]
+    models = TeamModels(load=lambda *_: stored, wall=clock)
+
+    async def fit():
+        clock.now += team_models.FIT_INTERVAL_S
+        await models.refresh(1)
+        await models.fit_due(1)
+        return models.find_model(1).chances
+
+    models.find_model(1)
+    assert await fit() is None, "the tools are not known"
+    models.set_tools(1, load_profiles(catalogue(FIND, READ, WRITE), ANN))
+    assert await fit() is None, "four sessions are too few"
+    stored = sessions[:10]
+    fitted = await fit()
+    assert fitted is not None
+    assert fitted != load_priors()["learned"]
+    stored = sessions[:11]
+    assert await fit() is fitted
+    stored = sessions
+    assert await fit() not in (fitted, None)
+    assert models.find_model(1).counts["sessions",] == 14
+
+
+async def test_a_team_that_is_not_used_and_a_database_that_is_away_fit_nothing():
+    sessions = await taught_sessions(6)
+    failing = False
+
+    def load(*_):
+        if failing:
+            raise django.db.OperationalError("gone")
+        return sessions
+
+    models = TeamModels(load=load)
+    await models.fit_due(9)
+    assert not models._teams
+    models.set_tools(1, load_profiles(catalogue(FIND, READ, WRITE), ANN))
+    await models.refresh(1)
+    failing = True
+    await models.fit_due(1)
+    assert models.find_model(1).chances is None
+
+
+async def test_the_tools_of_a_team_are_known_once_a_session_was_analysed():
+    live = Live()
+    await live.find_and_read("rec-1")
+    assert READ.pk in live.models._teams[ANN.team].tools.tools
 
 
 async def observe_bob(*, other_calls):
