@@ -129,8 +129,8 @@ class SwitchableSpeculationAdmin(SpeculationControlAdmin):
 
     change_list_template = SHADOW_TEMPLATE
     change_list_note = (
-        "This switch therefore has no effect yet: nothing reads it. It is kept, so that "
-        "speculation can be stopped before it is ever used."
+        "This switch therefore has no effect yet, since nothing reads it; it can be set in "
+        "advance."
     )
     actions = ("turn_off", "turn_on")
 

@@ -31,7 +31,8 @@ SHADOW_NOTE: Final = (
 )
 NOTHING_NOTE: Final = (
     "Nothing predicted yet in this time: run_intent predicts workflows, and each call, search or "
-    "intent of a session predicts the next calls."
+    "intent of a session predicts the next calls, if trusted servers or an admin say that their "
+    "tools only read."
 )
 OPEN_NOTE: Final = (
     "No outcome known yet in this time. A suggestion gets one by feedback, or ten minutes after "
