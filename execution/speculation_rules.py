@@ -196,11 +196,12 @@ def _iterate_grant_reasons(
                 f"definition of {tool.tool} was approved; an admin can grant it.",
             )
     elif grants.list_for(tool, team=team):
-        yield make_reason(
-            ReasonCode.GRANT_OUTDATED,
-            f"The definition of {tool.tool}, or the command or address of its server, has changed "
-            "since an admin granted it; an admin can grant it again.",
-        )
+        if server.trusted:  # otherwise the grant may be exact, and the server is the reason
+            yield make_reason(
+                ReasonCode.GRANT_OUTDATED,
+                f"The definition of {tool.tool}, or the command or address of its server, has "
+                "changed since an admin granted it; an admin can grant it again.",
+            )
     else:
         yield make_reason(
             ReasonCode.NOT_GRANTED,

@@ -20,7 +20,16 @@ from gateway_project.console.audited_admin import caller_of
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import grant_speculation
 from gateway_project.use_cases.switch_speculation import switch_speculation
+from tools.admin_bases import SHADOW_TEMPLATE
 
+STOPPED_MESSAGE: Final = (
+    "All speculation is off. Nothing is called or run ahead of a request yet, so nothing changes "
+    "for now."
+)
+ALLOWED_MESSAGE: Final = (
+    "Speculation is on. Nothing is called or run ahead of a request yet, so nothing changes for "
+    "now."
+)
 MAX_SHOWN: Final = 200
 """Tools that one page lists; a filter by server shows others."""
 MAX_NOTE_CHARS: Final = 1_000
@@ -48,6 +57,11 @@ class GrantForm(forms.Form):
 class GrantedSpeculationAdmin(SpeculationGrantAdmin):
     """Grants, with the proposals from which they are added."""
 
+    change_list_template = SHADOW_TEMPLATE
+    change_list_note = (
+        "A grant says which tools may be called ahead once that is done; it has no effect until "
+        "then."
+    )
     actions = ("revoke",)
 
     def add_view(
@@ -113,6 +127,11 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
 class SwitchableSpeculationAdmin(SpeculationControlAdmin):
     """The switch of all speculation, with the actions that turn it."""
 
+    change_list_template = SHADOW_TEMPLATE
+    change_list_note = (
+        "This switch therefore has no effect yet, since nothing reads it; it can be set in "
+        "advance."
+    )
     actions = ("turn_off", "turn_on")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -123,13 +142,13 @@ class SwitchableSpeculationAdmin(SpeculationControlAdmin):
     def turn_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:  # noqa: ARG002
         """Stop all speculation, in all processes within a second."""
         switch_speculation(caller_of(request), is_on=False)
-        messages.success(request, "All speculation is off.")
+        messages.success(request, STOPPED_MESSAGE)
 
     @admin.action(description="Allow speculation again", permissions=["change"])
     def turn_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:  # noqa: ARG002
         """Allow speculation again."""
         switch_speculation(caller_of(request), is_on=True)
-        messages.success(request, "Speculation is on.")
+        messages.success(request, ALLOWED_MESSAGE)
 
 
 def _parse_chosen(values: Iterable[str]) -> dict[int, str]:
@@ -142,7 +161,7 @@ def _build_row(proposal: GrantProposal) -> dict[str, Any]:
     """Return the template row of a proposal; foreign texts with invisible characters escaped."""
     tool = proposal.tool
     if proposal.is_admissible:
-        status = "may be called ahead already"
+        status = "needs no grant"
     elif proposal.is_proposed:
         status = "proposed"
     else:

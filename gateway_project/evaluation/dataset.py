@@ -230,7 +230,8 @@ def _parse_object(line: str, location: str) -> Mapping[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise DatasetError(f"{location}: no JSON ({error.msg} at column {error.colno})") from None
+        problem = error.msg.removesuffix(" at")
+        raise DatasetError(f"{location}: not JSON ({problem} at column {error.colno})") from None
     if not isinstance(row, dict):
         raise DatasetError(f"{location}: must be a JSON object")
     return row

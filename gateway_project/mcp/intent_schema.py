@@ -53,7 +53,10 @@ _EVIDENCE: Final[dict[str, Any]] = {
             "type": ["number", "null"],
             "description": "Confidence from which it would be run ahead; null: suspended",
         },
-        "above_threshold": {"type": "boolean", "description": "Whether it would be run ahead"},
+        "above_threshold": {
+            "type": "boolean",
+            "description": "Whether it would be run ahead, which nothing is yet",
+        },
     },
     "required": [
         "history",

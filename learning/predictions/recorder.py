@@ -15,7 +15,7 @@ import django.db
 import structlog
 
 from execution.prediction_outcome import Verdict
-from execution.run_dependencies import run_in_database
+from execution.run_dependencies import RunsUnavailable, run_in_database
 from execution.store.speculations import ResolvedSpeculation, UnknownSpeculation
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.database import run_in_database_thread
@@ -45,6 +45,8 @@ MAX_PENDING: Final = 10_000
 """Jobs that wait while the database is away; further ones are dropped."""
 RETRY_S: Final = 5.0
 LAST_WRITE_TIMEOUT_S: Final = 2.0
+FEEDBACK_TIMEOUT_S: Final = 10.0
+"""Longest wait for a database that accepts feedback but does not answer."""
 RESOLVE_INTERVAL_S: Final = 30.0
 DELETE_INTERVAL_S: Final = 3_600.0
 OTHER_PROCESS_WAIT_S: Final = 0.5
@@ -158,8 +160,6 @@ class PredictionRecorder:
         changed_tools: Sequence[int] | None = None,
     ) -> Feedback:
         """See `Predictions`."""
-        with suppress(django.db.Error):  # reported by the next statement
-            await self.flush()
         give = partial(
             self._resolve_by_verdict,
             speculation,
@@ -169,14 +169,26 @@ class PredictionRecorder:
             changed_tools=changed_tools,
         )
         try:
-            resolved, is_new = await run_in_database(give)
-        except UnknownSpeculation:
-            await asyncio.sleep(OTHER_PROCESS_WAIT_S)
-            resolved, is_new = await run_in_database(give)
+            async with asyncio.timeout(FEEDBACK_TIMEOUT_S):
+                resolved, is_new = await self._record_verdict(give)
+        except TimeoutError:  # the verdict may be recorded nevertheless; it can be repeated
+            reason = TimeoutError(f"no answer within {FEEDBACK_TIMEOUT_S:g} s")
+            raise RunsUnavailable(reason) from None
         self._open.close(_identify_session(caller), speculation)
         if is_new:
             self._report([resolved])
         return Feedback(speculation=speculation, outcome=resolved.outcome, is_new=is_new)
+
+    async def _record_verdict(
+        self, give: Callable[[], tuple[ResolvedSpeculation, bool]]
+    ) -> tuple[ResolvedSpeculation, bool]:
+        with suppress(django.db.Error):  # reported by the next statement
+            await self.flush()
+        try:
+            return await run_in_database(give)
+        except UnknownSpeculation:
+            await asyncio.sleep(OTHER_PROCESS_WAIT_S)
+            return await run_in_database(give)
 
     async def run(self) -> None:
         """Record and resolve until cancelled, and record once more then."""

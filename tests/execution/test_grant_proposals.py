@@ -69,6 +69,11 @@ def test_what_a_grant_cannot_solve_is_an_obstacle(values, trusted, code):
     assert not proposal.is_proposed
 
 
+def test_a_tool_of_an_untrusted_server_is_not_said_to_have_changed():
+    proposal = propose(plain_tool("git:show"), servers=[known_server(trusted=False)])
+    assert [reason.code for reason in proposal.obstacles] == ["server_not_trusted"]
+
+
 def test_an_outdated_grant_and_an_unknown_price_are_no_obstacles():
     chosen = plain_tool("git:show")
     known = rules(

@@ -82,6 +82,12 @@ def test_without_predictions_it_says_where_they_come_from(capsys):
     assert found["policies"][0]["success"] is None
 
 
+def test_an_empty_file_is_not_taken_for_an_empty_database(capsys, file):
+    file.write_text("\n", encoding="utf-8")
+    shown = printed(capsys, "backtest", "--file", str(file))
+    assert shown.strip() == "The file contains no predictions."
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

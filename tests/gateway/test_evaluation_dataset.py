@@ -104,7 +104,8 @@ def test_edges_must_be_pairs(tmp_path, edges):
 @pytest.mark.parametrize(
     ("tools", "queries", "message"),
     [
-        (["{"], [QUERY], r"tools.jsonl, line 1: no JSON"),
+        (["{"], [QUERY], r"tools.jsonl, line 1: not JSON"),
+        (['{"a'], [QUERY], r"\(Unterminated string starting at column 2\)"),
         (["[]"], [QUERY], r"tools.jsonl, line 1: must be a JSON object"),
         ([{"name": "x"}], [QUERY], r"line 1: id must be a text"),
         ([TOOL, TOOL], [QUERY], r"line 2: the id 'a/b c.d' is given twice"),

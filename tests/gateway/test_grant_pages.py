@@ -4,9 +4,10 @@ import html
 
 import pytest
 
-from execution.models import SpeculationControl, SpeculationGrant
+from execution.models import Speculation, SpeculationControl, SpeculationGrant
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases.grant_speculation import load_rules
+from learning.models import AdaptiveThreshold, PredictionTotal
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
 from tools.models import Server, Tool
@@ -194,7 +195,8 @@ def test_all_speculation_is_stopped_and_allowed_again(client):
     sign_in_root(client)
     row = SpeculationControl.objects.get()
     assert row.is_on
-    assert "All speculation is off." in act(client, SpeculationControl, "turn_off", row)
+    text = act(client, SpeculationControl, "turn_off", row)
+    assert "All speculation is off. Nothing is called or run ahead of a request yet" in text
     act(client, SpeculationControl, "turn_off", row)
     row.refresh_from_db()
     assert (row.is_on, row.changed_by) == (False, "root")
@@ -209,3 +211,19 @@ def test_who_lacks_the_permission_turns_no_switch(client):
     client.force_login(UserFactory(staff=True))
     act(client, SpeculationControl, "turn_off", SpeculationControl.objects.get())
     assert SpeculationControl.objects.get().is_on
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SpeculationGrant, SpeculationControl, Speculation, AdaptiveThreshold, PredictionTotal],
+)
+def test_pages_of_speculation_say_that_nothing_is_called_ahead_yet(client, model):
+    sign_in_root(client)
+    text = client.get(page(model, "changelist")).content.decode()
+    assert "Foregate only predicts so far." in text
+    assert model._meta.model_name != "speculationcontrol" or "has no effect yet" in text
+
+
+def test_proposed_grants_say_that_nothing_is_called_ahead_yet(client):
+    sign_in_root(client)
+    assert "Foregate only predicts so far." in client.get(ADD).content.decode()

@@ -41,17 +41,24 @@ def shown(capsys, *options):
     return capsys.readouterr().out
 
 
-def judge(count, verdict, *, team=None, confidence=0.95, tools=()):
+def suggest(*, at, team=None, confidence=0.95, tools=()):
+    new = NewSpeculation(
+        id=uuid4(), user="ann", team=team, context_hash=1, domain_hash=2,
+        confidence=confidence, ranked_confidence=confidence, threshold=0.92,
+        is_admitted=confidence >= 0.92, is_runnable=True, tools=tools, digest="d" * 64,
+        saves_ms=500.0, tokens=40, at=at,
+    )  # fmt: skip
+    insert_speculations([new])
+    return new.id
+
+
+def judge(count, verdict, **values):
     now = timezone.now()
     for _ in range(count):
-        new = NewSpeculation(
-            id=uuid4(), user="ann", team=team, context_hash=1, domain_hash=2,
-            confidence=confidence, ranked_confidence=confidence, threshold=0.92,
-            is_admitted=confidence >= 0.92, is_runnable=True, tools=tools, digest="d" * 64,
-            saves_ms=500.0, tokens=40, at=now,
-        )  # fmt: skip
-        insert_speculations([new])
-        outcomes.give_verdict(new.id, Verdict(verdict), allowed=lambda _team, _user: True, at=now)
+        speculation = suggest(at=now, **values)
+        outcomes.give_verdict(
+            speculation, Verdict(verdict), allowed=lambda _team, _user: True, at=now
+        )
 
 
 def predict_calls(tool, hits, misses, *, team=None, chance=0.6):
@@ -77,6 +84,18 @@ def test_without_predictions_it_says_so(capsys):
     assert "Nothing predicted yet" in text
     assert "not enough data yet (n = 0 < 20)" in text
     assert "%" not in text
+
+
+def test_it_says_that_nothing_is_run_ahead_so_far(capsys):
+    assert "nothing is called or run ahead of a request" in shown(capsys)
+
+
+def test_open_predictions_are_not_reported_as_none(capsys):
+    suggest(at=timezone.now())
+    text = shown(capsys)
+    assert "1 still open" in text
+    assert "No outcome known yet" in text
+    assert "Nothing predicted yet" not in text
 
 
 def test_shares_are_shown_with_their_number_and_goal(capsys):

@@ -127,7 +127,7 @@ def test_the_memory_is_reported_with_what_was_dropped_and_its_problems(settings,
     assert (report["events"], report["spool_bytes"], report["dropped"]) == (1, 700_000, 3)
     status()
     shown = capsys.readouterr().out
-    assert "Memory: 1 events," in shown
+    assert "Memory: 1 event, " in shown
     assert "0.7 MB in the spool; 3 were dropped" in shown
     assert "FOREGATE_SPOOL_MB" in shown
 

@@ -35,6 +35,7 @@ NOTHING_MESSAGE = (
     "No resolved predictions yet: each suggested workflow is one once its outcome is known, or "
     "after ten minutes. `--file FILE` replays a file."
 )
+EMPTY_FILE_MESSAGE = "The file contains no predictions."
 
 
 class Command(BaseCommand):
@@ -72,7 +73,7 @@ class Command(BaseCommand):
             )
             return
         if not history:
-            self.stdout.write(NOTHING_MESSAGE)
+            self.stdout.write(EMPTY_FILE_MESSAGE if options["file"] else NOTHING_MESSAGE)
             return
         open_terminal().print(_make_table(reports))
 

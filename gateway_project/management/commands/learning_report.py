@@ -26,8 +26,17 @@ from learning.report import LearningReport, build_report
 
 DEFAULT_DAYS: Final = 30
 MAX_DAYS: Final = 365
+SHADOW_NOTE: Final = (
+    "Predictions are shadow predictions so far: nothing is called or run ahead of a request."
+)
 NOTHING_NOTE: Final = (
-    "Nothing predicted yet in this time: clients ask by run_intent, and calls follow calls."
+    "Nothing predicted yet in this time: run_intent predicts workflows, and each call, search or "
+    "intent of a session predicts the next calls, if trusted servers or an admin say that their "
+    "tools only read."
+)
+OPEN_NOTE: Final = (
+    "No outcome known yet in this time. A suggestion gets one by feedback, or ten minutes after "
+    "the last call or run that shows it."
 )
 UNKNOWN: Final = "unknown"
 _OUTCOME_TITLES: Final = {
@@ -42,7 +51,7 @@ _OUTCOME_TITLES: Final = {
 class Command(BaseCommand):
     """`manage.py learning_report [--team NAME] [--days N] [--json]`."""
 
-    help = "Report how predictions turned out, and what running them ahead gains."
+    help = "Report how predictions turned out, and what running them ahead would have gained."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--team", metavar="NAME", help="default: callers without a team")
@@ -99,6 +108,8 @@ def _report_to_json(report: LearningReport) -> dict[str, Any]:
 
 def _iterate_parts(report: LearningReport) -> Iterator[str | Table]:
     yield f"[bold]Since {_format_day(report.since)}[/bold], {report.waiting:,} still open"
+    if not report.intents.outcomes and not report.next_calls.predictions:
+        yield SHADOW_NOTE
     is_empty = not any(
         (
             report.intents.outcomes,
@@ -108,7 +119,7 @@ def _iterate_parts(report: LearningReport) -> Iterator[str | Table]:
         )
     )
     if is_empty:
-        yield NOTHING_NOTE
+        yield OPEN_NOTE if report.waiting else NOTHING_NOTE
     if report.intents.outcomes:
         yield _make_intent_table("Workflows run ahead", report.intents)
     if report.shadow_intents.outcomes:

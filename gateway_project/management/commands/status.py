@@ -69,8 +69,9 @@ def _load_memory() -> dict[str, Any]:
 
 def _format_memory(memory: dict[str, Any]) -> str:
     dropped = f"; {memory['dropped']:,} were dropped" if memory["dropped"] else ""
+    events = "1 event" if memory["events"] == 1 else f"{memory['events']:,} events"
     return (
-        f"Memory: {memory['events']:,} events, {memory['bytes'] / 1e6:.1f} MB; "
+        f"Memory: {events}, {memory['bytes'] / 1e6:.1f} MB; "
         f"{memory['spool_bytes'] / 1e6:.1f} MB in the spool{dropped}"
     )
 

@@ -1,6 +1,7 @@
 """What follows a suggestion resolves it, in the process that gave it and in any other."""
 
 import asyncio
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -295,6 +296,20 @@ async def test_feedback_without_a_database_says_so(world, monkeypatch):
     monkeypatch.setattr(recorders.outcomes, "give_verdict", refuse)
     with pytest.raises(RunsUnavailable):
         await world.judge(world.suggest())
+
+
+async def test_feedback_is_refused_in_time_if_the_database_does_not_answer(world, monkeypatch):
+    released = threading.Event()
+    speculation = world.suggest()
+    await world.recorder.flush()
+    monkeypatch.setattr(recorders, "FEEDBACK_TIMEOUT_S", 0.01)
+    with monkeypatch.context() as hung:
+        hung.setattr(recorders.outcomes, "give_verdict", lambda *_, **__: released.wait())
+        try:
+            with pytest.raises(RunsUnavailable, match=r"no answer within 0\.01 s"):
+                await world.judge(speculation)
+        finally:
+            released.set()
 
 
 async def test_memory_is_bounded_while_the_database_is_away(world, monkeypatch):
