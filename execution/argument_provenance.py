@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
@@ -25,12 +26,14 @@ MAX_IDENTIFIER_WORDS: Final = 3
 MAX_INTEGER: Final = 2**63
 MAX_REPORTED: Final = 5
 """Values that are explained; one is enough to refuse the call."""
+MAX_INSPECTED: Final = 1_000
+"""Values that are inspected, in some 10 ms; arguments with more are refused."""
 
 _IDENTIFIER: Final = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _LOCATOR: Final = re.compile(
     r"[/\\@]|\.\.|^\s*[~.]|\w\.[^\W\d]{2,}|^\s*[a-z][a-z0-9+.-]*:\S|localhost"
-    r"|\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f]*:[0-9a-f:]*|%[0-9a-f]{2}",
+    r"|\d{1,3}(?:\.\d{1,3}){3}|:[0-9a-f]*:|%[0-9a-f]{2}",
     re.IGNORECASE,
 )
 """Something in a text that reads as a URL, host, path or e-mail address, rather once too often."""
@@ -225,6 +228,8 @@ class _Place:
     nodes: tuple[Mapping[str, Any], ...]
     parameter: str = ""
     is_reference: bool = False
+    is_cut: bool = False
+    """Whether not all alternatives of its schema, or of what holds it, were looked at."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,9 +246,15 @@ class _Inspection:
         """Yield the values that may not be sent; iterative, as depth is untrusted."""
         origin = self.provenance.get("", UNKNOWN)
         nodes = _resolve(self.schema, self.schema)
-        waiting = [_Place(pointer="", value=arguments, origin=origin, nodes=nodes)]
+        is_cut = len(nodes) >= _MAX_NODES
+        waiting = [_Place(pointer="", value=arguments, origin=origin, nodes=nodes, is_cut=is_cut)]
+        inspected = 0
         while waiting:
             place = waiting.pop()
+            inspected += len(place.value) if isinstance(place.value, Mapping | list | tuple) else 0
+            if inspected > MAX_INSPECTED:
+                yield SteeringValue(parameter=place.parameter, problem="has too many values")
+                return
             if place.is_reference or not isinstance(place.value, Mapping | list | tuple):
                 problem = self._explain(place)
             elif self._is_declared(place):
@@ -257,9 +268,12 @@ class _Inspection:
     def _iterate_members(self, place: _Place) -> Iterator[_Place]:
         value = place.value
         members = value.items() if isinstance(value, Mapping) else enumerate(value)
+        item_nodes = _find_member_nodes(place.nodes, 0, self.schema)
         for key, member in members:
             pointer = f"{place.pointer}/{canonical.escape_token(str(key))}"
-            nodes = tuple(_iterate_members_of(place.nodes, key, self.schema))
+            nodes = item_nodes
+            if isinstance(key, str):
+                nodes = _find_member_nodes(place.nodes, key, self.schema)
             parameter = key if isinstance(key, str) and nodes else place.parameter
             yield self._make_place(member, pointer, nodes, place, parameter)
 
@@ -286,6 +300,7 @@ class _Inspection:
             nodes=nodes,
             parameter=parameter,
             is_reference=is_reference,
+            is_cut=parent.is_cut or len(nodes) >= _MAX_NODES,
         )
 
     def _is_declared(self, place: _Place) -> bool:
@@ -331,7 +346,7 @@ class _Inspection:
         undeclared = [
             replace(place, value=key)
             for key in place.value
-            if not any(_iterate_members_of(place.nodes, key, self.schema))
+            if not _find_member_nodes(place.nodes, key, self.schema)
         ]
         if self.is_closed_world:
             return next(filter(None, (self._explain_closed(key) for key in undeclared)), "")
@@ -353,21 +368,27 @@ def _describe(origin: Provenance) -> str:
 
 def _is_steering_parameter(place: _Place) -> bool:
     """Whether a parameter names a place or takes a text, by its name or declared format."""
-    if any(node.get("format") in _FORMATS for node in place.nodes):
+    if place.is_cut or any(_has_steering_format(node) for node in place.nodes):
         return True
     words = split_name_words(place.parameter)
     return bool(words) and words[-1] in _STEERING_WORDS
+
+
+def _has_steering_format(node: Mapping[str, Any]) -> bool:
+    declared = node.get("format")
+    return isinstance(declared, str) and declared in _FORMATS
 
 
 def _is_stated_by(node: Mapping[str, Any], value: Any) -> bool:
     members = node.get("enum")
     stated = list(members) if isinstance(members, list) else []
     stated += [node[key] for key in ("const", "default") if key in node]
-    return any(canonical.dumps(one) == canonical.dumps(value) for one in stated)
+    alike = [one for one in stated if one == value]  # `True == 1`, hence not enough
+    return any(canonical.dumps(one) == canonical.dumps(value) for one in alike)
 
 
 _MAX_NODES: Final = 50
-"""Alternatives of a schema that are looked at."""
+"""Alternatives of a schema that are looked at; a value with more counts as a place or a text."""
 
 
 def _resolve(node: Any, root: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
@@ -394,10 +415,16 @@ def _follow(pointer: str, root: Mapping[str, Any]) -> Any:
         return None
 
 
-def _iterate_members_of(
+def _find_member_nodes(
+    nodes: tuple[Mapping[str, Any], ...], key: object, root: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the schemas of a member of an object or list; at most `_MAX_NODES`."""
+    return tuple(islice(_iterate_member_nodes(nodes, key, root), _MAX_NODES))
+
+
+def _iterate_member_nodes(
     nodes: tuple[Mapping[str, Any], ...], key: object, root: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the schemas of a member of an object or list."""
     for node in nodes:
         if isinstance(key, str):
             properties = node.get("properties")

@@ -15,7 +15,8 @@ from uuid import UUID
 import structlog
 from django.db import Error as DatabaseError
 
-from gateway_project.foundation import canonical, json_size
+from gateway_project.foundation import abandonment, canonical, json_size
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
@@ -104,8 +105,9 @@ class DirectUse:
     """Collects what clients search for and call directly, session by session.
 
     `add_statement`, `add_call` and `close_session` may be called from any thread; they take
-    microseconds, except that closing a session of 100 calls takes some milliseconds. If the
-    process is killed, calls whose episode was not over yet teach nothing.
+    microseconds, except that closing a session of 100 calls takes up to 0.1 s, so that none of
+    them belongs on the event loop. If the process is killed, calls whose episode was not over yet
+    teach nothing.
 
     Args:
         sealer: Seals stored episodes.
@@ -124,6 +126,9 @@ class DirectUse:
         self._on_stored = on_stored
         self._clock = clock
         self._lock = threading.Lock()
+        """Guards the closed episodes; held for microseconds."""
+        self._grouping = threading.Lock()
+        """Guards the sessions; held while calls are grouped, so never taken on the event loop."""
         self._sessions: OrderedDict[Hashable, _Session] = OrderedDict()
         self._closed: dict[UUID, OwnedEpisode] = {}
 
@@ -135,7 +140,7 @@ class DirectUse:
             team: Primary key of the caller's team; None: none.
             statement: What was asked for, and the tools in the answer.
         """
-        with self._lock:
+        with self._grouping:
             known = self._prepare_session(session, team, now=statement.at)
             known.builder.add_statement(statement)
 
@@ -160,7 +165,7 @@ class DirectUse:
         )
         if is_large or canonical.is_deeper_than(call.arguments):
             call = replace(call, arguments={})
-        with self._lock:
+        with self._grouping:
             known = self._prepare_session(session, team, now=call.at)
             known.call_count += 1
             number = known.call_count
@@ -178,7 +183,7 @@ class DirectUse:
 
         Sessions that only pause need not be closed.
         """
-        with self._lock:
+        with self._grouping:
             known = self._sessions.pop(session, None)
             if known is not None:
                 self._keep_closed(known.close(), known.team)
@@ -189,7 +194,7 @@ class DirectUse:
             interval_s = CHECK_INTERVAL_S
             while True:
                 await asyncio.sleep(interval_s)
-                self.close_idle_sessions()
+                await run_in_worker_thread(self.close_idle_sessions)
                 is_stored = not self._closed or await self.store_closed()
                 interval_s = CHECK_INTERVAL_S if is_stored else RETRY_S
         finally:
@@ -198,12 +203,17 @@ class DirectUse:
     def close_idle_sessions(self) -> None:
         """Group the calls of sessions that have paused for long, and forget these sessions."""
         now = self._clock()
-        with self._lock:
-            for session, known in list(self._sessions.items()):
-                if known.builder.is_over(now):
+        for session in self._list_sessions():
+            with self._grouping:
+                known = self._sessions.get(session)
+                if known is not None and known.builder.is_over(now):
                     self._keep_closed(known.close(), known.team)
                     if known.builder.is_forgettable(now):
                         del self._sessions[session]
+
+    def _list_sessions(self) -> list[Hashable]:
+        with self._grouping:
+            return list(self._sessions)
 
     def take_closed(self) -> dict[UUID, OwnedEpisode]:
         """Return the episodes that are over and not stored yet, by id, and forget them."""
@@ -228,16 +238,20 @@ class DirectUse:
         return True
 
     async def _store_before_exit(self) -> None:
-        with self._lock:
-            sessions = list(self._sessions)
-        for session in sessions:
-            self.close_session(session)
         try:
             async with asyncio.timeout(FINAL_WRITE_TIMEOUT_S):
+                await run_in_worker_thread(self._close_sessions)
                 if self._closed:
                     await self.store_closed()
         except TimeoutError:
             log.warning("episodes.store_failed", reason="the database did not answer in time")
+
+    def _close_sessions(self) -> None:
+        """Group the calls of all sessions, as far as there is time."""
+        for session in self._list_sessions():
+            if abandonment.is_abandoned():
+                return
+            self.close_session(session)
 
     def _prepare_session(self, session: Hashable, team: int | None, *, now: float) -> _Session:
         """Return a session, after closing what is over in it."""
@@ -251,9 +265,10 @@ class DirectUse:
         return known
 
     def _keep_closed(self, episodes: Iterable[Episode], team: int | None) -> None:
-        for episode in episodes:
-            if len(self._closed) < MAX_UNSTORED:
-                self._closed[uuid.uuid4()] = OwnedEpisode(episode, team)
+        with self._lock:
+            for episode in episodes:
+                if len(self._closed) < MAX_UNSTORED:
+                    self._closed[uuid.uuid4()] = OwnedEpisode(episode, team)
 
 
 def _store_episodes(waiting: dict[UUID, OwnedEpisode], sealer: Sealer) -> None:

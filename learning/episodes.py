@@ -8,7 +8,6 @@ episode is that of its weakest necessary link.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -60,6 +59,11 @@ REPEAT_SHARE: Final = 0.05
 is one mistake. All repetitions together stay below one run: 0.9 / (1 - 0.05)."""
 INDEPENDENT_S: Final = 3_600.0
 """Time after which a repetition in one session is independent."""
+MAX_REPETITIONS: Final = 8
+"""Repetitions that are counted; what one more weighs does not matter."""
+MAX_TAUGHT: Final = 2_000
+"""Pairs of tools of a session that are remembered, those of some 60 tools. Beyond these, episodes
+count as repetitions, so that a flood of others does not make one look new."""
 STATEMENT_SEPARATOR: Final = "; "
 
 
@@ -213,7 +217,7 @@ class EpisodeBuilder:
         self._statements: list[Statement] = []
         self._calls: list[SessionCall] = []
         self._active_at = -math.inf
-        self._taught: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self._taught: dict[tuple[str, ...], list[float]] = {}
 
     def is_over(self, now: float) -> bool:
         """Whether its calls can be grouped: a long pause follows, or there are many of them.
@@ -252,16 +256,30 @@ class EpisodeBuilder:
         tools = sorted({call.tool for call in episode.calls})
         keys: list[tuple[str, ...]] = [*combinations(tools, 2)] or [tuple(tools)]
         now = episode.ended_at
+        if len(self._taught) > MAX_TAUGHT:
+            self._forget_taught(now)
+        is_full = len(self._taught) > MAX_TAUGHT
         recent = {
-            key: [at for at in self._taught[key] if now - at < INDEPENDENT_S] for key in keys
+            key: [at for at in self._taught.get(key, ()) if now - at < INDEPENDENT_S]
+            for key in keys
         }
-        self._taught.update({key: [*times, now] for key, times in recent.items()})
-        repeats = max(map(len, recent.values()))
+        self._taught |= {
+            key: [*times, now][-MAX_REPETITIONS:]
+            for key, times in recent.items()
+            if not is_full or key in self._taught
+        }
+        repeats = max(map(len, recent.values())) + is_full
         return Episode(
             calls=episode.calls,
             intent=episode.intent,
             certainty=episode.certainty * REPEAT_SHARE**repeats,
         )
+
+    def _forget_taught(self, now: float) -> None:
+        """Forget what is too long ago to be repeated."""
+        self._taught = {
+            key: times for key, times in self._taught.items() if now - times[-1] < INDEPENDENT_S
+        }
 
 
 def group_calls(

@@ -45,6 +45,8 @@ _READ_VERBS: Final = (
 )  # fmt: skip
 _JOINED: Final = re.compile("|".join([*_PREFIXES, *_READ_VERBS]))
 _READ_AND: Final = re.compile(f"({'|'.join(_READ_VERBS)})({'|'.join(_JOINTS)})(?=.)")
+_SPELLED_OUT: Final = re.compile(r"(?<![^\W_])[^\W\d_](?:[\W_][^\W\d_]){2,}(?![^\W_])")
+"""Three or more single letters in a row: `d-e-l-e-t-e`."""
 _OWN_WORDS: Final = frozenset({"design", "designs", "recall", "recalls", "disclose"})
 """Words that only look like a prefix before a verb."""
 _MIN_VERB_CHARS: Final = 2
@@ -126,6 +128,9 @@ def _iterate_readings(text: str, is_verb: IsVerb) -> Iterator[str]:
     if not text.isascii():
         yield _fold_lookalikes(text)
     words = split_name_words(text if text.isascii() else _fold_lookalikes(text))
+    spelled_out = _SPELLED_OUT.sub(lambda found: re.sub(r"[\W_]", "", found[0]), text)
+    if spelled_out != text:
+        yield spelled_out
     if any(not word.isalpha() for word in words):
         spelled = [word.translate(_DIGIT_LETTERS) if _has_letter(word) else word for word in words]
         yield " ".join(spelled)

@@ -9,6 +9,10 @@ from typing import Final
 from tools.name_words import split_camel_case
 
 _LATIN: Final = {
+    "shell and slang": (
+        "rmrf rmdir chmod chown chgrp zap tidy hide suppress consume redeem toggle pop ack "
+        "dequeue lease tweet dial"
+    ),
     "German": (
         "losch* loesch* gelosch* entfern* vernicht* zerstor* bezahl* zahlen uberweis* ueberweis* "
         "senden sende versend* schreib* erstell* anleg* andern aendern geander* bearbeit* "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ MAX_SHOWN: Final = 200
 """Tools that one page lists; a filter by server shows others."""
 MAX_NOTE_CHARS: Final = 1_000
 MAX_REFUSALS_SHOWN: Final = 5
+_PRIMARY_KEY: Final = re.compile(r"[0-9]{1,18}")
 CHOSEN_FIELD: Final = "chosen"
 """Form field with the tool and the hash of the definition that the page showed."""
 CHANGED: Final = (
@@ -154,7 +156,7 @@ class SwitchableSpeculationAdmin(SpeculationControlAdmin):
 def _parse_chosen(values: Iterable[str]) -> dict[int, str]:
     """Return the hashes of the chosen definitions by primary key of their tool."""
     pairs = (value.partition(":") for value in values)
-    return {int(pk): shown for pk, _, shown in pairs if pk.isascii() and pk.isdecimal()}
+    return {int(pk): shown for pk, _, shown in pairs if _PRIMARY_KEY.fullmatch(pk)}
 
 
 def _build_row(proposal: GrantProposal) -> dict[str, Any]:

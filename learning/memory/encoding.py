@@ -157,7 +157,7 @@ def iterate_records(content: bytes) -> Iterator[tuple[int, Record]]:
 def _decode_body(body: bytes) -> Record:
     try:
         return _decode_vector(body) if body[0] == _VECTOR_TYPE else _decode_event(body)
-    except (struct.error, ValueError, KeyError) as error:
+    except (struct.error, ValueError, KeyError, RecursionError) as error:
         raise DamagedRecord(f"unknown format ({type(error).__name__})") from error
 
 
@@ -169,6 +169,9 @@ def _decode_event(body: bytes) -> Event:
     if record_type != _EVENT_TYPE:
         raise ValueError("written by a newer version")
     data_end = _EVENT.size + data_length
+    data = json.loads(body[_EVENT.size : data_end]) if data_length else {}
+    if not isinstance(data, dict):
+        raise ValueError("data of another form")  # noqa: TRY004 - of the record, not of a caller
     return Event(
         kind=_KINDS[kind],
         at=at,
@@ -183,7 +186,7 @@ def _decode_event(body: bytes) -> Event:
         outcome=EventOutcome(outcome) if outcome != _NO_OUTCOME else None,
         duration_ms=duration if flags & _HAS_DURATION else None,
         weight=weight,
-        data=json.loads(body[_EVENT.size : data_end]) if data_length else {},
+        data=data,
         sealed=body[data_end:],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import threading
 import time
 import weakref
@@ -26,6 +27,8 @@ RETRY_S: Final = 1.0
 """Seconds for which records are refused after the spool was full or could not be written."""
 ABANDONED_S: Final = 3_600.0
 """Age of an unfinished file from which on nobody is creating it any more."""
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+"""A link leads out of the folder, and opening a pipe would wait for its writer."""
 
 
 class SpoolUnavailable(OSError):
@@ -163,16 +166,18 @@ def open_abandoned(folder: Path, spool_id: UUID) -> int | None:
     """Open and lock the file of a process that has ended or moved on to another one.
 
     Returns:
-        File descriptor, to be closed by the caller; None: a process still uses or loads it, or it
-        is gone.
+        File descriptor, to be closed by the caller; None: a process still uses or loads it, it is
+        gone, or it is no file of this user.
     """
     try:
-        fd = os.open(file_path(folder, spool_id), os.O_RDONLY)
-    except FileNotFoundError:
+        fd = os.open(file_path(folder, spool_id), _OPEN_FLAGS)
+    except OSError:  # gone, a link, a socket
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_gone = os.fstat(fd).st_nlink == 0
+        status = os.fstat(fd)
+        is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        is_gone = status.st_nlink == 0 or not is_own
     except OSError:  # locked by another process
         is_gone = True
     if is_gone:

@@ -44,6 +44,9 @@ MAX_PREDICTIONS: Final = 4
 """Calls predicted at once."""
 MIN_CHANCE: Final = 0.1
 """Chance below which no budget would have a call made ahead: nine of ten would be wasted."""
+LARGE_ARGUMENTS: Final[Mapping[str, Any]] = {"\0": None}
+"""Stands for arguments that were not kept: a name that no tool declares, so that the call counts
+as one whose arguments are not all known."""
 _OUTCOMES: Final[Mapping[PredictionOutcome, EventOutcome]] = {
     PredictionOutcome.HIT: EventOutcome.HIT,
     PredictionOutcome.MISS: EventOutcome.MISS,
@@ -216,7 +219,7 @@ def _complete_call(answered: AnsweredCall) -> CompletedCall:
 
     return CompletedCall(
         tool=answered.tool.pk,
-        arguments=answered.arguments,
+        arguments=LARGE_ARGUMENTS if answered.arguments is None else answered.arguments,
         result=None if answered.result is None else results.extract_root(answered.result),
         is_error=answered.is_error,
         is_read_only=answered.tool.danger is Danger.READ,
@@ -236,6 +239,8 @@ def _resolve_call(analysis: SessionAnalysis, answered: AnsweredCall) -> list[Res
 
 
 def _make_key(answered: AnsweredCall) -> CallKey:
+    if answered.arguments is None:
+        return ""
     try:
         return make_call_key(answered.tool.pk, answered.arguments)
     except NotCanonicalizable:

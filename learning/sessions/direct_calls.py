@@ -52,5 +52,5 @@ def _describe_call(answered: AnsweredCall) -> SessionCall:
         duration_s=answered.duration_s,
         succeeded=not answered.is_error,
         is_read_only=answered.tool.danger is Danger.READ,
-        arguments=answered.arguments,
+        arguments=answered.arguments or {},
     )

@@ -56,7 +56,9 @@ MAX_HASHED_CHARACTERS: Final = 4_096
 """Arguments that are hashed within the call, in some 20 µs; larger ones have no hash."""
 MAX_RESULT_CHARACTERS: Final = 64 * 1024
 MAX_RESULT_VALUES: Final = 1_000
-"""Results that are analysed; larger ones are recorded without."""
+"""Arguments and results that are analysed; calls with larger ones are recorded without."""
+MAX_KEPT_WORDS: Final = 2 * MAX_CHARS
+"""Characters of a search or an intent that wait to be analysed; no more are ever read."""
 MAX_LISTED_TOOLS: Final = 10
 """Tools that an event of a search or an intent names."""
 MAX_CODE_CHARACTERS: Final = 40
@@ -145,8 +147,8 @@ class SessionRegistry:
             session,
             AnsweredCall(
                 tool=tool,
-                arguments=ended.arguments,
-                result=raw if raw is not None and is_small_result(raw) else None,
+                arguments=None if _is_large(ended.arguments) else ended.arguments,
+                result=keep_root(raw) if raw is not None and is_small_result(raw) else None,
                 is_error=not succeeded,
                 arguments_hash=arguments_hash,
                 is_task=is_task,
@@ -171,7 +173,8 @@ class SessionRegistry:
             data={"tools": list(hits[:MAX_LISTED_TOOLS])},
         )
         self._let_wait(
-            session, StatedWords(query, words_hash, tuple(hits), is_intent=False, at=at)
+            session,
+            StatedWords(query[:MAX_KEPT_WORDS], words_hash, tuple(hits), is_intent=False, at=at),
         )
 
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
@@ -193,7 +196,9 @@ class SessionRegistry:
         )
         self._let_wait(
             session,
-            StatedWords(answered.text, words_hash, answered.tools, is_intent=True, at=at),
+            StatedWords(
+                answered.text[:MAX_KEPT_WORDS], words_hash, answered.tools, is_intent=True, at=at
+            ),
         )
 
     def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
@@ -346,10 +351,23 @@ def is_small_result(raw: Mapping[str, Any]) -> bool:
     """Whether a raw result is small enough to be analysed."""
     structured = raw.get("structuredContent")
     if structured is not None:
-        return not json_size.is_larger_than(
-            structured, values=MAX_RESULT_VALUES, characters=MAX_RESULT_CHARACTERS
-        )
+        return not _is_large(structured)
     return len(results.find_first_text(raw) or "") <= MAX_RESULT_CHARACTERS
+
+
+def keep_root(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a raw result that is analysed, so that no image waits beside it."""
+    structured = raw.get("structuredContent")
+    if structured is not None:
+        return {"structuredContent": structured}
+    text = results.find_first_text(raw)
+    return {} if text is None else {"content": [{"type": "text", "text": text}]}
+
+
+def _is_large(value: Any) -> bool:
+    return json_size.is_larger_than(
+        value, values=MAX_RESULT_VALUES, characters=MAX_RESULT_CHARACTERS
+    )
 
 
 def _classify_code(code: str) -> EventOutcome:

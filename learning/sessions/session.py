@@ -84,8 +84,8 @@ class AnsweredCall:
 
     Attributes:
         tool: The tool.
-        arguments: As sent.
-        result: The raw result; None: it is too large to be read.
+        arguments: As sent; None: they are too large to be read.
+        result: The part of the raw result that is read; None: it is too large.
         is_error: Whether the tool reported an error.
         arguments_hash: As in its event.
         is_task: Whether a run made it; such a call teaches with its run.
@@ -95,7 +95,7 @@ class AnsweredCall:
     """
 
     tool: CatalogueTool
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Any] | None
     result: Mapping[str, Any] | None
     is_error: bool
     arguments_hash: int | None

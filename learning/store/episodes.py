@@ -25,17 +25,16 @@ LIMIT %s
 def insert_episodes(found: Mapping[UUID, OwnedEpisode], *, sealer: Sealer) -> None:
     """Store episodes by id, all or none; known ids, and those of deleted teams, are dropped.
 
+    So are episodes with numbers that are too long for JSON.
+
     Args:
         found: The episodes.
         sealer: Seals them.
     """
     rows = {
-        pk: UnlearnedEpisode(
-            id=pk,
-            team_id=team,
-            content=sealer.seal_bytes(json.dumps(episode.to_json()).encode()),
-        )
+        pk: UnlearnedEpisode(id=pk, team_id=team, content=sealer.seal_bytes(content))
         for pk, (episode, team) in found.items()
+        if (content := _encode(episode)) is not None
     }
 
     def write() -> None:
@@ -46,6 +45,13 @@ def insert_episodes(found: Mapping[UUID, OwnedEpisode], *, sealer: Sealer) -> No
             UnlearnedEpisode.objects.bulk_create(present, ignore_conflicts=True)
 
     writing.retry_on_conflict(write)
+
+
+def _encode(episode: Episode) -> bytes | None:
+    try:
+        return json.dumps(episode.to_json()).encode()
+    except ValueError:  # an integer of more digits than Python converts
+        return None
 
 
 def load_waiting(*, settled_s: float, limit: int) -> Sequence[UUID]:

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from execution.argument_provenance import (
     MAX_IDENTIFIER_CHARS,
+    MAX_INSPECTED,
     MAX_REPORTED,
     STATED,
     UNKNOWN,
@@ -248,3 +249,45 @@ def test_endless_schemas_end():
         is_closed_world=False,
     )
     assert len(found) == 1
+
+
+def test_arguments_with_too_many_values_are_refused():
+    assert problems({"ids": ["a"] * MAX_INSPECTED}, OWN) == [("ids", "has too many values")]
+    assert problems({"ids": ["a"] * (MAX_INSPECTED - 1)}, OWN) == []
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("text", ["a" * 64_000, ":" + "a" * 64_000, "9" * 64_000, "g" * 64_000])
+def test_long_texts_are_searched_in_linear_time(text):
+    assert not is_locator(text)
+
+
+@pytest.mark.timeout(10)
+def test_alternatives_of_alternatives_do_not_multiply_and_hide_nothing():
+    schema = {"type": "integer"}
+    for _ in range(6):
+        schema = {"anyOf": [{"type": "array", "items": schema}] * 60}
+    value = 7
+    for _ in range(6):
+        value = [value]
+    found = find_steering_values(
+        {"ids": value},
+        {"": OWN},
+        input_schema={"properties": {"ids": schema}},
+        server="github",
+        is_closed_world=False,
+    )
+    assert [one.problem for one in found] == [
+        "takes a place or a text, which only the client may state"
+    ]
+
+
+def test_a_format_that_is_no_text_says_nothing():
+    found = find_steering_values(
+        {"id": "A1"},
+        {"": OWN},
+        input_schema={"properties": {"id": {"format": ["uri"]}}},
+        server="github",
+        is_closed_world=False,
+    )
+    assert found == ()

@@ -125,7 +125,7 @@ def test_only_tools_of_trusted_servers_can_be_granted(client):
 def test_a_tool_that_changed_since_the_page_was_shown_is_not_granted(client, trusted):
     sign_in_root(client)
     tool = ToolFactory(server=trusted, name="read_note")
-    data = {"chosen": [f"{tool.pk}:{'0' * 64}", "x:y"]}
+    data = {"chosen": [f"{tool.pk}:{'0' * 64}", "x:y", f"{'9' * 5_000}:z"]}
     text = client.post(ADD, data, follow=True).content.decode()
     assert "1 changed since the page was shown" in text
     assert not SpeculationGrant.objects.exists()

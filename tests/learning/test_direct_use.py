@@ -1,5 +1,7 @@
 import asyncio
 import contextlib
+import threading
+from dataclasses import replace
 
 import pytest
 from django.db import OperationalError
@@ -162,6 +164,14 @@ class TestStoring:
             await running
         assert stored == []
 
+    async def test_an_episode_that_json_cannot_hold_stops_no_other(self, use, stored, sealer):
+        for session, value in (("one", 10**5_000), ("two", 7)):
+            made = replace(call(1, "s:a"), arguments={"n": value})
+            use.add_call(session, None, made)
+            use.close_session(session)
+        assert await use.store_closed()
+        assert await run_in_database_thread(UnlearnedEpisode.objects.count) == 1
+
     async def test_it_goes_on_storing_until_it_is_stopped(self, use, clock, stored, monkeypatch):
         monkeypatch.setattr(module, "CHECK_INTERVAL_S", 0)
         monkeypatch.setattr(module, "RETRY_S", 0)
@@ -215,6 +225,44 @@ class TestStoring:
             await running
         held, _, _ = (await run_in_database_thread(observed))["a", "b", "provides"]
         assert held > 1.0
+
+
+async def test_calls_are_not_grouped_on_the_event_loop(use, clock, monkeypatch):
+    monkeypatch.setattr(module, "CHECK_INTERVAL_S", 0)
+    threads, came = set(), asyncio.Event()
+    loop, close = asyncio.get_running_loop(), module.EpisodeBuilder.close
+
+    def note_thread(builder):
+        if builder._calls:
+            threads.add(threading.current_thread())
+            loop.call_soon_threadsafe(came.set)
+        return close(builder)
+
+    monkeypatch.setattr(module.EpisodeBuilder, "close", note_thread)
+
+    async def store_nothing(*_):
+        pass
+
+    monkeypatch.setattr(module, "run_in_database_thread", store_nothing)
+    use.add_call("idle", None, call(1, "s:a"))
+    clock.now = 20.0 + IDLE_S
+    running = asyncio.create_task(use.run())
+    async with asyncio.timeout(PATIENCE_S):
+        await came.wait()
+    use.add_call("open", None, call(1, "s:a", at=clock.now))
+    came.clear()
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    assert came.is_set()
+    assert threading.current_thread() not in threads
+
+
+def test_a_process_that_stops_groups_as_many_calls_as_it_has_time_for(use, monkeypatch):
+    monkeypatch.setattr(module.abandonment, "is_abandoned", lambda: True)
+    use.add_call("one", None, call(1, "s:a"))
+    use._close_sessions()
+    assert len(use) == 1
 
 
 def test_sessions_are_forgotten_once_nothing_in_them_can_be_repeated(use, clock):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -209,6 +210,32 @@ def test_repetitions_in_one_session_never_amount_to_a_run():
 
 def test_a_repetition_after_hours_is_independent():
     assert repeated([0.0, episodes.INDEPENDENT_S + 60]) == [episodes.MAX_CERTAINTY] * 2
+
+
+def close_pair(builder, second, *, at):
+    builder.add_call(call(2, "s:a", at=at))
+    builder.add_call(replace(call(3, "s:b", taken("/id", 2), at=at + 2), tool=second))
+    (episode,) = builder.close()
+    return episode.certainty
+
+
+def test_a_flood_of_other_tools_does_not_make_a_repetition_look_new(monkeypatch):
+    monkeypatch.setattr(episodes, "MAX_TAUGHT", 3)
+    builder = EpisodeBuilder()
+    found = [close_pair(builder, f"s:{n}", at=10.0 * n) for n in range(8)]
+    assert len(builder._taught) <= episodes.MAX_TAUGHT + 1
+    assert found[3] == episodes.MAX_CERTAINTY
+    assert found[4:] == [episodes.MAX_CERTAINTY * episodes.REPEAT_SHARE] * 4
+    later = 200.0 + episodes.INDEPENDENT_S
+    assert close_pair(builder, "s:0", at=later) == episodes.MAX_CERTAINTY
+    assert len(builder._taught) == 1
+
+
+def test_repetitions_are_remembered_within_bounds():
+    builder = EpisodeBuilder()
+    for n in range(50):
+        close_pair(builder, "s:b", at=10.0 * n)
+    assert [len(times) for times in builder._taught.values()] == [episodes.MAX_REPETITIONS]
 
 
 def test_a_variation_that_repeats_two_of_its_tools_is_a_repetition():

@@ -41,6 +41,21 @@ def test_a_title_hides_nothing_either():
     )
 
 
+@pytest.mark.parametrize("name", ["d-e-l-e-t-e", "get_d_e_l_e_t_e", "d.e.l.e.t.e_file"])
+def test_a_word_that_is_spelled_out_is_read_as_one(name):
+    assert "its name can be read as 'delete'" in explain(name)
+
+
+@pytest.mark.parametrize("name", ["get_x_y_z", "plan_a_b", "show_a_b_test"])
+def test_single_letters_alone_hide_nothing(name):
+    assert explain(name) == ()
+
+
+@pytest.mark.parametrize("name", ["rmrf", "chmod_file", "popQueue", "consume_voucher"])
+def test_commands_that_change_something_are_named(name):
+    assert "a verb of writing" in explain(name)[0]
+
+
 def test_verbs_of_other_languages_are_named():
     assert explain("supprimer_tout") == ("its name says 'supprimer', a verb of writing",)
 

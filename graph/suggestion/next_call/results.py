@@ -18,7 +18,10 @@ MIN_ALIKE = 3
 MAX_TOKENS = 12
 """Ids that are read out of one text."""
 
-_FIELD: Final = re.compile(r"[A-Za-z_$@][A-Za-z_$\-]{0,40}\d?")
+_FIELD: Final = re.compile(
+    r"[A-Za-z_$][A-Za-z_$\-]{0,40}\d?|@(?:id|type|value|context|graph|language)"
+)
+"""Names of fields as programs write them. Others are data: `Ann Lee` and `@ann` are people."""
 _TOKEN: Final = re.compile(r"[#@]?[A-Za-z0-9][\w.@/\-]*[A-Za-z0-9]")
 
 

@@ -13,7 +13,14 @@ MAX_RUNS = 12
 """Runs of letters or digits in a shape; longer texts are `PROSE`."""
 MAX_LIST = 20
 """Items of a list that is one value."""
+MAX_LIST_TEXT = 1_000
+"""Characters of such a list; a session remembers thousands of them."""
+MAX_INTEGER = 10**18
+"""Larger integers are no ids; converting the largest fails."""
 PROSE: Final = "prose"
+
+OTHER_SIGN: Final = "\u00a7"
+"""Stands for any sign beyond ASCII: one of those may say as much as a word."""
 
 _RUNS: Final = re.compile(r"[^\W_]+|\s+|[\W_]")
 
@@ -34,14 +41,18 @@ def make_value_key(value: Any) -> str | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):
-        return str(value)
+        return str(value) if abs(value) < MAX_INTEGER else None
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     if isinstance(value, list) and 0 < len(value) <= MAX_LIST:
-        keys = [make_value_key(item) for item in value]
-        if all(key is not None for key in keys) and not any(map(_is_container, value)):
-            return json.dumps(keys)
+        keys = [None if _is_container(item) else make_value_key(item) for item in value]
+        if all(key is not None for key in keys):
+            return _limit_list_key(json.dumps(keys))
     return None
+
+
+def _limit_list_key(key: str) -> str | None:
+    return key if len(key) <= MAX_LIST_TEXT else None
 
 
 def _is_container(value: Any) -> bool:
@@ -72,8 +83,10 @@ def describe_text(text: str) -> str:
 
 
 def _describe_run(run: str) -> str:
+    if run.isspace():
+        return " "
     if not run[0].isalnum():
-        return " " if run.isspace() else run
+        return run if "!" <= run[0] <= "~" else OTHER_SIGN
     if run.isdigit():
         return "9" if len(run) < 4 else f"9x{min(len(run), 16)}"
     if any(character.isdigit() for character in run):

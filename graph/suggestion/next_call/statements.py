@@ -15,6 +15,8 @@ MAX_CHARS = 4_000
 MAX_VALUES = 60
 WORDS_BEFORE = 4
 """Words before a value that may name what it is."""
+CHARS_BEFORE = 200
+"""Characters before a quoted value in which these words are looked for."""
 
 _WORD: Final = re.compile(r"[^\s,;:!?()\[\]{}<>\"\u201c\u201d\u2018\u2019`|]+")
 _QUOTED: Final = re.compile(
@@ -55,7 +57,8 @@ def read_statement(text: str) -> list[StatedValue]:
 
 def _iterate_values(text: str) -> Iterator[StatedValue]:
     for match in _QUOTED.finditer(text):
-        before = tuple(_WORD.findall(text[: match.start()])[-WORDS_BEFORE:])
+        start = match.start()
+        before = tuple(_WORD.findall(text[max(0, start - CHARS_BEFORE) : start])[-WORDS_BEFORE:])
         yield StatedValue(f"quoted {describe_text(match.group(1))}"[:40], before, match.group(1))
     words = [word.strip(_EDGES) for word in _WORD.findall(text)]
     starts = _find_sentence_starts(text)

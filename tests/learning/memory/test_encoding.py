@@ -82,6 +82,14 @@ def test_an_impossible_length_is_damage(length):
         read(length + b"\0" * 100)
 
 
+@pytest.mark.parametrize("data", [b"[1]", b'"a"', b"[" * 100_000, b"{"])
+def test_data_of_another_form_is_damage(data):
+    body = encoding._encode_event_body(an_event(data={}))
+    head = body[: encoding._EVENT.size - 4] + len(data).to_bytes(4, "little")
+    with pytest.raises(DamagedRecord):
+        read(encoding._frame(head + data))
+
+
 def test_a_record_of_a_newer_version_is_not_misread():
     body = b"\x09" + encoding.encode_event(an_event())[9:]
     with pytest.raises(DamagedRecord, match="unknown format"):

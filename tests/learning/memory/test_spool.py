@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import threading
+from uuid import UUID
 
 import pytest
 
@@ -158,6 +159,27 @@ def test_a_file_that_was_deleted_while_it_was_opened_is_not_loaded(
 
     monkeypatch.setattr(spool.fcntl, "flock", delete_first)
     assert spool.open_abandoned(folder, spool_id) is None
+    assert spool.open_abandoned(folder, spool_id) is None
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_file_is_neither_followed_nor_waited_for(folder, tmp_path, kind):
+    folder.mkdir()
+    path = spool.file_path(folder, UUID(int=7))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(RECORD)
+    make = {"link": lambda: path.symlink_to(elsewhere), "pipe": lambda: os.mkfifo(path)}
+    make.get(kind, path.mkdir)()
+    assert spool.open_abandoned(folder, UUID(int=7)) is None
+
+
+def test_a_file_of_another_user_is_not_loaded(make_spool, folder, monkeypatch):
+    writer = make_spool()
+    writer.append(RECORD)
+    spool_id, _ = writer.current_file
+    writer.close()
+    monkeypatch.setattr(spool.os, "geteuid", lambda: os.getuid() + 1)
     assert spool.open_abandoned(folder, spool_id) is None
 
 

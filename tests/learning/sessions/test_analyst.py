@@ -256,3 +256,11 @@ async def test_the_words_of_an_analysed_search_are_passed_on(live):
     live.call(FIND, owner="ann")
     await live.pause()
     assert passed == [(live.session(), "find records")]
+
+
+async def test_a_call_with_too_large_arguments_counts_as_one_with_unknown_ones(live):
+    live.call(READ, {"title": "a"}, record_id="x" * (registry.MAX_RESULT_CHARACTERS + 1))
+    await live.pause()
+    (event,) = [e for e in live.events if e.kind is EventKind.OBSERVATION]
+    assert event.data["observation"]["complete"] is False
+    assert event.data["observation"]["arguments"] == {}

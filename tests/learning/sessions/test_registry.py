@@ -280,6 +280,36 @@ def test_a_large_result_is_not_held(memory, raw, is_small):
     assert (call.result is not None) is is_small
 
 
+@pytest.mark.parametrize(
+    ("raw", "kept"),
+    [
+        (
+            {"content": [{"type": "image", "data": "x" * 99}], "structuredContent": {"id": 1}},
+            {"structuredContent": {"id": 1}},
+        ),
+        (
+            {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b" * 99}]},
+            {"content": [{"type": "text", "text": "a"}]},
+        ),
+        ({"content": [{"type": "image", "data": "x" * 99}]}, {}),
+    ],
+)
+def test_only_the_part_of_a_result_that_is_read_waits(memory, raw, kept):
+    memory.record_call(ended(raw=raw))
+    ((_, (call,)),) = memory.take_idle(idle_s=0.0)
+    assert call.result == kept
+
+
+def test_large_arguments_and_long_words_do_not_wait(memory):
+    memory.record_call(ended(arguments={"text": "x" * (registries.MAX_RESULT_CHARACTERS + 1)}))
+    context = memory.compute_context_key(CONTEXT)
+    memory.record_intent(ANN, replace(intent(context), text="x" * 200_000))
+    memory.record_search(ANN, "x" * 200_000, context=CONTEXT, hits=[])
+    ((_, (call, *words)),) = memory.take_idle(idle_s=0.0)
+    assert call.arguments is None
+    assert [len(one.text) for one in words] == [registries.MAX_KEPT_WORDS] * 2
+
+
 def test_keys_of_contexts_are_cached_within_bounds(memory, monkeypatch):
     monkeypatch.setattr(registries, "MAX_CONTEXT_KEYS", 2)
     keys = [
