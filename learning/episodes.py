@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -247,7 +247,7 @@ class EpisodeBuilder:
 
     def close(self) -> tuple[Episode, ...]:
         """Return the episodes of the calls since the last close, in order, and forget these."""
-        found = group_calls(self._calls, self._statements)
+        found = _join_single_calls(group_calls(self._calls, self._statements))
         self._calls, self._statements = [], []
         return tuple(self._discount_repetition(episode) for episode in found)
 
@@ -316,6 +316,23 @@ def group_calls(
         )
         for group in sorted(distinct, key=lambda group: group.places)
     )
+
+
+def _join_single_calls(found: Iterable[Episode]) -> list[Episode]:
+    """Make one episode of all single calls of a tool that nothing was stated for.
+
+    Such a call teaches only how long it took. An episode of its own for each would take more
+    processor time than the call: each is stored, and learned from in a transaction.
+    """
+    joined: dict[object, Episode] = {}
+    for place, episode in enumerate(found):
+        is_single = len(episode.calls) == 1 and not episode.intent
+        key = episode.calls[0].tool if is_single else place
+        same = joined.get(key)
+        if same is not None:
+            episode = replace(same, calls=same.calls + episode.calls)
+        joined[key] = episode
+    return list(joined.values())
 
 
 class _Group(NamedTuple):

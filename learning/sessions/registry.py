@@ -98,6 +98,7 @@ class SessionRegistry:
         """Set when a session may have something to analyse."""
         self._sessions: OrderedDict[SessionKey, Session] = OrderedDict()
         self._context_keys: OrderedDict[Context, ContextKey] = OrderedDict()
+        self._category_keys: dict[str, ContextKey] = {}
         self._busy: OrderedDict[Session, None] = OrderedDict()
         self._forgotten: list[Session] = []
 
@@ -327,9 +328,14 @@ class SessionRegistry:
         """Return the context of a call: of the session, or else of the tool's own category."""
         if session.context is not None or tool is None:
             return session.context
-        return self.compute_context_key(
-            describe_context(categories=[tool.category or tool.server])
-        )
+        category = tool.category or tool.server
+        key = self._category_keys.get(category)
+        if key is None:
+            if len(self._category_keys) >= MAX_CONTEXT_KEYS:
+                self._category_keys.clear()
+            key = self.compute_context_key(describe_context(categories=[category]))
+            self._category_keys[category] = key
+        return key
 
     def _let_wait(self, session: Session, item: StatedWords | AnsweredCall) -> None:
         if len(session.waiting) >= MAX_WAITING:

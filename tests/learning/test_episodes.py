@@ -190,6 +190,23 @@ def test_of_very_many_statements_the_latest_are_kept():
     assert [found.intent for found in builder.close()] == [""]
 
 
+def test_unstated_single_calls_of_a_tool_are_one_episode():
+    builder = EpisodeBuilder()
+    for made in (call(1, "s:a"), call(2, "other:x"), call(3, "s:a"), call(4, "other:x")):
+        builder.add_call(made)
+    found = builder.close()
+    assert [[one.number for one in episode.calls] for episode in found] == [[1, 3], [2, 4]]
+    assert [episode.certainty for episode in found] == [episodes.MAX_CERTAINTY] * 2
+
+
+def test_single_calls_for_two_searches_stay_apart():
+    builder = EpisodeBuilder()
+    for number, text in ((1, "a"), (2, "b")):
+        builder.add_statement(search(text, "s:a", at=10.0 * number))
+        builder.add_call(call(number, "s:a", at=10.0 * number + 1))
+    assert [episode.intent for episode in builder.close()] == ["a", "b"]
+
+
 def repeated(pauses_s):
     """Return the certainties of the same two calls, made again after each pause."""
     builder, at, found = EpisodeBuilder(), 0.0, []
