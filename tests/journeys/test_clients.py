@@ -30,6 +30,7 @@ META_TOOLS = [
     "run_workflow",
     "get_run",
     "control_run",
+    "give_feedback",
 ]
 
 
