@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Iterator
+from concurrent.futures import wait
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -68,12 +71,28 @@ def _spare_the_disk() -> None:
             cursor.execute("SELECT pg_reload_conf()")
 
 
+def _wait_for_database_threads() -> None:
+    """Let work whose caller was cancelled end while the database may still be used.
+
+    Otherwise it could neither commit nor release its advisory lock, which all later tests of this
+    worker would then wait for.
+    """
+    barrier = threading.Barrier(database.MAX_THREADS)
+
+    def meet() -> None:
+        with suppress(threading.BrokenBarrierError):
+            barrier.wait(PATIENCE_S)
+
+    wait([database._threads.submit(meet) for _ in range(database.MAX_THREADS)])
+
+
 def _delete_committed_rows(_: TransactionTestCase) -> None:
     """Delete the rows that a test has committed.
 
     Django would truncate every table and store content types and permissions anew, which takes
     ten times as long as most tests.
     """
+    _wait_for_database_threads()
     names = set(connection.introspection.django_table_names(only_existing=True))
     names -= {ContentType._meta.db_table, Permission._meta.db_table}
     filled = " UNION ALL ".join(

@@ -59,8 +59,16 @@ def try_lock(name: str, *, wait_s: float) -> Iterator[bool]:
     try:
         yield True
     finally:
+        _release(key)
+
+
+def _release(key: int) -> None:
+    try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
+    except Exception:
+        connection.close()  # which releases the lock too
+        raise
 
 
 def _try_acquire(key: int, wait_s: float) -> bool:

@@ -3,7 +3,7 @@ from contextlib import suppress
 
 import psycopg
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError, connection, transaction
 
 from gateway_project.foundation import advisory
 from gateway_project.foundation.database import run_in_database_thread
@@ -55,6 +55,22 @@ async def test_a_thread_may_claim_a_lock_or_learn_that_it_is_held():
         assert not await run_in_database_thread(claim, 0.05)
     assert await run_in_database_thread(claim, PATIENCE_S)
     assert await run_in_database_thread(claim, 0.0)
+
+
+async def test_a_lock_that_cannot_be_released_ends_with_its_connection():
+    def claim_and_fail():
+        with (
+            transaction.atomic(),
+            advisory.try_lock("x", wait_s=0.0),
+            suppress(DatabaseError),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT nothing")  # no statement works in this transaction now
+
+    with pytest.raises(DatabaseError):
+        await run_in_database_thread(claim_and_fail)
+    async with advisory.hold_lock("x", timeout_s=PATIENCE_S):
+        pass
 
 
 async def test_waiting_for_a_claim_leaves_other_errors_as_they_are(monkeypatch):
