@@ -10,6 +10,8 @@ from graph.suggestion.ranking.fit import prior_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
 from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, past, view
 
+pytestmark = pytest.mark.full
+
 FILLERS = ("please", "now")
 
 

@@ -100,6 +100,7 @@ def world(db, sealer):
     return World(sealer)
 
 
+@pytest.mark.full
 def test_a_hundred_sessions_of_calls_teach_what_runs_of_their_workflows_teach(world):
     for number in range(SESSIONS):
         client = world.connect(number)
