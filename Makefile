@@ -9,8 +9,8 @@ SETUP := sh requirements/setup.sh
 VPY := .venv/bin/python
 MANAGE := $(VPY) manage.py
 PYTEST := $(VPY) -m pytest
-# Many tests wait for processes, so three workers suit two cores; each has its own test database.
-WORKERS ?= 3
+# Two workers suit two cores; every worker has its own test database.
+WORKERS ?= 2
 COVERAGE ?= 90
 ARGS ?=
 # Compiling every module anew in every process would take a tenth of the time of the tests.
