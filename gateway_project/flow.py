@@ -246,7 +246,9 @@ async def handle_intent(
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
     )
-    sinks.record_intent(effects, caller, request, answer, context)
+    sinks.record_intent(
+        effects, caller, request, answer, context=context, threshold=threshold.value
+    )
     log.info("intent.suggested", **answer.log_fields)
     return answer
 

@@ -20,7 +20,9 @@ def record_intent(
     caller: Caller,
     request: IntentRequest,
     answer: IntentAnswer,
+    *,
     context: ContextKey,
+    threshold: float,
 ) -> None:
     """Record an answered intent, and predict that its caller will run the workflow."""
     speculation = UUID(answer.speculation_id)
@@ -43,6 +45,8 @@ def record_intent(
         tasks=tasks,
         confidence=confidence,
         ranked_confidence=answer.ranked_confidence,
+        threshold=threshold,
+        is_admitted=answer.would_speculate,
         is_runnable=answer.is_runnable,
         context=context,
     )
@@ -64,7 +68,7 @@ def record_run(
 ) -> None:
     """Record that a caller started a run, and which suggestion it confirms or contradicts."""
     tasks = feedback.list_known_tasks(planned.workflow, effects.catalogue())
-    effects.memory.record_run(caller, run, [task.tool for task in tasks])
+    effects.memory.record_run(caller, run)
     source = request.from_speculation
     effects.predictions.note_run(
         caller,

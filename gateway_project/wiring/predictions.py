@@ -18,14 +18,13 @@ def make_predictions(
     Args:
         sealer: Makes keyed digests of workflows.
         capture: Records events of the memory.
-        thresholds: The thresholds in force, which learn from outcomes.
+        thresholds: The thresholds that learn from outcomes.
     """
     return PredictionRecorder(
         RecordDependencies(
             digest=sealer.digest,
             count_tokens=token_count.count_tokens,
             record_event=capture.record,
-            find_threshold=thresholds.cache.find,
         ),
         learn=thresholds.learn,
     )

@@ -79,9 +79,12 @@ def fit_team(team: int | None) -> CalibrationMap:
 
 
 def list_judged(resolved: list[ResolvedSpeculation]) -> list[JudgedConfidence]:
-    """Return the confidences as ranked, with whether their tools were the right ones."""
+    """Return the confidences as ranked, with whether their tools were the right ones.
+
+    Drafts from words were not ranked, and say nothing.
+    """
     return [
         JudgedConfidence(one.ranked_confidence, one.has_right_tools, one.weight)
         for one in resolved
-        if one.weight
+        if one.weight and one.ranked_confidence
     ]

@@ -55,6 +55,8 @@ class Predictions(Protocol):
         tasks: Sequence[PredictedTask],
         confidence: float,
         ranked_confidence: float,
+        threshold: float,
+        is_admitted: bool,
         is_runnable: bool,
         context: ContextKey,
     ) -> None:
@@ -67,6 +69,8 @@ class Predictions(Protocol):
             tasks: The suggested calls.
             confidence: Probability that the tools are the right ones, in [0, 1].
             ranked_confidence: The same before it was corrected by earlier outcomes.
+            threshold: Confidence from which it would be run ahead, as the answer used it.
+            is_admitted: Whether the answer reached it.
             is_runnable: Whether all required arguments were known.
             context: Context of the intent.
         """

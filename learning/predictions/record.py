@@ -21,11 +21,9 @@ from execution.predicted_workflow import (
 from execution.prediction_outcome import Evidence, Outcome, read_run
 from execution.store import speculations
 from execution.store.speculations import FoundEvidence, NewSpeculation, ResolvedSpeculation
-from learning.memory.context import ContextKey
 from learning.memory.event import Event, EventKind, EventOutcome
 from learning.predictions.open_intents import PredictedIntent, SessionKey
 from learning.store import experience
-from learning.thresholds.in_force import ThresholdInForce, ThresholdTable
 
 NO_SESSION: Final = 0
 """Session of an event that belongs to none."""
@@ -36,9 +34,6 @@ _OUTCOMES: Final = {
     Outcome.MODIFIED: EventOutcome.MODIFIED,
     Outcome.EXPIRED: EventOutcome.EXPIRED,
 }
-
-FindThreshold = Callable[[int | None, ContextKey], ThresholdInForce]
-"""Returns the threshold in force for a team and a context; for any thread."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,13 +84,11 @@ class RecordDependencies:
 
     Attributes:
         digest: Keyed digest of JSON values.
-        find_threshold: Returns the threshold in force.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
     """
 
     digest: ComputeDigest
-    find_threshold: FindThreshold = ThresholdTable().find
     count_tokens: Callable[[str], int] | None = None
     record_event: Callable[[Event], None] = lambda _event: None
 
@@ -148,7 +141,6 @@ def _record_predictions(
         tools = {task.tool for task in one.tasks}
         latency_ms = experience.load_mean_latencies(team, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
-        threshold = dependencies.find_threshold(team, one.context)
         rows.append(
             NewSpeculation(
                 id=one.id,
@@ -158,8 +150,8 @@ def _record_predictions(
                 domain_hash=one.context.domain,
                 confidence=one.confidence,
                 ranked_confidence=one.ranked_confidence,
-                threshold=threshold.value,
-                is_admitted=threshold.admits(one.confidence),
+                threshold=one.threshold,
+                is_admitted=one.is_admitted,
                 is_runnable=one.is_runnable,
                 tools=fingerprint.tools,
                 digest=fingerprint.digest,

@@ -97,6 +97,8 @@ class PredictionRecorder:
         tasks: Sequence[PredictedTask],
         confidence: float,
         ranked_confidence: float,
+        threshold: float,
+        is_admitted: bool,
         is_runnable: bool,
         context: ContextKey,
     ) -> None:
@@ -108,6 +110,8 @@ class PredictionRecorder:
             tasks=tuple(tasks),
             confidence=confidence,
             ranked_confidence=ranked_confidence,
+            threshold=threshold,
+            is_admitted=is_admitted,
             is_runnable=is_runnable,
             context=context,
             at=self._clock(),

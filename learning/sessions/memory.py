@@ -12,7 +12,6 @@ from learning.memory.context import Context, ContextKey
 if TYPE_CHECKING:
     from execution.call import EndedCall
     from gateway_project.foundation.caller import Caller
-    from learning.sessions.session import Session
 
 NO_CONTEXT: Final = ContextKey(context=0, domain=0)
 
@@ -65,14 +64,11 @@ class SessionMemory(Protocol):
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
         """Record an intent and its answer."""
 
-    def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
-        """Record that a caller started a run of these tools."""
+    def record_run(self, caller: Caller, run: UUID) -> None:
+        """Record that a caller started a run, whose calls share the context of its session."""
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """Record how an agent decided that a run goes on."""
-
-    def find_session(self, caller: Caller) -> Session | None:
-        """Return the session of a caller; None: it is not remembered."""
 
 
 class NoMemory:
@@ -96,15 +92,11 @@ class NoMemory:
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
         """See `SessionMemory`."""
 
-    def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
+    def record_run(self, caller: Caller, run: UUID) -> None:
         """See `SessionMemory`."""
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """See `SessionMemory`."""
-
-    def find_session(self, caller: Caller) -> Session | None:  # noqa: ARG002
-        """See `SessionMemory`."""
-        return None
 
 
 NO_MEMORY: Final = NoMemory()

@@ -28,13 +28,10 @@ from learning.memory.event import Event, EventKind, EventOutcome
 from learning.sessions.session import (
     MAX_WAITING,
     AnsweredCall,
-    RecentCall,
-    RecentRun,
     Session,
     SessionKey,
     StatedWords,
 )
-from tools.danger import Danger
 from tools.query_text import MAX_CHARS
 
 if TYPE_CHECKING:
@@ -139,10 +136,7 @@ class SessionRegistry:
         )
         if tool is None or outcome is EventOutcome.UNANSWERED:
             return
-        is_read_only = tool.danger is Danger.READ
-        succeeded = outcome is EventOutcome.SUCCEEDED
         session.call_count += 1
-        session.calls.append(RecentCall(tool.pk, arguments_hash, succeeded, is_read_only, at))
         raw = ended.result.raw if ended.result is not None else None
         self._let_wait(
             session,
@@ -150,7 +144,7 @@ class SessionRegistry:
                 tool=tool,
                 arguments=None if _is_large(ended.arguments) else ended.arguments,
                 result=keep_root(raw) if raw is not None and is_small_result(raw) else None,
-                is_error=not succeeded,
+                is_error=outcome is not EventOutcome.SUCCEEDED,
                 arguments_hash=arguments_hash,
                 is_task=is_task,
                 at=at,
@@ -202,14 +196,13 @@ class SessionRegistry:
             ),
         )
 
-    def record_run(self, caller: Caller, run: UUID, tools: Sequence[int]) -> None:
+    def record_run(self, caller: Caller, run: UUID) -> None:
         """See `SessionMemory`.
 
         The session of the run has the context of the session that started it.
         """
-        session = self._touch(caller)
-        session.runs.append(RecentRun(run, tuple(tools), self._wall()))
-        self._touch_run(caller, run).context = session.context
+        context = self._touch(caller).context
+        self._touch_run(caller, run).context = context
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """See `SessionMemory`."""
@@ -223,7 +216,7 @@ class SessionRegistry:
         )
 
     def find_session(self, caller: Caller) -> Session | None:
-        """See `SessionMemory`."""
+        """Return the session of a caller; None: it is not remembered."""
         return self._sessions.get((caller.user, caller.team, caller.session))
 
     def take_idle(

@@ -17,47 +17,11 @@ if TYPE_CHECKING:
     from graph.suggestion.next_call.session import SessionState
     from tools.catalogue import CatalogueTool
 
-MAX_CALLS: Final = 64
-"""Latest calls of a session that are remembered."""
-MAX_RUNS: Final = 16
-"""Latest runs of a session that are remembered."""
 MAX_WAITING: Final = 16
 """Calls and statements of a session that wait to be analysed; older ones are dropped."""
 
 SessionKey = tuple[str, int | None, str]
 """User and team of a caller, and its session."""
-
-
-class RecentCall(NamedTuple):
-    """A call that a session made, without its values.
-
-    Attributes:
-        tool: Primary key of the tool.
-        arguments_hash: Keyed hash of the definition and the arguments; None: they are too large.
-        succeeded: Whether the tool answered without an error.
-        is_read_only: Whether the call is known to change nothing.
-        at: When it ended, Unix time in seconds.
-    """
-
-    tool: int
-    arguments_hash: int | None
-    succeeded: bool
-    is_read_only: bool
-    at: float
-
-
-class RecentRun(NamedTuple):
-    """A run that a session started.
-
-    Attributes:
-        run: Its id.
-        tools: Primary keys of the tools of its tasks, in their order.
-        at: When it was started, Unix time in seconds.
-    """
-
-    run: UUID
-    tools: tuple[int, ...]
-    at: float
 
 
 class StatedWords(NamedTuple):
@@ -147,9 +111,7 @@ class Session:
         active_at: When it was last active, in seconds of a monotonic clock.
         run: The run that it is; None: it is a conversation.
         context: Context of its latest intent or search; None: there was none.
-        calls: Its latest calls, oldest first.
-        call_count: Number of its calls.
-        runs: Its latest runs, oldest first.
+        call_count: Number of its answered calls.
         waiting: What waits to be analysed, oldest first.
         has_gap: Whether something was dropped that its analysis would have needed.
         analysis: State of its analysis; None: it was not analysed yet. For the analyst only.
@@ -162,9 +124,7 @@ class Session:
     active_at: float
     run: UUID | None = None
     context: ContextKey | None = None
-    calls: deque[RecentCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLS))
     call_count: int = 0
-    runs: deque[RecentRun] = field(default_factory=lambda: deque(maxlen=MAX_RUNS))
     waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
     has_gap: bool = False
     analysis: SessionAnalysis | None = None

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from execution.planning.parse import InvalidWorkflow
+from execution.snapshot import bind_run_session
 from execution.workflow import RunOptions
 from gateway_project import flow
 from gateway_project.find.request import FindRequest
@@ -134,16 +135,14 @@ async def test_a_call_is_recorded_also_if_it_is_refused(world, events):
     assert events[0].session != events[1].session
 
 
-async def test_a_started_run_is_remembered_by_its_session(world, events):
-    await run(world, LOG, STATUS)
-    session = world.memory.find_session(world.caller)
-    assert [(one.run, one.tools) for one in session.runs] == [
-        (RUN, (pk(world, LOG), pk(world, STATUS)))
-    ]
+async def test_a_started_run_has_a_session_of_its_own(world, events):
+    session = bind_run_session(world.caller, RUN)
     await run(world, LOG, dry_run=True)
     with pytest.raises(InvalidWorkflow):
         await flow.run_workflow(world.effects, world.caller, RunRequest(workflow={"tasks": 1}))
-    assert len(session.runs) == 1
+    assert world.memory.find_session(session) is None
+    await run(world, LOG, STATUS)
+    assert world.memory.find_session(session).run == RUN
     assert events == []
 
 

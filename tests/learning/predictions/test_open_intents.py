@@ -23,6 +23,8 @@ def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None):
         tasks=tasks,
         confidence=0.9,
         ranked_confidence=0.9,
+        threshold=0.92,
+        is_admitted=False,
         is_runnable=True,
         context=ContextKey(context=1, domain=2),
         at=at,

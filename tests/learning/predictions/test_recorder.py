@@ -64,6 +64,8 @@ class World:
         values = {
             "confidence": 0.9,
             "ranked_confidence": 0.95,
+            "threshold": 0.92,
+            "is_admitted": False,
             "is_runnable": True,
             "context": ContextKey(context=5, domain=6),
         }
