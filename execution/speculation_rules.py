@@ -47,6 +47,12 @@ class ReasonCode(StrEnum):
     TOO_EXPENSIVE = "too_expensive"
     TOO_SLOW = "too_slow"
     EMPTY_WORKFLOW = "empty_workflow"
+    SWITCHED_OFF = "switched_off"
+    NO_IDLE_PLACE = "no_idle_place"
+    BACKING_OFF = "backing_off"
+    NOT_WORTH_IT = "not_worth_it"
+    OVER_RATE = "over_rate"
+    OVER_BUDGET = "over_budget"
 
 
 @dataclass(frozen=True, kw_only=True)

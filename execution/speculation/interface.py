@@ -1,0 +1,236 @@
+"""What the call path, predictions and runs need of calls made ahead of their request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
+
+from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
+from tools.upstream.downstream import NO_CLIENT, Downstream
+
+if TYPE_CHECKING:
+    from execution.admissibility import ProposedCall
+    from execution.call import CallOutcome
+    from gateway_project.foundation.caller import Caller
+    from tools.catalogue import CatalogueTool
+    from tools.upstream.request import UpstreamRequest
+
+
+class SpeculationForm(StrEnum):
+    """What is called ahead."""
+
+    INTENT = "intent"
+    """The workflow suggested for an intent."""
+    NEXT_CALL = "next_call"
+    """A call that is likely to come next."""
+    NEXT_LAYER = "next_layer"
+    """A task of a run that waits for a decision."""
+
+
+class EarlyEnd(StrEnum):
+    """What became of a call made ahead."""
+
+    SERVED = "served"
+    """Its result answered the request; perhaps the request waited for the rest of the call."""
+    COMPARED = "compared"
+    """The same call was requested and made again, and the results were compared."""
+    UNUSED = "unused"
+    """Nobody asked for it in time, or something invalidated it."""
+    FAILED = "failed"
+    """It was not answered, or answered with an error."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlyCall:
+    """A call to be made ahead of its request.
+
+    Attributes:
+        prediction: Id of the prediction that it belongs to.
+        form: What was predicted.
+        call: The call with its final arguments and their origins.
+        chance: Probability that it will be requested, in [0, 1].
+        next_chance: Probability that it is the very next request, in [0, chance].
+        saves_ms: Estimate of the time that its result saves.
+    """
+
+    prediction: UUID
+    form: SpeculationForm
+    call: ProposedCall
+    chance: float = 1.0
+    next_chance: float = 1.0
+    saves_ms: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServedEarly:
+    """How a call made ahead answered a request.
+
+    Attributes:
+        prediction: Id of the prediction.
+        form: What was predicted.
+        age_s: Seconds since the server answered; 0: the request waited for the answer.
+        saved_s: Seconds by which the answer came sooner.
+    """
+
+    prediction: UUID
+    form: SpeculationForm
+    age_s: float
+    saved_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndedEarlyCall:
+    """A call made ahead, and what became of it.
+
+    Attributes:
+        caller: Whom it was made for.
+        early: The call.
+        tool: As it was called.
+        end: What became of it.
+        agreed: Whether its result was that of the same call made again; None: not compared.
+        duration_s: Seconds that the server took.
+        saved_s: Seconds that it saved.
+        cost: Its price in US dollars.
+    """
+
+    caller: Caller
+    early: EarlyCall
+    tool: CatalogueTool
+    end: EarlyEnd
+    agreed: bool | None
+    duration_s: float
+    saved_s: float
+    cost: Decimal
+
+
+OnEarlyCallEnded = Callable[[EndedEarlyCall], None]
+"""Called once for each call made ahead, on the event loop; never raises."""
+SendCall = Callable[[], Awaitable["CallOutcome"]]
+
+
+class SpeculationRefused(Exception):
+    """A call may not be made ahead now.
+
+    Attributes:
+        reasons: Every reason against it.
+    """
+
+    code = "not_admissible"
+
+    def __init__(self, reasons: tuple[AdmissibilityReason, ...]) -> None:
+        super().__init__(" ".join(reason.message for reason in reasons))
+        self.reasons = reasons
+
+
+class Speculation(Protocol):
+    """Makes calls ahead of their requests, and answers requests with their results."""
+
+    def list_obstacles(self) -> tuple[AdmissibilityReason, ...]:
+        """Return why nothing at all may be called ahead now; empty: something may."""
+
+    def dispatch(
+        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
+    ) -> tuple[AdmissibilityReason, ...]:
+        """Start a call in the background, if it is admissible, affordable and in nobody's way.
+
+        Args:
+            caller: Whom it is for.
+            early: The call.
+            downstream: Identifies the caller to servers that keep state; never asked anything.
+
+        Returns:
+            The reasons against it; empty: it was started, or is known or in flight already.
+        """
+
+    async def make(
+        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
+    ) -> CallOutcome:
+        """Make a call ahead and return its outcome, which later requests are served with too.
+
+        Raises:
+            SpeculationRefused: If it may not be made ahead now.
+            CallError: If it fails.
+            UpstreamError: If the server cannot be reached or the connection breaks.
+        """
+
+    async def answer(
+        self,
+        caller: Caller,
+        tool: CatalogueTool,
+        request: UpstreamRequest,
+        send: SendCall,
+        *,
+        is_fresh: bool,
+    ) -> CallOutcome:
+        """Answer a request: with a result made ahead, or by sending it.
+
+        What is not known to be read-only discards the results that it may have outdated.
+
+        Args:
+            caller: Whose request it is.
+            tool: As found for this caller; the request is permitted and valid.
+            request: The request.
+            send: Sends it.
+            is_fresh: Whether the caller wants a new answer.
+        """
+
+    def discard_server(self, server: str) -> None:
+        """Discard all results of a server, and stop its calls made ahead."""
+
+    def discard_prediction(self, prediction: UUID) -> None:
+        """Stop what a prediction started, and discard its results."""
+
+
+class NoSpeculation:
+    """Makes no call ahead."""
+
+    def list_obstacles(self) -> tuple[AdmissibilityReason, ...]:
+        """See `Speculation`."""
+        return (
+            make_reason(ReasonCode.SWITCHED_OFF, "Speculation is switched off in the settings."),
+        )
+
+    def dispatch(
+        self,
+        caller: Caller,  # noqa: ARG002
+        early: EarlyCall,  # noqa: ARG002
+        *,
+        downstream: Downstream = NO_CLIENT,  # noqa: ARG002
+    ) -> tuple[AdmissibilityReason, ...]:
+        """See `Speculation`."""
+        return self.list_obstacles()
+
+    async def make(
+        self,
+        caller: Caller,  # noqa: ARG002
+        early: EarlyCall,  # noqa: ARG002
+        *,
+        downstream: Downstream = NO_CLIENT,  # noqa: ARG002
+    ) -> CallOutcome:
+        """See `Speculation`."""
+        raise SpeculationRefused(self.list_obstacles())
+
+    async def answer(
+        self,
+        caller: Caller,  # noqa: ARG002
+        tool: CatalogueTool,  # noqa: ARG002
+        request: UpstreamRequest,  # noqa: ARG002
+        send: SendCall,
+        *,
+        is_fresh: bool,  # noqa: ARG002
+    ) -> CallOutcome:
+        """See `Speculation`."""
+        return await send()
+
+    def discard_server(self, server: str) -> None:
+        """See `Speculation`."""
+
+    def discard_prediction(self, prediction: UUID) -> None:
+        """See `Speculation`."""
+
+
+NO_SPECULATION: Final = NoSpeculation()
