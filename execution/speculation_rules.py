@@ -53,6 +53,9 @@ class ReasonCode(StrEnum):
     NOT_WORTH_IT = "not_worth_it"
     OVER_RATE = "over_rate"
     OVER_BUDGET = "over_budget"
+    UNSETTLED = "unsettled"
+    SESSION_UNKNOWN = "session_unknown"
+    UNUSABLE_RESULT = "unusable_result"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +159,16 @@ def is_closed_world(tool: CatalogueTool, rules: AdmissibilityRules, *, team: int
     is_declared = server.trusted and tool.annotations.get("openWorldHint") is False
     grants = _list_valid_grants(tool, server, rules.grants, team)
     return is_declared or any(grant.is_closed_world for grant in grants)
+
+
+def is_known_to_read(tool: CatalogueTool, rules: AdmissibilityRules, *, team: int | None) -> bool:
+    """Whether calls of a tool change nothing, by the word of a trusted server or an admin."""
+    if tool.vetoed:
+        return False
+    server = rules.catalogue.servers.get(tool.server)
+    return tool.danger is Danger.READ or (
+        server is not None and bool(_list_valid_grants(tool, server, rules.grants, team))
+    )
 
 
 def _iterate_definition_reasons(

@@ -1,0 +1,615 @@
+"""Makes calls ahead of their requests, and answers requests with their results.
+
+Every call passes the same gates in one order: the switch, admissibility, budgets, idle places.
+A result is served only where it is as good as a call made now; otherwise the call is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
+
+import structlog
+
+from execution import call as calls
+from execution.admissibility import MAX_TIME_S, judge_call
+from execution.call_errors import DeadlineExceeded
+from execution.speculation.early_results import (
+    VALID_S,
+    EarlyKey,
+    EarlyResult,
+    EarlyResults,
+    find_owner,
+    is_keepable,
+    make_key,
+)
+from execution.speculation.interface import (
+    EarlyCall,
+    EarlyEnd,
+    EndedEarlyCall,
+    OnEarlyCallEnded,
+    SendCall,
+    ServedEarly,
+    SpeculationForm,
+    SpeculationRefused,
+)
+from execution.speculation.server_load import ServerLoad
+from execution.speculation_rules import (
+    AdmissibilityReason,
+    AdmissibilityRules,
+    ReasonCode,
+    is_known_to_read,
+    list_definition_reasons,
+    make_reason,
+)
+from gateway_project.foundation.json_equality import equality_key
+from tools.catalogue import UnknownTool
+from tools.upstream.downstream import NO_CLIENT, Downstream
+from tools.upstream.request import UpstreamRequest
+
+if TYPE_CHECKING:
+    from execution.call import CallOutcome
+    from gateway_project.foundation.caller import Caller
+    from tools.catalogue import CatalogueServer, CatalogueTool
+    from tools.pinned_upstream import PinnedUpstream
+
+COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
+"""Parts of a result that must be equal for two results to agree."""
+SWEEP_S: Final = 5.0
+"""Interval of removing what has expired."""
+
+Reasons = tuple[AdmissibilityReason, ...]
+log = structlog.get_logger(__name__)
+
+
+class Allowance(Protocol):
+    """Budgets of calls made ahead."""
+
+    def check(self, early: EarlyCall, tool: CatalogueTool, caller: Caller) -> Reasons:
+        """Return what refuses a call, as far as it is known in memory."""
+
+    async def reserve(self, early: EarlyCall, tool: CatalogueTool, *, caller: Caller) -> Any:
+        """Reserve what a call may use; return the reservation.
+
+        Raises:
+            SpeculationRefused: If a budget refuses it.
+        """
+
+    def settle(self, reservation: Any, *, made: bool) -> None:
+        """Settle a reservation once the call has ended; not made: it was not sent at all."""
+
+    def record_end(
+        self, early: EarlyCall, tool: CatalogueTool, caller: Caller, end: EarlyEnd
+    ) -> None:
+        """Record whether a call was of use."""
+
+
+class Agreements(Protocol):
+    """Which tools have earned that results made ahead are served."""
+
+    def is_served(self, tool: CatalogueTool, team: int | None, age_s: float) -> bool:
+        """Whether a result of this age is served now; otherwise it is compared."""
+
+    def record(self, tool: CatalogueTool, team: int | None, *, agreed: bool, age_s: float) -> None:
+        """Record whether a result was that of the same call made again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeculatorDependencies:
+    """The collaborators of a speculator.
+
+    Attributes:
+        rules: Returns catalogue and grants in force.
+        upstream: The pool of upstream servers.
+        is_on: Whether the switch is on, confirmed within the last second.
+        allowance: Budgets.
+        agreements: What earned being served.
+        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        on_ended: Called with what became of each call.
+        places: Calls in flight that a server, and the process, have room for.
+    """
+
+    rules: Callable[[], AdmissibilityRules]
+    upstream: PinnedUpstream
+    is_on: Callable[[], bool]
+    allowance: Allowance
+    agreements: Agreements
+    describe_trouble: Callable[[str], str] = lambda _server: ""
+    on_ended: OnEarlyCallEnded = lambda _ended: None
+    places: tuple[int, int] = (8, 32)
+
+
+class Speculator:
+    """Implements `Speculation` for one process; all methods are for one event loop.
+
+    Args:
+        dependencies: Its collaborators.
+        clock: Monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        dependencies: SpeculatorDependencies,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._dependencies = dependencies
+        self._clock = clock
+        self._results = EarlyResults(self._note_removed)
+        self._loads: defaultdict[str, ServerLoad] = defaultdict(ServerLoad)
+        self._writes: Counter[tuple[str, int | None]] = Counter()
+        self._requested: Counter[EarlyKey] = Counter()
+        self._early_count = 0
+        self._real_count = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """Results in memory or in flight, and the characters of those answered."""
+        return len(self._results), self._results.characters
+
+    async def run(self) -> None:
+        """Remove what has expired, until cancelled; then stop all calls made ahead."""
+        try:
+            while True:
+                await asyncio.sleep(SWEEP_S)
+                self._results.remove_expired(self._clock())
+                if len(self._results) and not self._dependencies.is_on():
+                    self.discard_all()
+        finally:
+            self.discard_all()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+
+    def list_obstacles(self) -> Reasons:
+        """See `Speculation`."""
+        if self._dependencies.is_on():
+            return ()
+        self.discard_all()
+        return (
+            make_reason(
+                ReasonCode.SWITCHED_OFF,
+                "Speculation is switched off, or it is not known that it is on.",
+            ),
+        )
+
+    def dispatch(
+        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
+    ) -> Reasons:
+        """See `Speculation`."""
+        try:
+            self._find_or_start(caller, early, downstream)
+        except SpeculationRefused as refused:
+            return refused.reasons
+        return ()
+
+    async def make(
+        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
+    ) -> CallOutcome:
+        """See `Speculation`."""
+        result = self._find_or_start(caller, early, downstream)
+        if result is None:
+            raise SpeculationRefused((_explain_in_flight(early.call.tool),))
+        await self._wait_for(result)
+        if result.outcome is not None:
+            return result.outcome
+        reasons = result.refusal or (_explain_outdated(early.call.tool),)
+        raise result.error or SpeculationRefused(reasons)
+
+    async def answer(
+        self,
+        caller: Caller,
+        tool: CatalogueTool,
+        request: UpstreamRequest,
+        send: SendCall,
+        *,
+        is_fresh: bool,
+    ) -> CallOutcome:
+        """See `Speculation`."""
+        if not is_known_to_read(tool, self._dependencies.rules(), team=caller.team):
+            with self._hold_write(caller, tool.server):
+                return await self._send(tool, send)
+        result = self._find_servable(caller, tool, request)
+        if result is None:
+            with self._note_request(caller, tool, request):
+                return await self._send(tool, send)
+        if is_fresh or not self._is_served(result):
+            return await self._compare(result, send)
+        served = await self._join(result, request.timeout_s)
+        return served if served is not None else await self._send(tool, send)
+
+    def discard_server(self, server: str) -> None:
+        """See `Speculation`."""
+        self._results.remove_where(lambda result: result.tool.server == server)
+
+    def discard_prediction(self, prediction: UUID) -> None:
+        """See `Speculation`."""
+        self._results.remove_prediction(prediction)
+
+    def discard_all(self) -> None:
+        """Discard all results, and stop all calls made ahead."""
+        self._results.remove_all()
+
+    # Starting a call.
+
+    def _find_or_start(
+        self, caller: Caller, early: EarlyCall, downstream: Downstream
+    ) -> EarlyResult | None:
+        """Return the same call if it was made already, or start it; None: a client makes it now.
+
+        Raises:
+            SpeculationRefused: With every reason, if it may not be made ahead now.
+        """
+        obstacles = self.list_obstacles()
+        if obstacles:
+            raise SpeculationRefused(obstacles)
+        rules = self._dependencies.rules()
+        verdict = judge_call(early.call, caller=caller, rules=rules)
+        if verdict.reasons:
+            raise SpeculationRefused(verdict.reasons)
+        tool = rules.catalogue.find_tool(early.call.tool, caller)
+        key = make_key(find_owner(caller), tool, early.call.arguments)
+        if key is None:
+            raise SpeculationRefused((_explain_arguments(tool),))
+        found = self._results.find(key.owner, tool, early.call.arguments)
+        if found is not None and self._clock() - found.started_at < VALID_S:
+            return found
+        if key in self._requested:
+            return None
+        reasons = (
+            *self._dependencies.allowance.check(early, tool, caller),
+            *self._list_load_reasons(
+                caller, tool, rules.catalogue.servers[tool.server], downstream
+            ),
+        )
+        if reasons:
+            raise SpeculationRefused(reasons)
+        if found is not None:
+            self._results.remove(found)
+        result = EarlyResult(
+            key=key, caller=caller, early=early, tool=tool, started_at=self._clock()
+        )
+        self._results.add(result)
+        self._loads[tool.server].early += 1
+        self._early_count += 1
+        result.task = asyncio.create_task(self._make(result, downstream), name="early call")
+        self._tasks.add(result.task)
+        result.task.add_done_callback(self._tasks.discard)
+        result.task.add_done_callback(lambda _task: self._free_place(tool.server))
+        return result
+
+    def _list_load_reasons(
+        self, caller: Caller, tool: CatalogueTool, server: CatalogueServer, downstream: Downstream
+    ) -> Iterator[AdmissibilityReason]:
+        """Yield why a call would be in the way now, or could not be answered for its caller."""
+        load, now = self._loads[tool.server], self._clock()
+        trouble = self._dependencies.describe_trouble(tool.server)
+        if trouble or load.is_backing_off(now):
+            why = "fails" if trouble else "was slowed down by calls made ahead, or failed them"
+            yield make_reason(
+                ReasonCode.BACKING_OFF, f"Server {tool.server} {why}; it is left alone for now."
+            )
+        per_server, total = self._dependencies.places
+        is_busy = 2 * (load.real + load.early) >= per_server
+        if (
+            is_busy
+            or 2 * (self._real_count + self._early_count) >= total
+            or not self._results.make_room()
+        ):
+            yield make_reason(
+                ReasonCode.NO_IDLE_PLACE, f"Server {tool.server} has no idle place for it now."
+            )
+        if load.writes or self._writes[caller.user, caller.team]:
+            yield make_reason(
+                ReasonCode.UNSETTLED, "A call that may change what it reads is in flight."
+            )
+        is_known = (server.session != "per_caller" or downstream.session) and (
+            server.authorization != "oauth_per_user" or downstream.user
+        )
+        if not is_known:
+            yield make_reason(
+                ReasonCode.SESSION_UNKNOWN,
+                f"Server {tool.server} has a connection for each caller, and this one's is not "
+                "known.",
+            )
+
+    async def _make(self, result: EarlyResult, downstream: Downstream) -> None:
+        """Make a call ahead and keep its answer; the task of the call."""
+        allowance, early = self._dependencies.allowance, result.early
+        reservation, is_sent, end = None, False, EarlyEnd.FAILED
+        try:
+            reservation = await allowance.reserve(early, result.tool, caller=result.caller)
+            self._require_unchanged(result)
+            result.started_at, is_sent = self._clock(), True
+            outcome = await self._call(result, downstream)
+            self._note_early(result, failed=outcome.result.is_error)
+            if not _is_usable(outcome):
+                result.refusal = (_explain_unusable(result.tool),)
+            elif not result.is_discarded:
+                self._results.keep_answer(result, outcome, at=self._clock())
+                end = EarlyEnd.UNUSED  # until it is used
+        except asyncio.CancelledError:
+            end = EarlyEnd.UNUSED
+            raise
+        except SpeculationRefused as refused:
+            result.refusal = refused.reasons
+        except Exception as error:  # noqa: BLE001 - raised to those who wait for it
+            self._note_early(result, failed=True)
+            result.error = error
+        finally:
+            if reservation is not None:
+                allowance.settle(reservation, made=is_sent)
+            if result.outcome is None:
+                self._report(result, EarlyEnd.UNUSED if result.is_discarded else end)
+                self._results.remove(result)
+
+    async def _call(self, result: EarlyResult, downstream: Downstream) -> CallOutcome:
+        request = UpstreamRequest.to_call(
+            result.tool.tool, result.early.call.arguments, timeout_s=MAX_TIME_S
+        )
+        identity = Downstream(session=downstream.session, user=downstream.user)
+        return await calls.call(
+            replace(request, downstream=identity),
+            caller=result.caller,
+            catalogue=self._dependencies.rules().catalogue,
+            upstream=self._dependencies.upstream,
+            latest=lambda: self._dependencies.rules().catalogue,
+        )
+
+    def _require_unchanged(self, result: EarlyResult) -> None:
+        """Judge a call again right before it is sent: a reservation may have taken time.
+
+        Raises:
+            SpeculationRefused: If it may no longer be made.
+        """
+        rules = self._dependencies.rules()
+        reasons = (
+            *self.list_obstacles(),
+            *judge_call(result.early.call, caller=result.caller, rules=rules).reasons,
+        )
+        try:
+            tool = rules.catalogue.find_tool(result.early.call.tool, result.caller)
+        except UnknownTool:
+            tool = None
+        if reasons or tool is None or tool.definition_hash != result.key.definition_hash:
+            raise SpeculationRefused(reasons or (_explain_outdated(result.tool.tool),))
+
+    def _free_place(self, server: str) -> None:
+        self._loads[server].early -= 1
+        self._early_count -= 1
+
+    def _note_early(self, result: EarlyResult, *, failed: bool) -> None:
+        self._loads[result.tool.server].note_early(failed=failed, now=self._clock())
+
+    # Answering a request.
+
+    def _find_servable(
+        self, caller: Caller, tool: CatalogueTool, request: UpstreamRequest
+    ) -> EarlyResult | None:
+        """Return a result that may answer a request now, or be compared; None: there is none."""
+        result = self._results.find(find_owner(caller), tool, request.arguments)
+        if result is None:
+            return None
+        if not self._dependencies.is_on():
+            self.discard_all()
+            return None
+        rules = self._dependencies.rules()
+        is_old = result.outcome is not None and self._clock() - result.answered_at >= VALID_S
+        if is_old or list_definition_reasons(tool, rules, team=caller.team):
+            self._results.remove(result)
+            return None
+        return result
+
+    def _is_served(self, result: EarlyResult) -> bool:
+        if result.early.form is not SpeculationForm.NEXT_CALL:
+            return True
+        age_s = self._clock() - result.answered_at if result.outcome is not None else 0.0
+        return self._dependencies.agreements.is_served(result.tool, result.caller.team, age_s)
+
+    async def _join(self, result: EarlyResult, timeout_s: float | None) -> CallOutcome | None:
+        """Return the answer of a call made ahead, once it is there; None: there is none."""
+        asked_at = self._clock()
+        await self._wait_for(result, timeout_s=timeout_s)
+        outcome = result.outcome
+        if outcome is None or result.is_discarded:
+            return None
+        now = self._clock()
+        age_s = max(0.0, asked_at - result.answered_at)
+        saved_s = max(0.0, result.duration_s - (now - asked_at))
+        self._report(result, EarlyEnd.SERVED, saved_s=saved_s)
+        return replace(
+            outcome,
+            duration_s=now - asked_at,
+            served=ServedEarly(
+                prediction=result.early.prediction,
+                form=result.early.form,
+                age_s=age_s,
+                saved_s=saved_s,
+            ),
+        )
+
+    async def _wait_for(self, result: EarlyResult, *, timeout_s: float | None = None) -> None:
+        """Wait until a call made ahead has ended; ending the wait does not end the call.
+
+        Raises:
+            DeadlineExceeded: If that takes too long.
+        """
+        if result.outcome is not None or result.task is None:
+            return
+        result.joiners += 1
+        try:
+            done, _ = await asyncio.wait({result.task}, timeout=timeout_s)
+        finally:
+            result.joiners -= 1
+        if not done and timeout_s is not None:
+            raise DeadlineExceeded(result.tool.tool, timeout_s)
+
+    async def _compare(self, result: EarlyResult, send: SendCall) -> CallOutcome:
+        """Make the requested call, and record whether it was answered like the one made ahead."""
+        asked_at = self._clock()
+        result.joiners += 1  # it is wanted, so it is not stopped for the sake of this request
+        try:
+            outcome = await self._send(result.tool, send)
+        finally:
+            result.joiners -= 1
+        early = result.outcome
+        if early is None or result.is_discarded or outcome.result.needs_input:
+            return outcome  # what was in flight for longer than the real call shows nothing
+        agreed = is_keepable(outcome.result.raw) and _do_agree(early, outcome)
+        self._dependencies.agreements.record(
+            result.tool,
+            result.caller.team,
+            agreed=agreed,
+            age_s=max(0.0, asked_at - result.answered_at),
+        )
+        self._report(result, EarlyEnd.COMPARED, agreed=agreed)
+        self._results.remove(result)
+        return outcome
+
+    async def _send(self, tool: CatalogueTool, send: SendCall) -> CallOutcome:
+        """Send a request; calls made ahead give up their place for it."""
+        load, started = self._loads[tool.server], self._clock()
+        load.real += 1
+        self._real_count += 1
+        beside_early = load.early > 0
+        if beside_early or self._early_count:
+            self._make_way(tool.server)
+        try:
+            outcome = await send()
+        finally:
+            load.real -= 1
+            self._real_count -= 1
+        now = self._clock()
+        load.note_real(now - started, beside_early=beside_early, now=now)
+        return outcome
+
+    def _make_way(self, server: str) -> None:
+        """Stop calls made ahead while there are more calls than places; the newest first."""
+        per_server, total = self._dependencies.places
+        load = self._loads[server]
+        for result in reversed(list(self._results)):
+            is_crowded = load.real + load.early > per_server
+            if not is_crowded and self._real_count + self._early_count <= total:
+                return
+            is_in_flight = result.outcome is None and not result.joiners
+            if is_in_flight and (not is_crowded or result.tool.server == server):
+                self._results.remove(result)
+
+    @contextmanager
+    def _note_request(
+        self, caller: Caller, tool: CatalogueTool, request: UpstreamRequest
+    ) -> Iterator[None]:
+        """Note that a client makes a call, so that it is not made ahead at the same time."""
+        key = make_key(find_owner(caller), tool, request.arguments)
+        if key is None:
+            yield
+            return
+        self._requested[key] += 1
+        try:
+            yield
+        finally:
+            self._requested[key] -= 1
+            if not self._requested[key]:
+                del self._requested[key]
+
+    @contextmanager
+    def _hold_write(self, caller: Caller, server: str) -> Iterator[None]:
+        """Discard what a call may outdate, when it begins and when it ends."""
+        who, load = (caller.user, caller.team), self._loads[server]
+        self._writes[who] += 1
+        load.writes += 1
+        self._discard_outdated(who, server)
+        try:
+            yield
+        finally:
+            self._discard_outdated(who, server)
+            load.writes -= 1
+            self._writes[who] -= 1
+            if not self._writes[who]:
+                del self._writes[who]
+
+    def _discard_outdated(self, who: tuple[str, int | None], server: str) -> None:
+        self._results.remove_where(
+            lambda result: (
+                result.tool.server == server or (result.caller.user, result.caller.team) == who
+            )
+        )
+
+    # Reporting.
+
+    def _note_removed(self, result: EarlyResult) -> None:
+        if result.outcome is not None:
+            self._report(result, EarlyEnd.UNUSED)
+
+    def _report(
+        self,
+        result: EarlyResult,
+        end: EarlyEnd,
+        *,
+        agreed: bool | None = None,
+        saved_s: float = 0.0,
+    ) -> None:
+        """Report what became of a call; once."""
+        if result.is_reported:
+            return
+        result.is_reported = True
+        server = self._dependencies.rules().catalogue.servers.get(result.tool.server)
+        price = server.price_per_call if server is not None else None
+        self._dependencies.allowance.record_end(result.early, result.tool, result.caller, end)
+        self._dependencies.on_ended(
+            EndedEarlyCall(
+                caller=result.caller,
+                early=result.early,
+                tool=result.tool,
+                end=end,
+                agreed=agreed,
+                duration_s=result.duration_s,
+                saved_s=saved_s,
+                cost=price or Decimal(0),
+            )
+        )
+
+
+def _do_agree(early: CallOutcome, real: CallOutcome) -> bool:
+    """Whether two results are the same, but for what is about the message itself."""
+    parts = [
+        equality_key({key: one.result.raw.get(key) for key in COMPARED_KEYS})
+        for one in (early, real)
+    ]
+    return parts[0] == parts[1]
+
+
+def _is_usable(outcome: CallOutcome) -> bool:
+    """Whether a result made ahead may be kept."""
+    result = outcome.result
+    return not (result.is_error or result.needs_input) and is_keepable(result.raw)
+
+
+def _explain_outdated(tool: str) -> AdmissibilityReason:
+    return make_reason(
+        ReasonCode.UNSETTLED, f"What {tool} reads may have changed while it was called."
+    )
+
+
+def _explain_in_flight(tool: str) -> AdmissibilityReason:
+    return make_reason(ReasonCode.UNSETTLED, f"A client makes this call of {tool} right now.")
+
+
+def _explain_arguments(tool: CatalogueTool) -> AdmissibilityReason:
+    return make_reason(
+        ReasonCode.INVALID_ARGUMENTS, f"The arguments of {tool.tool} are too large to compare."
+    )
+
+
+def _explain_unusable(tool: CatalogueTool) -> AdmissibilityReason:
+    return make_reason(
+        ReasonCode.UNUSABLE_RESULT,
+        f"{tool.tool} reported an error, asked for input, or answered too much.",
+    )
