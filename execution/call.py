@@ -30,10 +30,12 @@ from execution.codes import TOOL_ERROR
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.request import UpstreamRequest
 
 if TYPE_CHECKING:
+    from execution.speculation.interface import ServedEarly
     from tools.pinned_upstream import PinnedUpstream
     from tools.upstream.result import UpstreamResult
 
@@ -84,12 +86,14 @@ class CallOutcome:
         definition_hash: Of the pinned definition that was called.
         result: As received; may be an error of the tool.
         duration_s: From dispatch to answer.
+        served: How a call made ahead answered it; None: none did.
     """
 
     tool: str
     definition_hash: str
     result: UpstreamResult
     duration_s: float
+    served: ServedEarly | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +108,8 @@ class EndedCall:
             code of the error that prevented an answer.
         result: The server's answer; None: there is none.
         duration_s: From the request to its end.
+        served: How a call made ahead answered it; None: none did.
+        downstream: The client, as servers know it.
     """
 
     caller: Caller
@@ -112,6 +118,8 @@ class EndedCall:
     code: str
     result: UpstreamResult | None
     duration_s: float
+    served: ServedEarly | None = None
+    downstream: Downstream = NO_CLIENT
 
 
 def ignore_ended_call(_ended: EndedCall) -> None:
@@ -254,7 +262,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         UpstreamError: If the server cannot be reached or the connection breaks; has a code too.
     """
     started = time.monotonic()
-    code, result = CANCELLED, None
+    code, result, served = CANCELLED, None, None
     try:
         outcome = await _admit_and_send(
             request,
@@ -266,7 +274,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
             on_retry=on_retry,
             latest=latest,
         )
-        result = outcome.result
+        result, served = outcome.result, outcome.served
         code = _INPUT_REQUIRED if result.needs_input else TOOL_ERROR if result.is_error else ""
     except UnknownTool:
         code = _UNKNOWN_TOOL
@@ -286,6 +294,8 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
                     code=code,
                     result=result,
                     duration_s=time.monotonic() - started,
+                    served=served,
+                    downstream=request.downstream,
                 )
             )
     return outcome

@@ -76,6 +76,10 @@ class PendingPredictions(Generic[Predicted]):
         oldest = next(iter(self._pending))
         return [self._resolve(oldest, PredictionOutcome.EXPIRED, at)]
 
+    def discard(self, key: CallKey) -> None:
+        """Forget a prediction without an outcome: the call is made ahead after all."""
+        self._pending.pop(key, None)
+
     def resolve_call(
         self, key: CallKey, *, is_read_only: bool, at: float
     ) -> list[ResolvedCall[Predicted]]:

@@ -14,7 +14,7 @@ from execution.speculation.pending import (
     PredictionOutcome,
     make_call_key,
 )
-from execution.speculation.warm_up import find_threshold
+from execution.speculation.warm_up import find_threshold, measure_waste
 from execution.speculation.waste_budget import WasteBudget
 from gateway_project.evaluation.calibration_figures import calibration_error
 from gateway_project.evaluation.session_files import (
@@ -196,8 +196,8 @@ def replay_sessions(
     ordered = sorted(history, key=lambda session: session.group)
     observed = [replay.observe(session, with_intent=with_intent) for session in ordered]
     fitted = fit_history(observed, replay.profiles, replay.priors)
-    rehearsed = rehearse_history(fitted)
-    thresholds = {budget: find_threshold(rehearsed, budget) for budget in BUDGETS}
+    waste = measure_waste(rehearse_history(fitted))
+    thresholds = {budget: find_threshold(waste, budget) for budget in BUDGETS}
     replayed = [replay.replay(s, fitted.model, with_intent=with_intent) for s in sessions]
     return replayed, thresholds
 

@@ -122,7 +122,7 @@ async def run_gateway(
             capture,
             sealer=current.sealer,
             embedder=embedder,
-            catalogue=lambda: current.snapshot.catalogue,
+            rules=lambda: current.snapshot.rules,
             deletes=claims,
             on_episode=learning.enqueue_ended_run,
         )

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from execution.speculation.interface import NO_SPECULATION, Speculation
+from execution.speculation_rules import AdmissibilityRules
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.sealing import Sealer
@@ -19,7 +21,6 @@ from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
 from learning.sessions.team_models import TeamModels
 from learning.sessions.word_vectors import WordVectors
-from tools.catalogue import Catalogue
 from tools.embed.cache import CachedEmbedder
 
 
@@ -62,8 +63,9 @@ def make_memory(  # noqa: PLR0913 - its collaborators
     *,
     sealer: Sealer,
     embedder: CachedEmbedder,
-    catalogue: Callable[[], Catalogue],
+    rules: Callable[[], AdmissibilityRules],
     on_episode: Callable[[UUID], Awaitable[None]],
+    speculation: Speculation = NO_SPECULATION,
     deletes: bool = True,
 ) -> ProcessMemory:
     """Return what this process remembers of its callers: nothing, if the setting is off.
@@ -73,8 +75,9 @@ def make_memory(  # noqa: PLR0913 - its collaborators
         capture: Records events.
         sealer: Makes keyed digests, and seals vectors.
         embedder: Remembers the vectors of recent queries.
-        catalogue: Returns the current servers and tools.
+        rules: Returns the current catalogue and grants.
         on_episode: Called with the id of each episode of direct use that can be learned from.
+        speculation: Makes predicted calls ahead.
         deletes: Whether this process deletes events that are no longer kept.
     """
     loader, keeper = EventLoader(capture), MemoryKeeper(config, deletes=deletes)
@@ -88,10 +91,11 @@ def make_memory(  # noqa: PLR0913 - its collaborators
     analyst = SessionAnalyst(
         registry,
         models=models,
-        catalogue=catalogue,
+        rules=rules,
         record=capture.record,
         record_words=vectors.record,
         direct_use=direct_use,
+        speculation=speculation,
     )
     return ProcessMemory(
         sessions=registry,

@@ -10,7 +10,7 @@ from datetime import datetime
 import django.db
 import structlog
 
-from execution.speculation_rules import SpeculationGrants
+from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from execution.store import grants as grant_store
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
@@ -51,6 +51,11 @@ class CatalogueSnapshot:
     caller: Caller
     versions: Mapping[str, datetime]
     grants: SpeculationGrants = field(default_factory=SpeculationGrants)
+
+    @property
+    def rules(self) -> AdmissibilityRules:
+        """What may be called ahead of a request."""
+        return AdmissibilityRules(catalogue=self.catalogue, grants=self.grants)
 
 
 LoadSnapshot = Callable[[], CatalogueSnapshot]

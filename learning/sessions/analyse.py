@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from execution import call
 from execution.approval import explain_approval
+from execution.grant_proposals import propose_grant
 from execution.running import results
 from execution.speculation.pending import (
     CallKey,
@@ -20,13 +21,15 @@ from execution.speculation.pending import (
     ResolvedCall,
     make_call_key,
 )
+from execution.speculation.waste_budget import rank_dispatch
+from execution.speculation_rules import AdmissibilityRules, list_definition_reasons
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.event import EventOutcome
 from learning.sessions.session import (
     AnsweredCall,
+    NextCallPrediction,
     Session,
     SessionAnalysis,
-    ShadowPrediction,
     StatedWords,
 )
 from tools.danger import Danger
@@ -40,8 +43,8 @@ if TYPE_CHECKING:
     from graph.suggestion.next_call.profiles import ToolProfiles
     from tools.catalogue import Catalogue, CatalogueTool
 
-MAX_PREDICTIONS: Final = 4
-"""Calls predicted at once."""
+MAX_PREDICTIONS: Final = 8
+"""Calls predicted at once; on recorded sessions, more find hardly more reads ready."""
 MIN_CHANCE: Final = 0.1
 """Chance below which no budget would have a call made ahead: nine of ten would be wasted."""
 LARGE_ARGUMENTS: Final[Mapping[str, Any]] = {"\0": None}
@@ -75,7 +78,7 @@ class ResolvedNextCall(NamedTuple):
         saves_ms: Milliseconds that making the call ahead would have saved; 0: it was not made.
     """
 
-    prediction: ShadowPrediction
+    prediction: NextCallPrediction
     outcome: EventOutcome
     saves_ms: float
 
@@ -87,12 +90,13 @@ class AnalysisResult:
     Attributes:
         taught: What each answered call teaches, in their order.
         resolved: Predictions that these calls decided.
-        predictions: Calls that are likely to come next.
+        predictions: Calls that are likely to come next, those that gain most from being called
+            ahead first.
     """
 
     taught: Sequence[Taught]
     resolved: Sequence[ResolvedNextCall]
-    predictions: Sequence[ShadowPrediction]
+    predictions: Sequence[NextCallPrediction]
 
 
 def analyse_session(
@@ -100,7 +104,7 @@ def analyse_session(
     items: Iterable[StatedWords | AnsweredCall],
     *,
     model: NextCallModel | None,
-    catalogue: Catalogue,
+    rules: AdmissibilityRules,
 ) -> AnalysisResult:
     """Take in what a session did, and predict its next calls.
 
@@ -108,13 +112,13 @@ def analyse_session(
         session: The session; its analysis is updated.
         items: What it did since the last analysis, oldest first.
         model: What past sessions of its team taught; None: nothing is known yet.
-        catalogue: Servers and tools.
+        rules: Catalogue and grants.
     """
     from graph.suggestion.next_call.model import NextCallModel
     from graph.suggestion.next_call.predict import predict_calls
     from graph.suggestion.next_call.session import SessionState
 
-    profiles = load_profiles(catalogue, session.caller)
+    profiles = load_profiles(rules, session.caller)
     if session.analysis is None:
         session.analysis = SessionAnalysis(
             state=SessionState(profiles), pending=PendingPredictions()
@@ -132,19 +136,20 @@ def analyse_session(
     predicted = predict_calls(
         analysis.state, model or NextCallModel(), profiles, limit=MAX_PREDICTIONS
     )
-    visibility = Visibility(catalogue=catalogue, caller=session.caller)
+    visibility = Visibility(catalogue=rules.catalogue, caller=session.caller)
     predictions = [
-        ShadowPrediction(uuid.uuid4(), make_call_key(one.tool, one.arguments), one, tool)
+        NextCallPrediction(uuid.uuid4(), make_call_key(one.tool, one.arguments), one, tool)
         for one in predicted
         if one.chance >= MIN_CHANCE
         and (tool := visibility.find_tool(one.tool)) is not None
-        and is_predictable(tool, visibility)
+        and is_predictable(tool, visibility, rules)
     ]
+    predictions.sort(key=_rank_gain, reverse=True)
     return AnalysisResult(taught=taught, resolved=resolved, predictions=predictions)
 
 
 def add_predictions(
-    analysis: SessionAnalysis, predictions: Iterable[ShadowPrediction], *, at: float
+    analysis: SessionAnalysis, predictions: Iterable[NextCallPrediction], *, at: float
 ) -> list[ResolvedNextCall]:
     """Let predictions wait for their outcome; return those that had to make room.
 
@@ -163,31 +168,60 @@ def close_analysis(analysis: SessionAnalysis, *, at: float) -> list[ResolvedNext
     return [_describe_resolved(one, 0.0) for one in analysis.pending.close(at)]
 
 
-def is_predictable(tool: CatalogueTool, visibility: Visibility) -> bool:
-    """Whether a caller's call of a tool could be made ahead at all.
+def _rank_gain(prediction: NextCallPrediction) -> float:
+    """Return a measure of the time that calling ahead is expected to save."""
+    predicted = prediction.call
+    return rank_dispatch(predicted.chance, predicted.next_chance) * predicted.saves_ms
 
-    It must only read, by the word of somebody trusted, and need nobody's approval.
+
+def is_predictable(tool: CatalogueTool, visibility: Visibility, rules: AdmissibilityRules) -> bool:
+    """Whether a caller's call of a tool is worth predicting.
+
+    It must seem to only read, and need nobody's approval. What may be called ahead is decided
+    when the call is dispatched; the outcomes of other predictions show what a grant would gain.
     """
     caller, catalogue = visibility.caller, visibility.catalogue
     return (
-        tool.danger is Danger.READ
-        and not tool.vetoed
+        seems_to_read(tool, rules, team=caller.team)
         and not visibility.find_obstacle(tool)
         and caller.has_scope(call.SCOPE)
         and not explain_approval(tool, caller=caller, catalogue=catalogue)
     )
 
 
-def load_profiles(catalogue: Catalogue, caller: Caller) -> ToolProfiles:
-    """Return the tools that a caller sees, as prediction reads them; built once per catalogue."""
+def seems_to_read(tool: CatalogueTool, rules: AdmissibilityRules, *, team: int | None) -> bool:
+    """Whether somebody trusted says that a tool only reads, or a grant for it would be proposed.
+
+    A tool that a team was granted counts too.
+    """
+    if tool.vetoed or not tool.is_usable:
+        return False
+    return (
+        tool.danger is Danger.READ
+        or not list_definition_reasons(tool, rules, team=team)
+        or (tool.server in rules.catalogue.servers and propose_grant(tool, rules).is_proposed)
+    )
+
+
+def load_profiles(rules: AdmissibilityRules, caller: Caller) -> ToolProfiles:
+    """Return the tools that a caller sees, as prediction reads them.
+
+    They are built once for each catalogue and its grants.
+    """
     from graph.suggestion.next_call.profiles import build_profiles
 
-    own = caller.team if caller.team in _list_teams(catalogue) else None
+    catalogue = rules.catalogue
+    teams = _list_teams(catalogue) | {
+        grant.team for grants in rules.grants.by_tool.values() for grant in grants
+    }
+    own = caller.team if caller.team in teams else None
     key = ("next_call_profiles", own)
-    if key not in catalogue.derived_cache:
-        catalogue.derived_cache[key] = build_profiles(_describe_tools(catalogue, caller))
-    profiles: ToolProfiles = catalogue.derived_cache[key]
-    return profiles
+    grants, profiles = catalogue.derived_cache.get(key, (None, None))
+    if grants is not rules.grants:
+        profiles = build_profiles(_describe_tools(rules, caller))
+        catalogue.derived_cache[key] = rules.grants, profiles
+    built: ToolProfiles = profiles
+    return built
 
 
 def _list_teams(catalogue: Catalogue) -> frozenset[int | None]:
@@ -199,10 +233,10 @@ def _list_teams(catalogue: Catalogue) -> frozenset[int | None]:
     return teams
 
 
-def _describe_tools(catalogue: Catalogue, caller: Caller) -> Iterator[Any]:
+def _describe_tools(rules: AdmissibilityRules, caller: Caller) -> Iterator[Any]:
     from graph.suggestion.next_call import profiles
 
-    for tool in catalogue.tools.values():
+    for tool in rules.catalogue.tools.values():
         if caller.can_see_team(tool.team):
             yield profiles.CatalogueTool(
                 tool=tool.pk,
@@ -210,7 +244,7 @@ def _describe_tools(catalogue: Catalogue, caller: Caller) -> Iterator[Any]:
                 name=tool.name,
                 description=tool.description,
                 input_schema=tool.input_schema,
-                is_read_only=tool.danger is Danger.READ and not tool.vetoed and tool.is_usable,
+                is_read_only=seems_to_read(tool, rules, team=caller.team),
             )
 
 
@@ -224,7 +258,7 @@ def _complete_call(answered: AnsweredCall) -> CompletedCall:
         is_error=answered.is_error,
         is_read_only=answered.tool.danger is Danger.READ,
         at=answered.ended_at,
-        duration_s=answered.duration_s,
+        duration_s=answered.duration_s + answered.saved_s,
     )
 
 
@@ -235,7 +269,8 @@ def _resolve_call(analysis: SessionAnalysis, answered: AnsweredCall) -> list[Res
     resolved = analysis.pending.resolve_call(
         key, is_read_only=answered.tool.danger is Danger.READ, at=began_at
     )
-    return [_describe_resolved(one, answered.duration_s) for one in resolved]
+    duration_s = answered.duration_s + answered.saved_s
+    return [_describe_resolved(one, duration_s) for one in resolved]
 
 
 def _make_key(answered: AnsweredCall) -> CallKey:
@@ -248,7 +283,7 @@ def _make_key(answered: AnsweredCall) -> CallKey:
 
 
 def _describe_resolved(
-    resolved: ResolvedCall[ShadowPrediction], duration_s: float
+    resolved: ResolvedCall[NextCallPrediction], duration_s: float
 ) -> ResolvedNextCall:
     """Return a resolved prediction; a hit saves what had passed of the call, at most all of it."""
     is_hit = resolved.outcome is PredictionOutcome.HIT

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from execution.speculation.interface import NO_SPECULATION
+from execution.speculation.prefetch import dispatch_next_call
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
 from learning.direct_use import NO_DIRECT_USE, DirectUseSink
@@ -21,12 +23,18 @@ from learning.sessions.processor_budget import ProcessorBudget
 from learning.sessions.session import StatedWords
 
 if TYPE_CHECKING:
+    from execution.speculation.interface import Speculation
+    from execution.speculation_rules import AdmissibilityRules
     from graph.suggestion.next_call.model import NextCallModel
     from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught
     from learning.sessions.registry import SessionRegistry
-    from learning.sessions.session import AnsweredCall, Session
+    from learning.sessions.session import (
+        AnsweredCall,
+        NextCallPrediction,
+        Session,
+        SessionAnalysis,
+    )
     from learning.sessions.team_models import TeamModels
-    from tools.catalogue import Catalogue
 
 IDLE_S: Final = 0.1
 """Silence after which a session is analysed. Clients with a language model pause for longer; for
@@ -57,10 +65,11 @@ class SessionAnalyst:
     Args:
         registry: The sessions.
         models: What past sessions of each team taught.
-        catalogue: Returns the current servers and tools.
+        rules: Returns the current catalogue and grants.
         record: Records an event; thread-safe.
         record_words: Called with each search and intent that is analysed; thread-safe.
         direct_use: Collects what is called without a workflow.
+        speculation: Makes predicted calls ahead.
         clock: Monotonic clock, in seconds.
         wall: Unix time in seconds.
         processor_clock: Processor time of the calling thread, in seconds.
@@ -71,20 +80,22 @@ class SessionAnalyst:
         registry: SessionRegistry,
         *,
         models: TeamModels,
-        catalogue: Callable[[], Catalogue],
+        rules: Callable[[], AdmissibilityRules],
         record: Callable[[Event], None],
         record_words: RecordWords = _ignore_words,
         direct_use: DirectUseSink = NO_DIRECT_USE,
+        speculation: Speculation = NO_SPECULATION,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         processor_clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self._registry = registry
         self._models = models
-        self._catalogue = catalogue
+        self._rules = rules
         self._record = record
         self._record_words = record_words
         self._direct_use = direct_use
+        self._speculation = speculation
         self._clock = clock
         self._wall = wall
         self._processor_clock = processor_clock
@@ -155,8 +166,38 @@ class SessionAnalyst:
         self._value_count += value_count - session.value_count
         session.value_count = value_count
         if session.active_at == was_active_at:  # else the next call came first
-            replaced = add_predictions(analysis, result.predictions, at=self._clock())
+            shadows = self._dispatch(session, analysis, result.predictions)
+            replaced = add_predictions(analysis, shadows, at=self._clock())
             self._record_resolved(session, replaced)
+
+    def _dispatch(
+        self,
+        session: Session,
+        analysis: SessionAnalysis,
+        predictions: Iterable[NextCallPrediction],
+    ) -> list[NextCallPrediction]:
+        """Call ahead what may be called ahead; return the predictions that stay shadows.
+
+        Nothing is called ahead for the session of a run: its workflow says what comes next.
+        """
+        if session.run is not None:
+            return list(predictions)
+        shadows, catalogue = [], self._rules().catalogue
+        for one in predictions:
+            reasons = dispatch_next_call(
+                self._speculation,
+                one.call,
+                prediction=one.id,
+                tool=one.tool,
+                caller=session.caller,
+                downstream=session.downstream,
+                catalogue=catalogue,
+            )
+            if reasons:
+                shadows.append(one)
+            else:
+                analysis.pending.discard(one.key)
+        return shadows
 
     def _compute(
         self,
@@ -166,7 +207,7 @@ class SessionAnalyst:
     ) -> tuple[AnalysisResult, float]:
         """Analyse a session and record what came out; return it with the processor time."""
         started = self._processor_clock()
-        result = analyse_session(session, items, model=model, catalogue=self._catalogue())
+        result = analyse_session(session, items, model=model, rules=self._rules())
         for item in items:
             if isinstance(item, StatedWords):
                 self._record_words(session, item)

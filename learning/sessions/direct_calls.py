@@ -45,11 +45,12 @@ def pass_on(
 
 
 def _describe_call(answered: AnsweredCall) -> SessionCall:
+    duration_s = answered.duration_s + answered.saved_s
     return SessionCall(
         tool=answered.tool.tool,
         pk=answered.tool.pk,
-        at=answered.at - answered.duration_s,
-        duration_s=answered.duration_s,
+        at=answered.at - duration_s,
+        duration_s=duration_s,
         succeeded=not answered.is_error,
         is_read_only=answered.tool.danger is Danger.READ,
         arguments=answered.arguments or {},

@@ -33,6 +33,7 @@ from learning.sessions.session import (
     StatedWords,
 )
 from tools.query_text import MAX_CHARS
+from tools.upstream.downstream import Downstream
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
@@ -137,6 +138,7 @@ class SessionRegistry:
         if tool is None or outcome is EventOutcome.UNANSWERED:
             return
         session.call_count += 1
+        _note_downstream(session, ended.downstream)
         raw = ended.result.raw if ended.result is not None else None
         self._let_wait(
             session,
@@ -150,6 +152,7 @@ class SessionRegistry:
                 at=at,
                 ended_at=session.active_at,
                 duration_s=ended.duration_s,
+                saved_s=ended.served.saved_s if ended.served is not None else 0.0,
             ),
         )
 
@@ -344,6 +347,13 @@ class SessionRegistry:
 def _is_continued(session: Session, now: float) -> bool:
     is_silent = now - session.active_at > FORGET_AFTER_S
     return not is_silent and session.call_count < MAX_SESSION_CALLS
+
+
+def _note_downstream(session: Session, downstream: Downstream) -> None:
+    """Remember by what servers know the caller of a session."""
+    known = session.downstream
+    if (known.session, known.user) != (downstream.session, downstream.user):
+        session.downstream = Downstream(session=downstream.session, user=downstream.user)
 
 
 def is_small_result(raw: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from execution.speculation.pending import CallKey, PendingPredictions
 from learning.memory.context import ContextKey
+from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
@@ -56,6 +57,7 @@ class AnsweredCall:
         at: When it was answered, Unix time in seconds.
         ended_at: The same, in seconds of a monotonic clock.
         duration_s: How long it took.
+        saved_s: How much longer it would have taken if it had not been called ahead.
     """
 
     tool: CatalogueTool
@@ -67,10 +69,11 @@ class AnsweredCall:
     at: float
     ended_at: float
     duration_s: float
+    saved_s: float = 0.0
 
 
-class ShadowPrediction(NamedTuple):
-    """A predicted call that is not made.
+class NextCallPrediction(NamedTuple):
+    """A predicted call: it is made ahead, or else its outcome is only noted (a shadow).
 
     Attributes:
         id: Of the prediction.
@@ -91,12 +94,12 @@ class SessionAnalysis:
 
     Attributes:
         state: Its calls and statements, as prediction reads them.
-        pending: Predictions that wait for their outcome.
+        pending: Predictions that are not called ahead and wait for their outcome.
         predicted_at: When calls were predicted last, in seconds of a monotonic clock.
     """
 
     state: SessionState
-    pending: PendingPredictions[ShadowPrediction]
+    pending: PendingPredictions[NextCallPrediction]
     predicted_at: float = 0.0
 
 
@@ -109,6 +112,8 @@ class Session:
         hash: As in its events: a keyed hash of the key and the process, or that of the run.
         caller: Whose it is, with the permissions of its latest request.
         active_at: When it was last active, in seconds of a monotonic clock.
+        downstream: By which servers know its caller, as of its latest call; without a way to ask
+            or tell the client anything.
         run: The run that it is; None: it is a conversation.
         context: Context of its latest intent or search; None: there was none.
         call_count: Number of its answered calls.
@@ -122,6 +127,7 @@ class Session:
     hash: int
     caller: Caller
     active_at: float
+    downstream: Downstream = NO_CLIENT
     run: UUID | None = None
     context: ContextKey | None = None
     call_count: int = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from django.db import Error as DatabaseError
 
+from execution.speculation.warm_up import find_threshold, measure_waste
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
@@ -22,13 +23,14 @@ from learning.sessions.registry import FORGET_AFTER_S
 from learning.store import events
 
 if TYPE_CHECKING:
-    from graph.suggestion.next_call.fitting import FittedHistory
+    from execution.speculation.warm_up import RehearsedWaste
+    from graph.suggestion.next_call.chance import ChanceModel
     from graph.suggestion.next_call.model import NextCallModel
     from graph.suggestion.next_call.observation import CallObservation
     from graph.suggestion.next_call.profiles import ToolProfiles
     from learning.store.events import SessionObservations
 
-    FitSteps = Generator[None, None, FittedHistory]
+    FitSteps = Generator[None, None, "FittedTeam"]
 
 MAX_TEAMS: Final = 64
 """Teams whose models are in memory; the one not used for longest makes room."""
@@ -65,6 +67,19 @@ def load_stored_sessions(
     return list(events.load_observations(team, since=since, limit=limit))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedTeam:
+    """What a fit on the sessions of a team found.
+
+    Attributes:
+        chances: Coefficients; None: there were too few sessions.
+        waste: By server, what calling ahead would have wasted in these sessions.
+    """
+
+    chances: ChanceModel | None
+    waste: Mapping[str, Sequence[RehearsedWaste]]
+
+
 @dataclass(kw_only=True, eq=False, slots=True)
 class _TeamModel:
     """The model of one team.
@@ -77,6 +92,7 @@ class _TeamModel:
         tools: The tools that the team sees; None: nobody of it has called yet.
         fitted_at: When the chances were last fitted, Unix time in seconds.
         fitted_on: Sessions that were counted then; 0: the chances are the shipped ones.
+        waste: By server, what calling ahead would have wasted in the sessions of the last fit.
     """
 
     model: NextCallModel | None = None
@@ -86,6 +102,7 @@ class _TeamModel:
     tools: ToolProfiles | None = None
     fitted_at: float = -math.inf
     fitted_on: int = 0
+    waste: Mapping[str, Sequence[RehearsedWaste]] = field(default_factory=dict)
 
 
 class TeamModels:
@@ -126,6 +143,21 @@ class TeamModels:
         """
         if calls:
             self._use_team(team).ended.append((session, calls))
+
+    def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
+        """Return where the threshold of a waste budget should start.
+
+        Args:
+            server: Name of the server whose budget it is.
+            team: Primary key of the team; None: none.
+            budget: Share of dispatched calls that may go unused, in [0, 1].
+
+        Returns:
+            What a rehearsal of the team's past sessions suggests; None: there was none yet.
+        """
+        known = self._teams.get(team)
+        waste = known.waste.get(server) if known is not None else None
+        return None if waste is None else find_threshold(waste, budget)
 
     def set_tools(self, team: int | None, tools: ToolProfiles) -> None:
         """Say which tools a team sees now: its chances are fitted for them."""
@@ -193,12 +225,12 @@ class TeamModels:
             log.warning("predictions.history_not_loaded", reason=summarize_error(error))
             return
         steps = await run_in_worker_thread(_start_fit, stored, known.tools)
-        fitted: NextCallModel | None = None
+        fitted: FittedTeam | None = None
         while fitted is None:
             started = time.monotonic()
             fitted = await run_in_worker_thread(_continue_fit, steps)
             await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
-        known.fitted_on = counted
+        known.fitted_on, known.waste = counted, fitted.waste
         if fitted.chances is not None:
             known.model = known.model.with_chances(fitted.chances)
 
@@ -253,17 +285,32 @@ def _count(model: NextCallModel) -> int:
 
 
 def _start_fit(stored: Iterable[SessionObservations], tools: ToolProfiles) -> FitSteps:
+    return _fit_in_steps(stored, tools)
+
+
+def _fit_in_steps(stored: Iterable[SessionObservations], tools: ToolProfiles) -> FitSteps:
+    """Fit the chances, then rehearse the sessions; give way again and again."""
     from graph.suggestion.next_call import fitting
     from graph.suggestion.next_call.chance import load_priors
 
-    return fitting.fit_in_steps(_read_sessions(stored), tools, load_priors())
+    fitted = yield from fitting.fit_in_steps(_read_sessions(stored), tools, load_priors())
+    rehearsed = yield from fitting.rehearse_in_steps(fitted)
+    waste: dict[str, Sequence[RehearsedWaste]] = {}
+    by_server: dict[str, set[int]] = defaultdict(set)
+    for tool, profile in tools.tools.items():
+        if rehearsed and profile.is_read_only:
+            by_server[profile.server].add(tool)
+    for server, its_tools in by_server.items():
+        waste[server] = measure_waste(rehearsed, tools=its_tools)
+        yield
+    return FittedTeam(chances=fitted.model.chances, waste=waste)
 
 
-def _continue_fit(steps: FitSteps) -> NextCallModel | None:
-    """Take one step of a fit; return the model once it is done. CPU-bound."""
+def _continue_fit(steps: FitSteps) -> FittedTeam | None:
+    """Take one step of a fit; return what it found once it is done. CPU-bound."""
     try:
         next(steps)
     except StopIteration as done:
-        fitted: FittedHistory = done.value
-        return fitted.model
+        fitted: FittedTeam = done.value
+        return fitted
     return None

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 from django.conf import settings
 
+from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.wiring.memory import make_memory
 from learning.memory.capture import Capture
 from learning.memory.event import EventKind
@@ -33,6 +34,9 @@ async def ignore_episode(_episode):
     """Do nothing."""
 
 
+RULES = AdmissibilityRules(catalogue=catalogue(FIND, READ, WRITE), grants=SpeculationGrants())
+
+
 def make(tmp_path, sealer, *, memory):
     capture = ListCapture(tmp_path / "spool")
     made = make_memory(
@@ -40,7 +44,7 @@ def make(tmp_path, sealer, *, memory):
         capture,
         sealer=sealer,
         embedder=CachedEmbedder(FakeEmbedder()),
-        catalogue=lambda: catalogue(FIND, READ, WRITE),
+        rules=lambda: RULES,
         on_episode=ignore_episode,
     )
     return made, capture

@@ -46,6 +46,7 @@ class PredictedCall:
         reason: Why, in plain words, without any value.
         sources: Where each argument comes from: `result:SERVER` or `argument:SERVER` of an
             earlier call of that server, `stated` by the client, or a `constant` of the schema.
+        p95_ms: 95th percentile of the duration of the tool's calls; None: too few were seen.
     """
 
     tool: int
@@ -55,3 +56,4 @@ class PredictedCall:
     saves_ms: float
     reason: str
     sources: Mapping[str, str]
+    p95_ms: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,8 @@ from graph.suggestion.next_call.session import STATEMENT, Occurrence, SessionSta
 MAX_RANK = 2
 """Calls of a source beyond the last two count as one."""
 MAX_AGAIN = 6
+BUCKETS_PER_OCTAVE: Final = 4
+"""Of durations: a bucket ends 19 % above where it begins."""
 MAX_SAID = 3
 """Tools that a statement speaks of first, which are counted with what came after it."""
 NO_TOOLS: Final = ToolProfiles({}, {}, {}, {}, frozenset(), {})
@@ -107,6 +110,16 @@ def list_sources(session: Sequence[CallObservation]) -> set[tuple[int, str, Sour
     return found
 
 
+def find_duration_bucket(duration_ms: float) -> int:
+    """Return the least n such that a duration is at most 2^(n / `BUCKETS_PER_OCTAVE`) ms.
+
+    Example:
+        >>> find_duration_bucket(0.2), find_duration_bucket(1_024)
+        (0, 40)
+    """
+    return max(0, math.ceil(BUCKETS_PER_OCTAVE * math.log2(max(duration_ms, 1.0))))
+
+
 def _count_call(
     counts: Counts,
     state: SessionState,
@@ -115,6 +128,7 @@ def _count_call(
 ) -> None:
     counts["calls", call.tool] += 1
     counts["ms", call.tool] += round(call.duration_ms)
+    counts["took", call.tool, find_duration_bucket(call.duration_ms)] += 1
     if not call.is_complete:
         counts["incomplete", call.tool] += 1
     counts["names", call.tool, tuple(sorted({*call.arguments, *call.schema_arguments}))] += 1

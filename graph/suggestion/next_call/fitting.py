@@ -183,11 +183,25 @@ def rehearse_history(fitted: FittedHistory) -> tuple[RehearsedSession, ...]:
     Each block of sessions is predicted by counts and chances of the other blocks, so that the
     rehearsal promises no more than new sessions keep.
     """
+    steps = rehearse_in_steps(fitted)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            rehearsed: tuple[RehearsedSession, ...] = done.value
+            return rehearsed
+
+
+def rehearse_in_steps(
+    fitted: FittedHistory,
+) -> Generator[None, None, tuple[RehearsedSession, ...]]:
+    """Rehearse as `rehearse_history` does, giving way after each block of sessions."""
     labelled = [stack_labels(chain.from_iterable(block)) for block in fitted.blocks]
     rehearsed: list[RehearsedSession] = []
     for index, block in enumerate(fitted.blocks):
         chances = fit_chances(_join(labelled[:index] + labelled[index + 1 :]), fitted.prior)
         rehearsed.extend(_rehearse(session, chances) for session in block)
+        yield
     return tuple(rehearsed)
 
 

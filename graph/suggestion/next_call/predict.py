@@ -67,6 +67,7 @@ def _materialise(
         saves_ms=model.estimate_duration_ms(candidate.tool),
         reason=_explain(candidate),
         sources={c.name: _describe_source(state, c) for c in candidate.choices},
+        p95_ms=model.estimate_p95_ms(candidate.tool),
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from execution.call import EndedCall
+from execution.speculation.interface import NO_SPECULATION, ServedEarly, Speculation
+from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.canonical import hash_json
 from learning.memory.event import Event, EventKind
@@ -17,6 +19,7 @@ from learning.sessions.team_models import TeamModels
 from tests.gateway.catalogues import catalogue, tool
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.result import UpstreamResult
 
 ANN = Caller(user="ann", team=1, scopes=frozenset({SCOPE_ALL}), kind="http", session="one")
@@ -68,6 +71,8 @@ class Live:
         known: The catalogue.
         clock: Monotonic clock and wall clock at once.
         processor: Processor time, which only the test advances.
+        grants: What admins granted.
+        speculation: Makes predicted calls ahead.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -75,6 +80,8 @@ class Live:
     clock: Clock = field(default_factory=Clock)
     processor: Clock = field(default_factory=Clock)
     stored: list[Any] = field(default_factory=list)
+    grants: SpeculationGrants = field(default_factory=SpeculationGrants)
+    speculation: Speculation = NO_SPECULATION
 
     def __post_init__(self) -> None:
         self.registry = SessionRegistry(
@@ -84,7 +91,8 @@ class Live:
         self.analyst = SessionAnalyst(
             self.registry,
             models=self.models,
-            catalogue=lambda: self.known,
+            rules=lambda: AdmissibilityRules(catalogue=self.known, grants=self.grants),
+            speculation=self.speculation,
             record=self.events.append,
             clock=self.clock,
             wall=self.clock,
@@ -98,10 +106,13 @@ class Live:
         /,
         *,
         caller: Caller = ANN,
+        served: ServedEarly | None = None,
+        downstream: Downstream = NO_CLIENT,
         **arguments: Any,
     ) -> None:
-        """Record a call that takes `CALL_S`, with a structured result."""
-        self.clock.now += CALL_S
+        """Record a call that takes `CALL_S`, or no time if it was made ahead."""
+        duration_s = CALL_S if served is None else 0.0
+        self.clock.now += duration_s
         self.registry.record_call(
             EndedCall(
                 caller=caller,
@@ -109,7 +120,9 @@ class Live:
                 arguments=arguments,
                 code="",
                 result=UpstreamResult.from_wire({"structuredContent": value or {}, "content": []}),
-                duration_s=CALL_S,
+                duration_s=duration_s,
+                served=served,
+                downstream=downstream,
             )
         )
 

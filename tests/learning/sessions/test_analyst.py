@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation import telemetry
 from learning.memory.context import describe_context
 from learning.memory.event import EventKind
@@ -243,9 +244,10 @@ async def test_sessions_are_analysed_as_they_become_idle(monkeypatch):
 async def test_the_profiles_of_a_catalogue_are_built_once_for_teams_without_tools(live):
     own = replace(READ, pk=9, tool="own:read_record", server="own", team=BOB.team)
     known = catalogue(FIND, READ, own)
-    first = analyse.load_profiles(known, ANN)
-    assert analyse.load_profiles(known, replace(ANN, team=7)) is first
-    assert analyse.load_profiles(known, BOB).tools.keys() == {1, 2, 9}
+    rules = AdmissibilityRules(catalogue=known, grants=SpeculationGrants())
+    first = analyse.load_profiles(rules, ANN)
+    assert analyse.load_profiles(rules, replace(ANN, team=7)) is first
+    assert analyse.load_profiles(rules, BOB).tools.keys() == {1, 2, 9}
     assert first.tools.keys() == {1, 2}
 
 

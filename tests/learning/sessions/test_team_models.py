@@ -6,6 +6,8 @@ from dataclasses import replace
 import django.db
 import pytest
 
+from execution.speculation.waste_budget import default_threshold
+from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from graph.suggestion.next_call.chance import load_priors
 from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
@@ -16,6 +18,8 @@ from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
 from tests.learning.sessions.live import ANN, BOB, FIND, READ, WRITE, Clock, Live
 from tests.patience import PATIENCE_S
+
+RULES = AdmissibilityRules(catalogue=catalogue(FIND, READ, WRITE), grants=SpeculationGrants())
 
 pytestmark = pytest.mark.django_db  # they load in a database thread, which looks at its connection
 
@@ -136,12 +140,15 @@ async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_eno
 
     models.find_model(1)
     assert await fit() is None, "the tools are not known"
-    models.set_tools(1, load_profiles(catalogue(FIND, READ, WRITE), ANN))
+    models.set_tools(1, load_profiles(RULES, ANN))
     assert await fit() is None, "four sessions are too few"
+    assert models.find_start_threshold("records", 1, 0.5) is None
     stored = sessions[:10]
     fitted = await fit()
     assert fitted is not None
     assert fitted != load_priors()["learned"]
+    assert models.find_start_threshold("records", 1, 0.5) <= default_threshold(0.5)
+    assert models.find_start_threshold("records", 2, 0.5) is None
     stored = sessions[:11]
     assert await fit() is fitted
     stored = sessions
@@ -161,7 +168,7 @@ async def test_a_team_that_is_not_used_and_a_database_that_is_away_fit_nothing()
     models = TeamModels(load=load)
     await models.fit_due(9)
     assert not models._teams
-    models.set_tools(1, load_profiles(catalogue(FIND, READ, WRITE), ANN))
+    models.set_tools(1, load_profiles(RULES, ANN))
     await models.refresh(1)
     failing = True
     await models.fit_due(1)

@@ -1,0 +1,233 @@
+"""Which predicted calls are called ahead, and what becomes of the others."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from execution.argument_provenance import Provenance, ProvenanceKind
+from execution.speculation.interface import NoSpeculation, ServedEarly, SpeculationForm
+from execution.speculation_rules import (
+    GrantedDefinition,
+    ReasonCode,
+    SpeculationGrants,
+    make_reason,
+)
+from learning.memory.context import describe_context
+from learning.memory.event import EventKind
+from learning.sessions import analyst
+from tests.gateway.catalogues import catalogue, server
+from tests.learning.sessions.live import ANN, BOB, CALL_S, FIND, READ, WRITE, Live
+from tools.upstream.downstream import Downstream
+
+RECORD = "rec-1001"
+FOUND = {"records": [{"record_id": RECORD}]}
+BY_CONNECTION = Downstream(session="1/ann/c1", user="ann")
+
+
+class RecordingSpeculation(NoSpeculation):
+    """Notes what it is to call ahead, and refuses the tools that it is told to refuse."""
+
+    def __init__(self, *refused):
+        self.refused = refused
+        self.dispatched = []
+
+    def dispatch(self, caller, early, *, downstream):
+        if early.call.tool in self.refused:
+            return (make_reason(ReasonCode.NOT_GRANTED, "Nobody granted it."),)
+        self.dispatched.append((caller, early, downstream))
+        return ()
+
+
+@pytest.fixture
+def speculation():
+    return RecordingSpeculation()
+
+
+@pytest.fixture
+def live(speculation):
+    return Live(speculation=speculation)
+
+
+async def test_a_predicted_call_is_called_ahead_with_the_origin_of_its_arguments(
+    live, speculation
+):
+    live.call(FIND, FOUND, downstream=BY_CONNECTION, owner="ann")
+    await live.pause()
+    ((caller, early, downstream),) = speculation.dispatched
+    assert (caller, caller.session) == (ANN, ANN.session)
+    assert (early.form, early.call.tool) == (SpeculationForm.NEXT_CALL, READ.tool)
+    assert early.call.arguments == {"record_id": RECORD}
+    assert early.call.provenance == {
+        "/record_id": Provenance(kind=ProvenanceKind.RESULT, server="records")
+    }
+    assert 0.0 < early.next_chance <= early.chance < 1.0
+    assert early.saves_ms == pytest.approx(300.0)
+    assert early.call.expected_s is None
+    assert downstream == BY_CONNECTION
+
+
+async def test_what_a_search_states_is_called_ahead_as_stated(live, speculation):
+    live.registry.record_search(
+        ANN, f"read the record '{RECORD}'", context=describe_context(), hits=[READ.pk]
+    )
+    await live.pause()
+    ((_, early, _),) = speculation.dispatched
+    assert early.call.provenance["/record_id"].kind is ProvenanceKind.STATED
+
+
+async def test_a_call_made_ahead_is_no_shadow_prediction(live):
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    assert live.list_predicted() == []
+    live.call(READ, {"title": "a"}, record_id=RECORD)
+    await live.pause(61.0)
+    assert [e for e in live.events if e.kind is EventKind.SPECULATION_END] == []
+
+
+async def test_a_refused_call_stays_a_shadow_prediction():
+    live = Live(speculation=RecordingSpeculation(READ.tool))
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    assert live.list_predicted() == [(READ.pk, {"record_id": RECORD})]
+    live.call(READ, {"title": "a"}, record_id=RECORD)
+    await live.pause()
+    assert live.list_resolved() == [(READ.pk, "HIT")]
+
+
+async def test_a_shadow_prediction_that_is_called_ahead_later_has_no_outcome_of_its_own():
+    speculation = RecordingSpeculation(READ.tool)
+    live = Live(speculation=speculation)
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    speculation.refused = ()
+    live.call(READ, {"title": "b"}, record_id="rec-0")
+    await live.pause()
+    assert {"record_id": RECORD} in [
+        early.call.arguments for _, early, _ in speculation.dispatched
+    ]
+    live.call(READ, {"title": "a"}, record_id=RECORD)
+    await live.pause()
+    assert live.list_resolved() == []
+
+
+async def test_nothing_is_called_ahead_after_the_session_went_on(live, speculation, monkeypatch):
+    async def interrupted(function, *args):
+        result = function(*args)
+        live.call(FIND, owner="bob")
+        return result
+
+    monkeypatch.setattr(analyst, "run_in_worker_thread", interrupted)
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    assert speculation.dispatched == []
+
+
+async def test_nothing_is_called_ahead_for_the_session_of_a_run(live, speculation):
+    run = uuid.uuid4()
+    live.registry.record_run(ANN, run)
+    (session,) = [s for s in live.registry._sessions.values() if s.run == run]
+    live.call(FIND, FOUND, caller=session.caller, owner="ann")
+    await live.pause()
+    assert speculation.dispatched == []
+    assert live.list_predicted(session.caller)
+
+
+async def test_each_call_is_made_for_the_session_that_it_was_predicted_for(live, speculation):
+    live.call(FIND, FOUND, owner="ann")
+    live.call(FIND, {"records": [{"record_id": "rec-2002"}]}, caller=BOB, owner="bob")
+    await live.pause()
+    made = [(who.user, early.call.arguments) for who, early, _ in speculation.dispatched]
+    assert made == [("ann", {"record_id": RECORD}), ("bob", {"record_id": "rec-2002"})]
+
+
+@pytest.mark.parametrize(
+    "private", [{"session": "per_caller"}, {"authorization": "oauth_per_user"}]
+)
+async def test_a_personal_server_is_called_ahead_only_through_a_known_connection(
+    private, speculation
+):
+    known = catalogue(FIND, READ, WRITE, servers=(server("records", **private),))
+    live = Live(known=known, speculation=speculation)
+    live.registry.record_search(
+        ANN, f"read the record '{RECORD}'", context=describe_context(), hits=[READ.pk]
+    )
+    await live.pause()
+    assert (speculation.dispatched, len(live.list_predicted())) == ([], 1)
+    live.call(FIND, FOUND, downstream=replace(BY_CONNECTION, log_level="info"), owner="ann")
+    await live.pause()
+    ((_, _, downstream),) = speculation.dispatched
+    assert downstream == BY_CONNECTION
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "is_predicted"),
+    [
+        ("records:read_record", {}, True),  # would be proposed for a grant
+        ("records:touch_record", {}, False),
+        ("records:read_record", {"vetoed": True, "veto_reasons": ("it deletes",)}, False),
+    ],
+)
+async def test_what_a_grant_would_gain_is_known_before_it_is_given(name, changed, is_predicted):
+    values = {"tool": name, "name": name.partition(":")[2], "danger": WRITE.danger}
+    unknown = replace(READ, definition_hash="d" * 64, **values, **changed)
+    known = catalogue(FIND, unknown, servers=(server("records", trusted=True),))
+    live = Live(known=known)
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    assert bool(live.list_predicted()) is is_predicted
+
+
+async def test_a_granted_tool_is_predicted_whatever_its_name(speculation):
+    touched = replace(
+        READ,
+        tool="records:touch_record",
+        name="touch_record",
+        danger=WRITE.danger,
+        definition_hash="d" * 64,
+    )
+    grant = GrantedDefinition(tool=touched.pk, definition_hash="d" * 64, launch_hash="")
+    trusted = server("records", trusted=True, price_per_call=0)
+    live = Live(
+        known=catalogue(FIND, touched, servers=(trusted,)),
+        grants=SpeculationGrants.from_grants([grant]),
+        speculation=speculation,
+    )
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    assert [early.call.tool for _, early, _ in speculation.dispatched] == [touched.tool]
+
+
+async def test_a_served_call_teaches_and_predicts_as_any_other(live, speculation):
+    """The result that was ready leads to the next call, and its time counts as the server's."""
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    served = ServedEarly(
+        prediction=uuid.uuid4(), form=SpeculationForm.NEXT_CALL, age_s=1.0, saved_s=CALL_S
+    )
+    found = {"records": [{"record_id": "rec-3003"}]}
+    live.call(FIND, found, served=served, owner="zoe")
+    await live.pause()
+    made = [early.call.arguments for _, early, _ in speculation.dispatched]
+    assert {"record_id": "rec-3003"} in made
+    observed = [e for e in live.events if e.kind is EventKind.OBSERVATION]
+    assert [e.data["observation"]["ms"] for e in observed] == [1_000 * CALL_S] * 2
+
+
+async def test_how_long_a_tool_takes_is_known_once_enough_calls_were_seen(
+    live, speculation, monkeypatch
+):
+    monkeypatch.setattr("graph.suggestion.next_call.model.MIN_TIMED_CALLS", 3)
+    for number in range(4):
+        await live.find_and_read(f"rec-{number}", caller=replace(ANN, session=f"s{number}"))
+    live.clock.now += 10_000.0
+    live.analyst.forget_sessions()
+    live.models.find_model(ANN.team)
+    await live.models.refresh(ANN.team)
+    speculation.dispatched.clear()
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    expected = [early.call.expected_s for _, early, _ in speculation.dispatched]
+    assert expected == [pytest.approx(CALL_S, rel=0.2)]
