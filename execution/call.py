@@ -27,6 +27,7 @@ from execution.call_errors import (
     ToolUnavailable,
 )
 from execution.codes import TOOL_ERROR
+from execution.speculation.interface import NO_SPECULATION, Speculation
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
@@ -234,8 +235,12 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
     on_retry: OnRetry = lambda _failed, _error: None,
     latest: Callable[[], Catalogue] | None = None,
     on_ended: OnCallEnded = ignore_ended_call,
+    speculation: Speculation = NO_SPECULATION,
+    is_fresh: bool = False,
 ) -> CallOutcome:
     """Call an upstream tool on behalf of a caller.
+
+    A call made ahead may answer it, which `CallOutcome.served` says.
 
     A repeatable call that fails in transport is retried: at most `len(retry.DELAYS_S)` times, and
     within its time limit.
@@ -254,6 +259,8 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         latest: Returns the current catalogue before each retry, which must still permit the call.
             None: `catalogue` remains in force.
         on_ended: Called once the call has ended, successfully or not.
+        speculation: Calls made ahead.
+        is_fresh: Whether the caller wants a new answer.
 
     Raises:
         UnknownTool: If the caller sees no such tool.
@@ -273,6 +280,8 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
             digest=digest,
             on_retry=on_retry,
             latest=latest,
+            speculation=speculation,
+            is_fresh=is_fresh,
         )
         result, served = outcome.result, outcome.served
         code = _INPUT_REQUIRED if result.needs_input else TOOL_ERROR if result.is_error else ""
@@ -325,6 +334,8 @@ async def _admit_and_send(  # noqa: PLR0913 - as `call`
     digest: Digest | None,
     on_retry: OnRetry,
     latest: Callable[[], Catalogue] | None,
+    speculation: Speculation,
+    is_fresh: bool,
 ) -> CallOutcome:
     tool = (await admit(request, caller=caller, catalogue=catalogue)).tool
     approval_reason = approval.explain_approval(tool, caller=caller, catalogue=catalogue)
@@ -343,7 +354,8 @@ async def _admit_and_send(  # noqa: PLR0913 - as `call`
         send = partial(
             _send_with_retries, send, window_s=window_s, can_retry=can_retry, on_retry=on_retry
         )
-    return await _dispatch(request, tool, send)
+    dispatch = partial(_dispatch, request, tool, send)
+    return await speculation.answer(caller, tool, request, dispatch, is_fresh=is_fresh)
 
 
 def _require_callable_tool(
