@@ -11,6 +11,7 @@ from learning.memory.context import Context, ContextKey
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
+    from execution.speculation.interface import EndedEarlyCall
     from gateway_project.foundation.caller import Caller
 
 NO_CONTEXT: Final = ContextKey(context=0, domain=0)
@@ -70,6 +71,9 @@ class SessionMemory(Protocol):
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """Record how an agent decided that a run goes on."""
 
+    def record_early_end(self, ended: EndedEarlyCall) -> None:
+        """Record what became of a predicted next call that was made ahead."""
+
 
 class NoMemory:
     """Records nothing."""
@@ -96,6 +100,9 @@ class NoMemory:
         """See `SessionMemory`."""
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
+        """See `SessionMemory`."""
+
+    def record_early_end(self, ended: EndedEarlyCall) -> None:
         """See `SessionMemory`."""
 
 

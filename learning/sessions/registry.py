@@ -14,6 +14,7 @@ from uuid import UUID
 from execution.codes import TOOL_ERROR
 from execution.running import results
 from execution.snapshot import bind_run_session, compute_run_session, find_session_run
+from execution.speculation.interface import EarlyEnd, SpeculationForm
 from gateway_project.foundation import json_size, telemetry
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.context import (
@@ -37,6 +38,7 @@ from tools.upstream.downstream import Downstream
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
+    from execution.speculation.interface import EndedEarlyCall
     from gateway_project.foundation.caller import Caller
     from learning.sessions.memory import AnsweredIntent
     from tools.catalogue import CatalogueTool
@@ -63,6 +65,13 @@ MAX_CODE_CHARACTERS: Final = 40
 _MS_PER_S: Final = 1_000
 _NONCE_BYTES: Final = 16
 _PROBABILITY_DIGITS: Final = 3
+_CHANCE_DIGITS: Final = 4
+_EARLY_OUTCOMES: Final[Mapping[EarlyEnd, EventOutcome]] = {
+    EarlyEnd.SERVED: EventOutcome.HIT,
+    EarlyEnd.COMPARED: EventOutcome.HIT,
+    EarlyEnd.UNUSED: EventOutcome.EXPIRED,
+    EarlyEnd.FAILED: EventOutcome.MISS,
+}
 
 
 class SessionRegistry:
@@ -216,6 +225,46 @@ class SessionRegistry:
             self._wall(),
             context=session.context,
             data={"run": str(run), "action": action},
+        )
+
+    def record_early_end(self, ended: EndedEarlyCall) -> None:
+        """Record what became of a predicted next call that was made ahead.
+
+        It is a hit if the same call was requested, also if that was made again to be compared,
+        which saves nothing.
+        """
+        if ended.early.form is not SpeculationForm.NEXT_CALL:
+            return
+        session = self.find_session(ended.caller)
+        outcome = _EARLY_OUTCOMES[ended.end]
+        takes_s = ended.saved_s if outcome is EventOutcome.HIT else ended.duration_s
+        self._record(
+            Event(
+                kind=EventKind.SPECULATION_END,
+                at=self._wall(),
+                team=ended.caller.team,
+                session=self._hash_ended(ended.caller) if session is None else session.hash,
+                tool=ended.tool.pk,
+                arguments_hash=self.hash_arguments(ended.tool, ended.early.call.arguments),
+                context_hash=session.context.context if session and session.context else None,
+                context_check=session.context.check if session and session.context else None,
+                prediction=ended.early.prediction,
+                outcome=outcome,
+                data={
+                    "form": ended.early.form.value,
+                    "chance": round(ended.early.chance, _CHANCE_DIGITS),
+                    "saves_ms": round(takes_s * _MS_PER_S, 1),
+                    "shadow": False,
+                    "end": ended.end.value,
+                    **({} if ended.agreed is None else {"agreed": ended.agreed}),
+                },
+            )
+        )
+
+    def _hash_ended(self, caller: Caller) -> int:
+        """Return the hash of a session that is not remembered any more."""
+        return to_signed_64(
+            self._digest("ended session", self._nonce, caller.user, caller.team, caller.session)
         )
 
     def find_session(self, caller: Caller) -> Session | None:

@@ -94,11 +94,15 @@ class Ahead:
                 is_on=lambda: self.is_on,
                 allowance=Unlimited(),
                 agreements=self.earning,
-                on_ended=self.ended.append,
+                on_ended=self._note_ended,
             ),
             clock=self.live.clock,
         )
         self.live.analyst._speculation = self.speculator
+
+    def _note_ended(self, ended: EndedEarlyCall) -> None:
+        self.ended.append(ended)
+        self.live.registry.record_early_end(ended)
 
     async def _answer(self, called: Called, _progress: Any) -> UpstreamResult:
         """Answer after `CALL_S`, once the gate is open."""

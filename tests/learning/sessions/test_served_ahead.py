@@ -9,7 +9,7 @@ import pytest
 
 from execution.speculation.early_results import VALID_S
 from execution.speculation.interface import EarlyEnd, SpeculationForm
-from learning.memory.event import EventKind
+from learning.memory.event import EventKind, EventOutcome
 from tests.gateway.catalogues import catalogue
 from tests.learning.sessions.ahead import (
     EARNED_BY,
@@ -197,12 +197,39 @@ async def test_a_tool_that_is_not_admissible_is_predicted_and_not_called(ahead):
     assert (OWN_READ.pk, {"record_id": RECORD}) in ahead.live.list_predicted()
 
 
-async def test_what_is_called_ahead_is_not_counted_as_a_shadow(ahead):
+@pytest.mark.parametrize("is_earned", [False, True])
+async def test_a_call_made_ahead_that_comes_is_a_hit(ahead, is_earned):
+    if is_earned:
+        await ahead.earn()
+    ahead.live.events.clear()
     await find_and_wait(ahead)
     await ahead.request("read_record", record_id=RECORD)
     await ahead.pause()
-    assert [e for e in ahead.live.events if e.kind is EventKind.SPECULATION_END] == []
-    assert (RECORD, EarlyEnd.COMPARED) in ends(ahead)
+    (event,) = [e for e in ahead.live.events if e.outcome is EventOutcome.HIT]
+    (made,) = [one for one in ahead.ended if one.early.prediction == event.prediction]
+    assert (event.kind, event.tool, event.team) == (
+        EventKind.SPECULATION_END,
+        OWN_READ.pk,
+        ANN.team,
+    )
+    assert event.session == ahead.live.session().hash
+    assert event.arguments_hash is not None
+    assert event.data == {
+        "form": "next_call",
+        "chance": pytest.approx(made.early.chance, abs=1e-3),
+        "saves_ms": 1_000 * CALL_S if is_earned else 0.0,
+        "shadow": False,
+        **({"end": "served"} if is_earned else {"end": "compared", "agreed": True}),
+    }
+
+
+async def test_a_call_made_ahead_that_never_comes_is_wasted(ahead):
+    await find_and_wait(ahead)
+    ahead.live.clock.now += VALID_S
+    ahead.speculator._results.remove_expired(ahead.live.clock.now)
+    (event,) = [e for e in ahead.live.events if e.tool == OWN_READ.pk and e.outcome]
+    assert (event.outcome, event.data["shadow"]) == (EventOutcome.EXPIRED, False)
+    assert event.data["saves_ms"] == 1_000 * CALL_S
 
 
 async def test_a_personal_server_is_called_ahead_through_the_connection_of_its_caller(ahead):
