@@ -13,6 +13,7 @@ import django.db
 import structlog
 
 from execution.call import OnCallEnded, ignore_ended_call
+from execution.speculation.interface import NO_SPECULATION, Speculation
 from execution.store.retry_patience import RetryPatience
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread
@@ -77,6 +78,7 @@ class RunDependencies:
         can_claim_new_runs: Whether it also claims runs never claimed before; False: a queue
             distributes them.
         runs_teach: Whether the runs that it creates are learned from.
+        speculation: Calls made ahead, which may answer calls of tasks.
     """
 
     home: Path
@@ -99,6 +101,7 @@ class RunDependencies:
     can_claim_runs: bool = True
     can_claim_new_runs: bool = True
     runs_teach: bool = True
+    speculation: Speculation = NO_SPECULATION
 
 
 async def run_in_database(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

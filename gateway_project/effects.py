@@ -9,6 +9,7 @@ from uuid import UUID
 
 from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
+from execution.speculation.interface import NO_SPECULATION, Speculation
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
@@ -105,6 +106,7 @@ class Effects(IntentEffects):
         runs: The runs of the installation.
         open_console: Ensures that a console is running, and returns the maker of links to its
             approval pages.
+        speculation: Makes calls ahead, and answers requests with their results.
     """
 
     search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
@@ -125,3 +127,4 @@ class Effects(IntentEffects):
     )
     runs: Runs = NO_RUNS
     open_console: OpenConsole = open_no_console
+    speculation: Speculation = NO_SPECULATION

@@ -281,8 +281,11 @@ async def call_tool(
     request: UpstreamRequest,
     *,
     user_channel: UserChannel = direct_call.NO_USER,
+    is_fresh: bool = False,
 ) -> CallOutcome:
     """Call an upstream tool; raises what `execution.call.call` raises.
+
+    A call made ahead may answer it, unless the caller wants a new answer (`is_fresh`).
 
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
@@ -295,6 +298,8 @@ async def call_tool(
             upstream=effects.upstream,
             latest=effects.catalogue,
             on_ended=partial(sinks.record_call, effects),
+            speculation=effects.speculation,
+            is_fresh=is_fresh,
         )
     except ApprovalRequired:
         return await direct_call.conclude_call(effects, caller, request, user_channel=user_channel)

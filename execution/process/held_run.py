@@ -147,6 +147,7 @@ async def _make_call(
         on_retry=invocation.on_retry,
         latest=dependencies.catalogue,
         on_ended=dependencies.on_call_ended,
+        speculation=dependencies.speculation,
     )
 
 

@@ -184,6 +184,10 @@ class Config(BaseSettings):
         description="Whether calls, searches, intents and runs are remembered, as hashes and "
         "structure, to learn from them and to predict the next calls.",
     )
+    speculation: bool = Field(
+        default=True,
+        description="Whether calls may be made ahead of their requests, as far as admins allow.",
+    )
     td_rate: float = Field(
         default=0.0,
         ge=0,

@@ -34,6 +34,7 @@ from gateway_project.mcp import (
     resource_requests,
     results,
     run_calls,
+    served,
     subscriptions,
 )
 from gateway_project.mcp.arguments import UnknownMetaTool
@@ -127,7 +128,13 @@ async def _serve_describe(request: ClientRequest, args: Mapping[str, Any]) -> Ca
 
 
 async def _serve_call(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
-    return await _execute_call(request, args["tool"], args.get("arguments", {}), linkable=True)
+    return await _execute_call(
+        request,
+        args["tool"],
+        args.get("arguments", {}),
+        linkable=True,
+        is_fresh=args.get("fresh", False),
+    )
 
 
 async def _serve_exposed_call(
@@ -146,7 +153,12 @@ async def _serve_exposed_call(
 
 
 async def _execute_call(
-    request: ClientRequest, tool: str, args: Mapping[str, Any], *, linkable: bool
+    request: ClientRequest,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    linkable: bool,
+    is_fresh: bool = False,
 ) -> CallToolResult:
     effects, caller = request.effects, request.caller
 
@@ -156,9 +168,11 @@ async def _execute_call(
             caller,
             request.build_upstream_request(turn, {"name": tool, "arguments": args}),
             user_channel=_make_user_channel(request, turn),
+            is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
         )
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
-        return ServerReply(raw=outcome.result.raw, meta={META_KEY: call_meta})
+        meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
+        return ServerReply(raw=outcome.result.raw, meta=meta)
 
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation

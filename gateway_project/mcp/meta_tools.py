@@ -300,6 +300,7 @@ TOOLS: Final = (
                     "type": "object",
                     "description": "Must match the tool's schema",
                 },
+                "fresh": {"type": "boolean", "description": "No result made ahead"},
             },
             "required": ["tool"],
             "additionalProperties": False,

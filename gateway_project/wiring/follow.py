@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -11,6 +12,7 @@ import django.db
 import structlog
 
 from execution.runs import Runs
+from execution.speculation.interface import NO_SPECULATION, Speculation
 from gateway_project.foundation import notify, telemetry
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
@@ -56,12 +58,14 @@ class CurrentSnapshot:
         servers_to_relist: Servers to list again.
         discovery_wanted: Set when a server may be due for discovery.
         item_lists: Prompts and resources of the servers.
+        speculation: Calls made ahead, which are outdated by changes.
     """
 
     snapshot: CatalogueSnapshot
     readiness: Readiness
     sealer: Sealer
     item_lists: ItemLists | None = None
+    speculation: Speculation = NO_SPECULATION
     database_changed: asyncio.Event = field(default_factory=asyncio.Event)
     statuses: asyncio.Queue[ServerStatus] = field(default_factory=asyncio.Queue)
     servers_to_relist: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
@@ -71,7 +75,9 @@ class CurrentSnapshot:
         """Handle a server's report that one of its lists changed.
 
         Clients are notified of tools once these are in the catalogue, of other lists at once.
+        What was read from the server may have changed too.
         """
+        self.speculation.discard_server(server)
         if kind == "tools":
             self.servers_to_relist.put_nowait(server)
             return
@@ -79,12 +85,18 @@ class CurrentSnapshot:
             self.item_lists.mark_changed(server, CHANGED_ITEM_KINDS[kind])
         self.readiness.notify_list_changed(kind)
 
+    def handle_resource_update(self, server: str, uri: str, sessions: Collection[str]) -> None:
+        """Handle a server's report that a resource changed: what was read may have changed too."""
+        self.speculation.discard_server(server)
+        self.readiness.notify_resource_updated(server, uri, sessions)
+
     def handle_late_list(self, kind: ItemKind) -> None:
         """Notify clients of a list that arrived after they were answered without it."""
         self.readiness.notify_list_changed("prompts" if kind == "prompts" else "resources")
 
     def handle_upstream_status(self, status: ServerStatus) -> None:
-        """Handle a server's new status."""
+        """Handle a server's new status; what an earlier connection said may be outdated."""
+        self.speculation.discard_server(status.name)
         if status.state == "ready" and self.item_lists is not None:
             self.item_lists.mark_restarted(status.name)
         self.statuses.put_nowait(status)
@@ -161,6 +173,7 @@ async def refresh_snapshot(
         pool.set_servers(new.specs)
         current.discovery_wanted.set()
         _forget_changed(current.item_lists, old, new)
+        discard_changed(current.speculation, old, new)
         current.readiness.serve(gateway(new))
         for kind in new.catalogue.find_changed_lists(old.catalogue):
             current.readiness.notify_list_changed(kind)
@@ -177,6 +190,29 @@ def _forget_changed(
     if lists is not None:
         for name in changed:
             lists.forget_server(name)
+
+
+def discard_changed(
+    speculation: Speculation, old: CatalogueSnapshot, new: CatalogueSnapshot
+) -> None:
+    """Discard results made ahead of servers that changed; of all if grants did."""
+    before, after = _describe_servers(old), _describe_servers(new)
+    is_granted_alike = old.grants == new.grants
+    for name in before.keys() | after.keys():
+        if not is_granted_alike or before.get(name) != after.get(name):
+            speculation.discard_server(name)
+
+
+def _describe_servers(loaded: CatalogueSnapshot) -> Mapping[str, tuple[object, ...]]:
+    """Return what decides about calls ahead of each server and its tools, by name."""
+    tools: defaultdict[str, list[object]] = defaultdict(list)
+    for tool in loaded.catalogue.tools.values():
+        decisive = (tool.pk, tool.definition_hash, tool.is_usable, tool.danger, tool.vetoed)
+        tools[tool.server].append((*decisive, tool.approval))
+    return {
+        name: (server, loaded.versions.get(name), tools[name])
+        for name, server in loaded.catalogue.servers.items()
+    }
 
 
 async def _wait_for_change(current: CurrentSnapshot, wait_s: float) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from execution.call import OnCallEnded, ignore_ended_call
 from execution.run_dependencies import DEFAULT_RUNS_AT_ONCE, RunDependencies
 from execution.runs import Runs
+from execution.speculation.interface import NO_SPECULATION, Speculation
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
@@ -28,6 +29,7 @@ def make_runs(  # noqa: PLR0913 - its collaborators, and two callbacks
     claims: bool = True,
     on_call_ended: OnCallEnded = ignore_ended_call,
     on_run_ended: Callable[[UUID], Awaitable[None]] | None = None,
+    speculation: Speculation = NO_SPECULATION,
 ) -> Runs:
     """Return the runs facade of this process.
 
@@ -39,6 +41,7 @@ def make_runs(  # noqa: PLR0913 - its collaborators, and two callbacks
         claims: Whether to claim runs that other processes started or left.
         on_call_ended: Called with each call of a task that ended here.
         on_run_ended: Called with each run that ended here.
+        speculation: Calls made ahead, which may answer calls of tasks.
     """
     is_local = config.execution_backend == "local"
     return Runs(
@@ -62,6 +65,7 @@ def make_runs(  # noqa: PLR0913 - its collaborators, and two callbacks
             can_claim_runs=claims,
             can_claim_new_runs=is_local,
             runs_teach=config.memory,
+            speculation=speculation,
         )
     )
 

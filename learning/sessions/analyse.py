@@ -22,7 +22,7 @@ from execution.speculation.pending import (
     make_call_key,
 )
 from execution.speculation.waste_budget import rank_dispatch
-from execution.speculation_rules import AdmissibilityRules, list_definition_reasons
+from execution.speculation_rules import AdmissibilityRules, is_known_to_read
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.event import EventOutcome
 from learning.sessions.session import (
@@ -32,7 +32,6 @@ from learning.sessions.session import (
     SessionAnalysis,
     StatedWords,
 )
-from tools.danger import Danger
 from tools.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -131,8 +130,10 @@ def analyse_session(
         if isinstance(item, StatedWords):
             analysis.state.add_statement(item.text)
         else:
-            resolved += _resolve_call(analysis, item)
-            taught.append(Taught(item, analysis.state.add_call(_complete_call(item))))
+            is_read_only = is_known_to_read(item.tool, rules, team=session.team)
+            resolved += _resolve_call(analysis, item, is_read_only=is_read_only)
+            completed = _complete_call(item, is_read_only=is_read_only)
+            taught.append(Taught(item, analysis.state.add_call(completed)))
     predicted = predict_calls(
         analysis.state, model or NextCallModel(), profiles, limit=MAX_PREDICTIONS
     )
@@ -194,13 +195,9 @@ def seems_to_read(tool: CatalogueTool, rules: AdmissibilityRules, *, team: int |
 
     A tool that a team was granted counts too.
     """
-    if tool.vetoed or not tool.is_usable:
+    if tool.vetoed or not tool.is_usable or tool.server not in rules.catalogue.servers:
         return False
-    return (
-        tool.danger is Danger.READ
-        or not list_definition_reasons(tool, rules, team=team)
-        or (tool.server in rules.catalogue.servers and propose_grant(tool, rules).is_proposed)
-    )
+    return is_known_to_read(tool, rules, team=team) or propose_grant(tool, rules).is_proposed
 
 
 def load_profiles(rules: AdmissibilityRules, caller: Caller) -> ToolProfiles:
@@ -248,7 +245,7 @@ def _describe_tools(rules: AdmissibilityRules, caller: Caller) -> Iterator[Any]:
             )
 
 
-def _complete_call(answered: AnsweredCall) -> CompletedCall:
+def _complete_call(answered: AnsweredCall, *, is_read_only: bool) -> CompletedCall:
     from graph.suggestion.next_call.call import CompletedCall
 
     return CompletedCall(
@@ -256,19 +253,19 @@ def _complete_call(answered: AnsweredCall) -> CompletedCall:
         arguments=LARGE_ARGUMENTS if answered.arguments is None else answered.arguments,
         result=None if answered.result is None else results.extract_root(answered.result),
         is_error=answered.is_error,
-        is_read_only=answered.tool.danger is Danger.READ,
+        is_read_only=is_read_only,
         at=answered.ended_at,
         duration_s=answered.duration_s + answered.saved_s,
     )
 
 
-def _resolve_call(analysis: SessionAnalysis, answered: AnsweredCall) -> list[ResolvedNextCall]:
+def _resolve_call(
+    analysis: SessionAnalysis, answered: AnsweredCall, *, is_read_only: bool
+) -> list[ResolvedNextCall]:
     """Resolve what a call decides; one that began before the predictions hits none of them."""
     began_at = answered.ended_at - answered.duration_s
     key = _make_key(answered) if began_at >= analysis.predicted_at else ""
-    resolved = analysis.pending.resolve_call(
-        key, is_read_only=answered.tool.danger is Danger.READ, at=began_at
-    )
+    resolved = analysis.pending.resolve_call(key, is_read_only=is_read_only, at=began_at)
     duration_s = answered.duration_s + answered.saved_s
     return [_describe_resolved(one, duration_s) for one in resolved]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from execution.speculation.interface import NO_SPECULATION
-from execution.speculation.prefetch import dispatch_next_call
+from execution.speculation.prefetch import make_early_call
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
 from learning.direct_use import NO_DIRECT_USE, DirectUseSink
@@ -182,18 +182,10 @@ class SessionAnalyst:
         """
         if session.run is not None:
             return list(predictions)
-        shadows, catalogue = [], self._rules().catalogue
+        shadows = []
         for one in predictions:
-            reasons = dispatch_next_call(
-                self._speculation,
-                one.call,
-                prediction=one.id,
-                tool=one.tool,
-                caller=session.caller,
-                downstream=session.downstream,
-                catalogue=catalogue,
-            )
-            if reasons:
+            early = make_early_call(one.call, prediction=one.id, tool=one.tool)
+            if self._speculation.dispatch(session.caller, early, downstream=session.downstream):
                 shadows.append(one)
             else:
                 analysis.pending.discard(one.key)

@@ -231,6 +231,7 @@ class TeamModels:
             fitted = await run_in_worker_thread(_continue_fit, steps)
             await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
         known.fitted_on, known.waste = counted, fitted.waste
+        log.info("predictions.fitted", team=team, sessions=counted)
         if fitted.chances is not None:
             known.model = known.model.with_chances(fitted.chances)
 

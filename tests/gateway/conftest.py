@@ -13,6 +13,7 @@ from cryptography.fernet import Fernet
 from django.contrib import admin
 from mcp import Client
 
+from execution.speculation.interface import NO_SPECULATION, Speculation
 from gateway_project.effects import Effects, Exposure
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
@@ -88,6 +89,7 @@ class World:
     runs: FakeRuns = field(default_factory=FakeRuns)
     memory: SessionMemory = NO_MEMORY
     predictions: Predictions = NO_PREDICTIONS
+    speculation: Speculation = NO_SPECULATION
 
     consoles_opened: int = 0
 
@@ -142,6 +144,7 @@ class World:
             memory=self.memory,
             predictions=self.predictions,
             open_console=self.open_console,
+            speculation=self.speculation,
         )
 
     async def wire(self, readiness: Readiness) -> None:

@@ -20,7 +20,7 @@ from learning.memory.event import EventKind
 from learning.sessions import analyst
 from tests.gateway.catalogues import catalogue, server
 from tests.learning.sessions.live import ANN, BOB, CALL_S, FIND, READ, WRITE, Live
-from tools.upstream.downstream import Downstream
+from tools.upstream.downstream import NO_CLIENT, Downstream
 
 RECORD = "rec-1001"
 FOUND = {"records": [{"record_id": RECORD}]}
@@ -143,23 +143,17 @@ async def test_each_call_is_made_for_the_session_that_it_was_predicted_for(live,
     assert made == [("ann", {"record_id": RECORD}), ("bob", {"record_id": "rec-2002"})]
 
 
-@pytest.mark.parametrize(
-    "private", [{"session": "per_caller"}, {"authorization": "oauth_per_user"}]
-)
-async def test_a_personal_server_is_called_ahead_only_through_a_known_connection(
-    private, speculation
-):
-    known = catalogue(FIND, READ, WRITE, servers=(server("records", **private),))
-    live = Live(known=known, speculation=speculation)
+async def test_servers_know_the_caller_as_by_its_latest_call(live, speculation):
     live.registry.record_search(
         ANN, f"read the record '{RECORD}'", context=describe_context(), hits=[READ.pk]
     )
     await live.pause()
-    assert (speculation.dispatched, len(live.list_predicted())) == ([], 1)
     live.call(FIND, FOUND, downstream=replace(BY_CONNECTION, log_level="info"), owner="ann")
     await live.pause()
-    ((_, _, downstream),) = speculation.dispatched
-    assert downstream == BY_CONNECTION
+    assert [downstream for _, _, downstream in speculation.dispatched] == [
+        NO_CLIENT,
+        BY_CONNECTION,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -216,6 +210,7 @@ async def test_a_served_call_teaches_and_predicts_as_any_other(live, speculation
     assert [e.data["observation"]["ms"] for e in observed] == [1_000 * CALL_S] * 2
 
 
+@pytest.mark.django_db  # models are loaded in a database thread
 async def test_how_long_a_tool_takes_is_known_once_enough_calls_were_seen(
     live, speculation, monkeypatch
 ):
