@@ -69,6 +69,20 @@ class Speculation(models.Model):
         blank=True,
         help_text="Tokens that a client writes to run the workflow; empty: not counted.",
     )
+    fallback = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        help_text="Code of the first reason for which it was not run ahead.",
+    )
+    tasks = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="What was called ahead: tool, outcome and milliseconds of each task.",
+    )
+    took_ms = models.FloatField(
+        null=True, blank=True, help_text="Milliseconds that running it ahead took; empty: not run."
+    )
     created_at = models.DateTimeField()
     due_at = models.DateTimeField(help_text="When it is resolved by what the caller did.")
     evidence = models.CharField(

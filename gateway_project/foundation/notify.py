@@ -37,6 +37,9 @@ for an approval. Separate from `RUNS`, so that frequent events do not wake every
 THRESHOLDS = "foregate_thresholds"
 """Channel of changed thresholds of speculation."""
 
+SPECULATION = "foregate_speculation"
+"""Channel of the switch of speculation, of its budgets and of compared results."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

@@ -1,0 +1,69 @@
+"""Money reserved for calls made ahead, never more than a server's budget; blocking."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, Sum
+
+from execution.models import BudgetReservation, SpeculationBudget
+
+LEASE_S: Final = 60.0
+"""Seconds after which money counts as free again if the process that reserved it is gone. Longer
+than any call made ahead may take."""
+KEPT_DAYS: Final = 30
+
+
+def reserve_money(
+    reservation: UUID, *, server: str, team: int | None, dollars: Decimal, at: datetime
+) -> bool:
+    """Reserve the price of a call; return whether the budget of the day has room for it.
+
+    The row of the budget is locked, so any number of processes stay within it together.
+
+    Args:
+        reservation: Its id.
+        server: Name of the server.
+        team: Primary key of the caller's team.
+        dollars: Price of the call in US dollars.
+        at: The time.
+    """
+    with transaction.atomic():
+        budget = SpeculationBudget.objects.select_for_update().filter(server__name=server).first()
+        if budget is None:
+            return False
+        midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        counted = BudgetReservation.objects.filter(
+            Q(spent_at__gte=midnight) | Q(spent_at__isnull=True, expires_at__gt=at),
+            server=budget.server_id,
+        ).aggregate(sum=Sum("dollars"))["sum"]
+        if (counted or Decimal(0)) + dollars > budget.dollars_per_day:
+            return False
+        BudgetReservation.objects.create(
+            id=reservation,
+            server_id=budget.server_id,
+            team_id=team,
+            dollars=dollars,
+            reserved_at=at,
+            expires_at=at + timedelta(seconds=LEASE_S),
+        )
+    return True
+
+
+def settle_money(reservation: UUID, *, made: bool, at: datetime) -> None:
+    """Settle a reservation: spent if the call was made, free again if not."""
+    row = BudgetReservation.objects.filter(pk=reservation)
+    if made:
+        row.update(spent_at=at)
+    else:
+        row.delete()
+
+
+def delete_old(*, at: datetime) -> int:
+    """Delete what no longer counts; return how many rows."""
+    old = at - timedelta(days=KEPT_DAYS)
+    return BudgetReservation.objects.filter(reserved_at__lt=old).delete()[0]
