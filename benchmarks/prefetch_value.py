@@ -66,6 +66,8 @@ class PlayedSet:
         history: Sessions that the gateway has learned from.
         access: Of each tool, by id.
         replay: Its tools, as prediction reads them.
+        token: Of a user of its own: a call that writes outdates all that was read ahead for its
+            user.
     """
 
     name: str
@@ -75,6 +77,7 @@ class PlayedSet:
     history: Sequence[RecordedSession]
     access: Mapping[str, str]
     replay: Replay
+    token: str
 
 
 @dataclass(kw_only=True)
@@ -105,17 +108,17 @@ def run(*, pause_s: float = PAUSE_S) -> str:
 
     home = Path(settings.FOREGATE.home)
     sets = [_load_set(Path(root) / name, home) for name in SETS]
-    token = _register(sets)
+    _register(sets)
     for played in sets:
         _store_history(played)
     evaluated = [_evaluate(played) for played in sets]
     started_at = time.time()
-    with _gateway(token, speculates=True) as running:
+    with _gateway(sets[0].token, speculates=True) as running:
         asyncio.run(_warm_up(running, sets, home))
         ahead = asyncio.run(_play_all(running, sets, pause_s=pause_s))
         time.sleep(SETTLE_S)
     ended = [_count_ended(played, since=started_at) for played in sets]
-    with _gateway(token, speculates=False) as running:
+    with _gateway(sets[0].token, speculates=False) as running:
         plain = asyncio.run(_play_all(running, sets, pause_s=QUICK_PAUSE_S))
     rows = [
         _describe(*values) for values in zip(sets, evaluated, ended, ahead, plain, strict=True)
@@ -124,7 +127,7 @@ def run(*, pause_s: float = PAUSE_S) -> str:
         "set", "reads", "ready", "waste", "`evaluate`: ready", "waste", "served", "stale",
         "p50 ms without", "with", "p95 ms without", "with",
     )  # fmt: skip
-    return f"{markdown(headings, rows)}\n\n{_measure_load(token, sets)}"
+    return f"{markdown(headings, rows)}\n\n{_measure_load(sets)}"
 
 
 def _load_set(folder: Path, home: Path) -> PlayedSet:
@@ -144,16 +147,26 @@ def _load_set(folder: Path, home: Path) -> PlayedSet:
         history=history,
         access=data.access,
         replay=prefetch.prepare_replay(data),
+        token=_make_token(folder.name),
     )
 
 
-def _register(sets: Sequence[PlayedSet]) -> str:
-    """Register and discover the servers; return a token that may call their tools."""
-    from django.conf import settings
+def _make_token(name: str) -> str:
+    """Make a user; return a token that may call all tools."""
     from django.contrib.auth import get_user_model
-    from django.core.management import call_command
 
     from gateway_project.access import tokens
+
+    user = get_user_model().objects.create_superuser(name)
+    _, token = tokens.create_token(user, name="benchmark", scopes=["*"])
+    return token
+
+
+def _register(sets: Sequence[PlayedSet]) -> None:
+    """Register and discover the servers."""
+    from django.conf import settings
+    from django.core.management import call_command
+
     from gateway_project.foundation import sealing
     from tools.models import Server, Tool
 
@@ -172,9 +185,6 @@ def _register(sets: Sequence[PlayedSet]) -> str:
             )
     call_command("discover", verbosity=0)
     Tool.objects.update(approval="never")  # a recorded client waits for nobody
-    admin = get_user_model().objects.get(username="admin")
-    _, token = tokens.create_token(admin, name="benchmark", scopes=["*"])
-    return token
 
 
 def _store_history(played: PlayedSet) -> None:
@@ -229,14 +239,15 @@ def _gateway(token: str, *, speculates: bool) -> Iterator[RunningServer]:
 
 
 @asynccontextmanager
-async def _connect(running: RunningServer) -> AsyncIterator[Client]:
+async def _connect(running: RunningServer, played: PlayedSet) -> AsyncIterator[Client]:
     """Connect a client with a session of its own."""
     import httpx2
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
     url = f"http://127.0.0.1:{running.port}/mcp"
-    async with httpx2.AsyncClient(headers=dict(running.headers), timeout=60.0) as http:
+    headers = {"Authorization": f"Bearer {played.token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=60.0) as http:
         transport = streamable_http_client(url, http_client=http)
         async with Client(transport, mode="legacy") as client:
             yield client
@@ -276,7 +287,7 @@ async def _play_session(
     pause_s: float,
 ) -> None:
     played.control.write_text(session.id)
-    async with _connect(running) as client:
+    async with _connect(running, played) as client:
         for call in (call for turn in session.turns for call in turn.calls):
             await asyncio.sleep(pause_s)
             await _play_call(client, played, call, seen)
@@ -350,11 +361,11 @@ def _describe(
     )
 
 
-def _measure_load(token: str, sets: Sequence[PlayedSet]) -> str:
+def _measure_load(sets: Sequence[PlayedSet]) -> str:
     """Compare calls without pauses, by several clients, with and without speculation."""
     with ExitStack() as stack:
         pair = [
-            stack.enter_context(_gateway(token, speculates=speculates))
+            stack.enter_context(_gateway(sets[0].token, speculates=speculates))
             for speculates in (False, True)
         ]
         for running in pair:
@@ -386,7 +397,7 @@ async def _load(running: RunningServer, played: PlayedSet) -> list[float]:
 
     async def play(number: int) -> None:
         reads = _list_reads(played, sessions[number % len(sessions)])
-        async with _connect(running) as client:
+        async with _connect(running, played) as client:
             for place in range(LOAD_CALLS):
                 await _play_call(client, played, reads[place % len(reads)], seen[number])
 
