@@ -24,9 +24,9 @@ from tools.upstream.result import UpstreamResult
 EARNED_BY = 3
 """Agreements after which a tool is served in these tests."""
 DECLARED = {"launch_hash": "e" * 64, "annotations": {"readOnlyHint": True}}
-OWN_FIND = replace(FIND, approval="", definition_hash="c" * 64, **DECLARED)
-OWN_READ = replace(READ, definition_hash="d" * 64, **DECLARED)
-OWN_WRITE = replace(WRITE, definition_hash="f" * 64, launch_hash="e" * 64)
+OWN_FIND = replace(FIND, approval="", definition_hash="a1" * 32, **DECLARED)
+OWN_READ = replace(READ, definition_hash="a2" * 32, **DECLARED)
+OWN_WRITE = replace(WRITE, definition_hash="a3" * 32, launch_hash="e" * 64)
 SERVER = server("records", trusted=True, launch_hash="e" * 64, price_per_call=Decimal(0))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from learning.memory.event import EventKind
 from learning.sessions import analyst
 from tests.gateway.catalogues import catalogue, server
 from tests.learning.sessions.live import ANN, BOB, CALL_S, FIND, READ, WRITE, Live
+from tests.patience import PATIENCE_S
 from tools.upstream.downstream import NO_CLIENT, Downstream
 
 RECORD = "rec-1001"
@@ -166,7 +168,7 @@ async def test_servers_know_the_caller_as_by_its_latest_call(live, speculation):
 )
 async def test_what_a_grant_would_gain_is_known_before_it_is_given(name, changed, is_predicted):
     values = {"tool": name, "name": name.partition(":")[2], "danger": WRITE.danger}
-    unknown = replace(READ, definition_hash="d" * 64, **values, **changed)
+    unknown = replace(READ, definition_hash="a4" * 32, **values, **changed)
     known = catalogue(FIND, unknown, servers=(server("records", trusted=True),))
     live = Live(known=known)
     live.call(FIND, FOUND, owner="ann")
@@ -180,9 +182,9 @@ async def test_a_granted_tool_is_predicted_whatever_its_name(speculation):
         tool="records:touch_record",
         name="touch_record",
         danger=WRITE.danger,
-        definition_hash="d" * 64,
+        definition_hash="a4" * 32,
     )
-    grant = GrantedDefinition(tool=touched.pk, definition_hash="d" * 64, launch_hash="")
+    grant = GrantedDefinition(tool=touched.pk, definition_hash="a4" * 32, launch_hash="")
     trusted = server("records", trusted=True, price_per_call=0)
     live = Live(
         known=catalogue(FIND, touched, servers=(trusted,)),
@@ -226,3 +228,26 @@ async def test_how_long_a_tool_takes_is_known_once_enough_calls_were_seen(
     await live.pause()
     expected = [early.call.expected_s for _, early, _ in speculation.dispatched]
     assert expected == [pytest.approx(CALL_S, rel=0.2)]
+
+
+async def test_the_switch_is_asked_before_the_session_is_analysed(monkeypatch):
+    """It is off until the database has confirmed it, for which the wait leaves time."""
+    asked = []
+
+    class Asked(RecordingSpeculation):
+        def list_obstacles(self):
+            asked.append(len(self.dispatched))
+            return ()
+
+    speculation = Asked()
+    live = Live(speculation=speculation)
+    monkeypatch.setattr(analyst, "IDLE_S", 0.0)
+    running = asyncio.ensure_future(live.analyst.run())
+    live.call(FIND, FOUND, owner="ann")
+    async with asyncio.timeout(PATIENCE_S):
+        while not speculation.dispatched:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.001)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert asked[0] == 0
