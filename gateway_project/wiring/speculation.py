@@ -71,6 +71,7 @@ def make_speculation(  # noqa: PLR0913 - its collaborators
             rules=rules,
             upstream=upstream,
             is_on=lambda: switch.is_on(time.monotonic()),
+            confirm=switch.confirm,
             allowance=allowance,
             agreements=agreements,
             describe_trouble=describe_trouble,
