@@ -31,6 +31,7 @@ NAMES = (
     "events",
     "thresholds",
     "next_call",
+    "prefetch_value",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -43,6 +44,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument(
+        "--pause", type=float, default=2.0, help="seconds between the calls of prefetch_value"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(NAMES)
     if unknown:
@@ -51,7 +55,8 @@ def main() -> None:
         _prepare()
         for name in arguments.names or NAMES:
             _clear()
-            table = importlib.import_module(f"benchmarks.{name}").run()
+            options = {"pause_s": arguments.pause} if name == "prefetch_value" else {}
+            table = importlib.import_module(f"benchmarks.{name}").run(**options)
             print(f"\n{table}\n", flush=True)
             if arguments.write:
                 place = OTHER_DOCUMENTS.get(name, DOCUMENT)

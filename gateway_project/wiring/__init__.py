@@ -24,11 +24,12 @@ from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
-from gateway_project.wiring.memory import make_memory
+from gateway_project.wiring.memory import ProcessMemory, make_memory
 from gateway_project.wiring.predictions import make_predictions
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.snapshot import CatalogueSnapshot
+from gateway_project.wiring.speculation import ProcessSpeculation, make_speculation
 from gateway_project.wiring.suggester import RankerLoader
 from gateway_project.wiring.thresholds import Thresholds, make_thresholds
 from graph.ranker_cache import RankerCache
@@ -109,6 +110,15 @@ async def run_gateway(
         base = _build_effects(
             current, pool, embedder=embedder, index=index, config=config, lists=lists
         )
+        memory: ProcessMemory
+        speculation = make_speculation(
+            config,
+            current,
+            upstream=base.upstream,
+            describe_trouble=base.describe_trouble,
+            find_start_threshold=lambda *budget: memory.find_start_threshold(*budget),
+            on_ended=lambda ended: memory.sessions.record_early_end(ended),
+        )
         learning = make_learner(
             sealer=current.sealer,
             payloads=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS),
@@ -123,6 +133,7 @@ async def run_gateway(
             sealer=current.sealer,
             embedder=embedder,
             rules=lambda: current.snapshot.rules,
+            speculation=speculation.speculator,
             deletes=claims,
             on_episode=learning.enqueue_ended_run,
         )
@@ -134,6 +145,7 @@ async def run_gateway(
             claims=claims,
             on_call_ended=memory.sessions.record_task_call,
             on_run_ended=learning.enqueue_ended_run,
+            speculation=speculation.speculator,
         )
         predictions = make_predictions(
             sealer=current.sealer, capture=capture, thresholds=thresholds
@@ -153,6 +165,7 @@ async def run_gateway(
             runs=runs,
             memory=memory.sessions,
             recall=outcomes.recall,
+            speculation=speculation.speculator,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))
@@ -161,7 +174,10 @@ async def run_gateway(
         async with TaskGroup() as group:
             group.create_task(
                 follow.make_listener(
-                    current, index, _distribute_learned(keeper, rankers, thresholds), runs
+                    current,
+                    index,
+                    _distribute_learned(keeper, rankers, thresholds, speculation),
+                    runs,
                 ).run(),
                 name="listener",
             )
@@ -181,16 +197,21 @@ async def run_gateway(
             group.create_task(follow.warm_up(readiness, embedder), name="warm")
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
-            group.create_task(outcomes.run(), name="outcomes")
-            _start_housekeeping(group, effects, predictions, thresholds)
+            _start_housekeeping(group, effects, predictions, thresholds, outcomes, speculation)
 
 
 def _distribute_learned(
-    keeper: GraphKeeper, rankers: RankerCache, thresholds: Thresholds
+    keeper: GraphKeeper,
+    rankers: RankerCache,
+    thresholds: Thresholds,
+    speculation: ProcessSpeculation,
 ) -> Callable[[notify.Notification | None], None]:
     """Return what is called with notifications of what was learned; None: a gap."""
 
     def distribute(event: notify.Notification | None) -> None:
+        speculation.handle_notification(event)
+        if event is not None and event.channel == notify.SPECULATION:
+            return
         if event is None or event.channel == notify.THRESHOLDS:
             thresholds.cache.invalidate()
         if event is None or event.channel != notify.THRESHOLDS:
@@ -204,9 +225,16 @@ def _distribute_learned(
 
 
 def _start_housekeeping(
-    group: TaskGroup, effects: Effects, predictions: PredictionRecorder, thresholds: Thresholds
+    group: TaskGroup,
+    effects: Effects,
+    predictions: PredictionRecorder,
+    thresholds: Thresholds,
+    outcomes: OutcomeRecall,
+    speculation: ProcessSpeculation,
 ) -> None:
-    """Start the tasks that record what happened, learn from it, and delete what is old."""
+    """Start the tasks that record what happened, act on it, and delete what is old."""
+    group.create_task(outcomes.run(), name="outcomes")
+    group.create_task(speculation.run(), name="speculation")
     group.create_task(thresholds.cache.run(), name="thresholds")
     group.create_task(predictions.run(), name="predictions")
     group.create_task(metrics.write_totals_periodically(), name="metrics")

@@ -115,8 +115,8 @@ def make_listener(
     Args:
         current: Notified of catalogue changes.
         index: Notified of catalogue and search changes.
-        on_learned_event: Called with notifications of the graph, of thresholds and of the
-            catalogue; None: a gap.
+        on_learned_event: Called with notifications of the graph, of thresholds, of speculation
+            and of the catalogue; None: a gap.
         runs: Notified of run changes.
     """
 
@@ -137,6 +137,7 @@ def make_listener(
         notify.SEARCH,
         notify.GRAPH,
         notify.THRESHOLDS,
+        notify.SPECULATION,
         *runs.CHANNELS,
     )
     return notify.NotificationListener(channels, on_event=distribute, on_resync=distribute)

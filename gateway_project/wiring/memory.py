@@ -44,6 +44,11 @@ class ProcessMemory:
     models: TeamModels | None = None
     direct_use: DirectUse | None = None
 
+    def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
+        """Return where the threshold of a waste budget starts; see `TeamModels`."""
+        models = self.models
+        return None if models is None else models.find_start_threshold(server, team, budget)
+
     async def run(self) -> None:
         """Load events, analyse sessions and keep models current until cancelled."""
         async with TaskGroup() as group:

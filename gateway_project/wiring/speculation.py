@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from execution.speculation.agreements import AgreementCounts, AgreementKey, Agreements
+from execution.speculation.allowance import Allowance, AllowanceDependencies
 from execution.speculation.interface import OnEarlyCallEnded
 from execution.speculation.speculator import Speculator, SpeculatorDependencies
 from execution.speculation_switch import SpeculationSwitch
-from execution.store import grants
+from execution.store import agreements as agreement_store
+from execution.store import grants, reservations
+from gateway_project.foundation import notify
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
 
 if TYPE_CHECKING:
-    from execution.speculation.speculator import Agreements, Allowance
+    from execution.speculation.agreements import ComparedResult
+    from execution.speculation.allowance import FindThreshold
+    from execution.speculation.limits import ServerLimits
     from execution.speculation_rules import AdmissibilityRules
+    from gateway_project.wiring.follow import CurrentSnapshot
     from tools.pinned_upstream import PinnedUpstream
 
 
@@ -28,47 +38,71 @@ class ProcessSpeculation:
     Attributes:
         speculator: Makes calls ahead.
         switch: Stops it.
+        allowance: Its budgets.
+        agreements: What earned being served.
     """
 
     speculator: Speculator
     switch: SpeculationSwitch
+    allowance: Allowance
+    agreements: Agreements
+
+    def handle_notification(self, event: notify.Notification | None) -> None:
+        """Read budgets and agreements again if another process changed them; None: a gap."""
+        if event is None or event.channel == notify.SPECULATION:
+            self.allowance.invalidate()
+            self.agreements.invalidate()
 
     async def run(self) -> None:
-        """Confirm the switch and remove expired results until cancelled."""
+        """Keep the switch, budgets and agreements current until cancelled."""
         async with TaskGroup() as group:
             group.create_task(self.switch.run(), name="speculation switch")
+            group.create_task(self.allowance.run(), name="speculation budgets")
+            group.create_task(self.agreements.run(), name="speculation agreements")
             group.create_task(self.speculator.run(), name="calls made ahead")
 
 
-def make_speculation(  # noqa: PLR0913 - its collaborators
+def make_speculation(
     config: Config,
+    current: CurrentSnapshot,
     *,
-    rules: Callable[[], AdmissibilityRules],
     upstream: PinnedUpstream,
-    allowance: Allowance,
-    agreements: Agreements,
     describe_trouble: Callable[[str], str],
+    find_start_threshold: FindThreshold,
     on_ended: OnEarlyCallEnded,
 ) -> ProcessSpeculation:
     """Return what makes calls ahead in this process.
 
     Args:
         config: Of the installation.
-        rules: Returns the current catalogue and grants.
+        current: Catalogue and grants; what outdates results is reported to it.
         upstream: The pool of upstream servers.
-        allowance: Budgets.
-        agreements: What earned being served.
         describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        find_start_threshold: Where the threshold of a waste budget starts.
         on_ended: Called with what became of each call made ahead.
     """
+
+    def get_rules() -> AdmissibilityRules:
+        return current.snapshot.rules
+
     switch = SpeculationSwitch(
         lambda: run_in_database_thread(grants.is_speculation_on),
         is_enabled=config.speculation,
         clock=time.monotonic,
     )
+    allowance = Allowance(
+        AllowanceDependencies(
+            catalogue=lambda: current.snapshot.catalogue,
+            load_limits=_load_limits,
+            reserve_money=_reserve_money,
+            settle_money=_settle_money,
+            find_start_threshold=find_start_threshold,
+        )
+    )
+    agreements = Agreements(load=_load_agreements, store=_store_compared)
     speculator = Speculator(
         SpeculatorDependencies(
-            rules=rules,
+            rules=get_rules,
             upstream=upstream,
             is_on=lambda: switch.is_on(time.monotonic()),
             confirm=switch.confirm,
@@ -79,4 +113,38 @@ def make_speculation(  # noqa: PLR0913 - its collaborators
             places=(config.tasks_per_server, config.tasks_at_once),
         )
     )
-    return ProcessSpeculation(speculator=speculator, switch=switch)
+    current.speculation = speculator
+    return ProcessSpeculation(
+        speculator=speculator, switch=switch, allowance=allowance, agreements=agreements
+    )
+
+
+async def _load_limits() -> Mapping[str, ServerLimits]:
+    return await run_in_database_thread(agreement_store.load_limits)
+
+
+async def _reserve_money(
+    reservation: UUID, server: str, team: int | None, dollars: Decimal
+) -> bool:
+    return await run_in_database_thread(
+        reservations.reserve_money,
+        reservation,
+        server=server,
+        team=team,
+        dollars=dollars,
+        at=datetime.now(UTC),
+    )
+
+
+async def _settle_money(reservation: UUID, made: bool) -> None:
+    await run_in_database_thread(
+        reservations.settle_money, reservation, made=made, at=datetime.now(UTC)
+    )
+
+
+async def _load_agreements() -> Mapping[AgreementKey, AgreementCounts]:
+    return await run_in_database_thread(agreement_store.load_agreements)
+
+
+async def _store_compared(compared: Sequence[ComparedResult]) -> None:
+    await run_in_database_thread(agreement_store.add_compared, compared, at=datetime.now(UTC))

@@ -110,6 +110,7 @@ class SessionAnalyst:
                     await self._registry.changed.wait()
             self._registry.changed.clear()
             while self._registry.has_waiting:
+                self._speculation.list_obstacles()  # so that the switch is confirmed until then
                 await asyncio.sleep(IDLE_S)
                 await self.analyse_idle()
             self.forget_sessions()
