@@ -1,4 +1,4 @@
-"""Decide how a suggested workflow is presented: as a draft or as a suggestion."""
+"""Decide how a suggested workflow is presented: as a draft, a suggestion, or with its results."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ class SuggestionMode(StrEnum):
     """Confidence is too low: the best draft is shown, and the caller decides explicitly."""
     SUGGESTION = "suggestion"
     """It is suggested; the caller decides whether to run it."""
+    SPECULATIVE_EXECUTION = "speculative_execution"
+    """It was run ahead, and its results come with it."""
 
 
-def choose_mode(confidence: float, *, is_ranked: bool = True) -> SuggestionMode:
+def choose_mode(
+    confidence: float, *, is_ranked: bool = True, is_run_ahead: bool = False
+) -> SuggestionMode:
     """Choose the mode from a suggestion's confidence.
 
     Args:
         confidence: Calibrated probability that the tools are the right ones, in [0, 1].
         is_ranked: False: found by text search alone, and hence always a draft.
+        is_run_ahead: Whether it was run ahead.
 
     Raises:
         ValueError: If the confidence is not a probability.
@@ -35,6 +40,8 @@ def choose_mode(confidence: float, *, is_ranked: bool = True) -> SuggestionMode:
     """
     if not 0.0 <= confidence <= 1.0:
         raise ValueError(f"confidence must be in [0, 1], not {confidence}")
+    if is_run_ahead:
+        return SuggestionMode.SPECULATIVE_EXECUTION
     if is_ranked and confidence >= SUGGESTION_THRESHOLD:
         return SuggestionMode.SUGGESTION
     return SuggestionMode.EXPLICIT_REQUIRED

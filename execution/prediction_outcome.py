@@ -111,6 +111,7 @@ _RUN_OUTCOMES: Final = {
     RunStatus.PARTIAL_SUCCESS: Outcome.MISS,
     RunStatus.FAILED: Outcome.MISS,
 }
+_CONTRADICTIONS: Final = frozenset({Evidence.CHANGED_RUN, Evidence.OTHER_RUN})
 _STRENGTHS: Final = {Evidence.NONE: 0, Evidence.OTHER_CALLS: 1, Evidence.SOME_CALLS: 2}
 """Of weak evidence; all other evidence is stronger, and equally strong."""
 _STRONGEST: Final = 3
@@ -163,14 +164,22 @@ def read_calls(matched: Sequence[bool], *, shares_tools: bool, made_calls: bool)
     return Evidence.OTHER_CALLS if made_calls else Evidence.NONE
 
 
-def resolve_evidence(evidence: Evidence, run_status: RunStatus | None = None) -> Resolution:
+def resolve_evidence(
+    evidence: Evidence, run_status: RunStatus | None = None, *, was_run: bool = False
+) -> Resolution:
     """Return the outcome once the time to contradict is over.
+
+    A workflow that was run ahead came with its results, all without an error: calls that follow
+    may use them, so only another workflow contradicts it.
 
     Args:
         evidence: What the caller did.
         run_status: How the run of the suggested workflow stands; None: there is none. A run that
             was aborted or has not ended says nothing about the suggestion.
+        was_run: Whether it was run ahead.
     """
+    if was_run and evidence not in _CONTRADICTIONS:
+        return Resolution(Outcome.HIT, IMPLICIT_WEIGHT)
     if evidence is Evidence.RUN:
         outcome = None if run_status is None else _RUN_OUTCOMES.get(run_status)
     else:

@@ -104,7 +104,7 @@ class Runs:
         elif holder is not None:
             holder.notify_run(run)
 
-    async def start(
+    async def start(  # noqa: PLR0913 - a run has as many properties
         self,
         caller: Caller,
         plan: Plan,
@@ -113,8 +113,18 @@ class Runs:
         options: RunOptions,
         idempotency_key: str | None = None,
         is_direct: bool = False,
+        shares_results: bool = False,
     ) -> CreatedRun:
         """Start a run of a valid plan, without waiting for its tasks.
+
+        Args:
+            caller: Whose run it is.
+            plan: Without problems.
+            intent: What it is for, in words; empty: not stated.
+            options: Its options.
+            idempotency_key: Of the request; None: none.
+            is_direct: Whether it is a single call that has to wait for approval.
+            shares_results: Whether calls made ahead for the caller's session may answer its tasks.
 
         Raises:
             IdempotencyConflict: If the key was used for another request.
@@ -135,6 +145,8 @@ class Runs:
             lease_s=self._dependencies.lease_s,
             teaches=self._dependencies.runs_teach,
         )
+        if shares_results:
+            self._dependencies.speculation.share(caller, new_run.run)
         # The requester may go away meanwhile; a stored run is executed all the same.
         creation = RunCreation(new_run, self._dependencies)
         if holder is None:

@@ -56,6 +56,8 @@ class ReasonCode(StrEnum):
     UNSETTLED = "unsettled"
     SESSION_UNKNOWN = "session_unknown"
     UNUSABLE_RESULT = "unusable_result"
+    CALL_FAILED = "call_failed"
+    NEEDS_INPUT = "needs_input"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from uuid import UUID
 from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
 from execution.speculation.interface import NO_SPECULATION, Speculation
+from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
@@ -53,6 +54,11 @@ async def load_no_ranker(_team: int | None) -> RankTools:
     return refuse_to_rank("nothing is set up to rank them")
 
 
+def load_no_rules() -> AdmissibilityRules:
+    """Null implementation of `IntentEffects.rules`: nothing is known, so nothing is allowed."""
+    return AdmissibilityRules(catalogue=Catalogue(), grants=SpeculationGrants())
+
+
 @dataclass(frozen=True, kw_only=True)
 class IntentEffects:
     """The part of `Effects` that suggesting a workflow needs; a command has no more.
@@ -68,6 +74,8 @@ class IntentEffects:
         predictions: Follows suggested workflows to their outcome.
         find_threshold: Returns the threshold in force for a team in a context. Never waits.
         find_calibration: Returns how the confidence of a team's suggestions is corrected.
+        speculation: Makes calls ahead, and answers requests with their results.
+        rules: Returns catalogue and grants in force.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -82,6 +90,8 @@ class IntentEffects:
     predictions: Predictions = NO_PREDICTIONS
     find_threshold: Callable[[int | None, ContextKey], ThresholdInForce] = find_default_threshold
     find_calibration: Callable[[int | None], CalibrationMap] = lambda _team: IDENTITY
+    speculation: Speculation = NO_SPECULATION
+    rules: Callable[[], AdmissibilityRules] = load_no_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +116,6 @@ class Effects(IntentEffects):
         runs: The runs of the installation.
         open_console: Ensures that a console is running, and returns the maker of links to its
             approval pages.
-        speculation: Makes calls ahead, and answers requests with their results.
     """
 
     search: Callable[[SearchRequest], Awaitable[SearchAnswer]]
@@ -127,4 +136,3 @@ class Effects(IntentEffects):
     )
     runs: Runs = NO_RUNS
     open_console: OpenConsole = open_no_console
-    speculation: Speculation = NO_SPECULATION

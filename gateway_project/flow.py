@@ -17,6 +17,7 @@ from execution.call import CallOutcome
 from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
 from execution.planning.plan import Plan
+from execution.prediction_outcome import Verdict
 from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project import sinks
@@ -38,6 +39,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, suggest
+from gateway_project.intent.ahead import run_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -52,6 +54,7 @@ from graph.rank_intent import refuse_to_rank
 from learning.predictions.interface import Feedback
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
+from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
@@ -209,9 +212,15 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
 
 
 async def handle_intent(
-    effects: IntentEffects, caller: Caller, request: IntentRequest
+    effects: IntentEffects,
+    caller: Caller,
+    request: IntentRequest,
+    *,
+    downstream: Downstream = NO_CLIENT,
 ) -> IntentAnswer:
-    """Suggest a workflow with bound arguments for an intent; nothing is run.
+    """Suggest a workflow with bound arguments for an intent.
+
+    If it is sure enough and admissible, it is run at once, and its results come with it.
 
     If tools cannot be ranked, the answer is a draft from words alone, and a warning says why.
 
@@ -235,8 +244,9 @@ async def handle_intent(
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
     threshold = effects.find_threshold(caller.team, context)
+    prediction = uuid.uuid4()
     answer = IntentAnswer(
-        speculation_id=uuid.uuid4().hex,
+        speculation_id=prediction.hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
         threshold=threshold.required_confidence,
         would_speculate=is_ranked and threshold.admits(suggestion.confidence),
@@ -246,6 +256,22 @@ async def handle_intent(
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
     )
+    if answer.would_speculate and request.mode == "auto":
+        ahead = await run_ahead(
+            suggestion,
+            answer.workflow,
+            caller=caller,
+            prediction=prediction,
+            speculation=effects.speculation,
+            rules=effects.rules,
+            downstream=downstream,
+        )
+        is_run_ahead = ahead.run is not None
+        answer = replace(
+            answer,
+            ahead=ahead,
+            mode=mode.choose_mode(suggestion.confidence, is_run_ahead=is_run_ahead),
+        )
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )
@@ -270,9 +296,12 @@ async def give_feedback(effects: Effects, caller: Caller, request: FeedbackReque
     changed_tools = await run_in_worker_thread(
         feedback.find_changed_tools, request, caller=caller, catalogue=effects.catalogue()
     )
-    return await effects.predictions.give_feedback(
+    given = await effects.predictions.give_feedback(
         caller, speculation, request.verdict, changed_tools=changed_tools
     )
+    if request.verdict is not Verdict.ACCEPT:
+        effects.speculation.discard_prediction(speculation)
+    return given
 
 
 async def call_tool(
@@ -345,6 +374,7 @@ async def run_workflow(
         intent=request.intent,
         options=request.options,
         idempotency_key=request.idempotency_key,
+        shares_results=request.from_speculation is not None,
     )
     if started.is_new:
         sinks.record_run(effects, caller, request, planned, run=started.run)

@@ -6,12 +6,15 @@ from uuid import UUID
 
 from execution.call import EndedCall
 from execution.planning.plan import Plan
+from execution.speculation.workflow import MS_PER_S
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
+from gateway_project.intent.ahead import RanAhead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
+from learning.predictions.interface import IntentRan
 from learning.sessions.memory import AnsweredIntent
 
 
@@ -49,6 +52,17 @@ def record_intent(
         is_admitted=answer.would_speculate,
         is_runnable=answer.is_runnable,
         context=context,
+        ran=_describe_run(answer.ahead),
+    )
+
+
+def _describe_run(ahead: RanAhead) -> IntentRan:
+    """Return what is recorded of a suggestion that was run ahead, or why it was not."""
+    if ahead.run is None:
+        return IntentRan(fallback=ahead.fallback_code)
+    return IntentRan(
+        tasks=tuple((task.tool, task.duration_ms) for task in ahead.run.tasks),
+        took_ms=MS_PER_S * ahead.run.took_s,
     )
 
 

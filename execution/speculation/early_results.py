@@ -194,11 +194,6 @@ class EarlyResults:
         return next((one for one in self._by_key.values() if one.outcome is not None), None)
 
 
-def find_owner(caller: Caller) -> Owner:
-    """Return whom the results of calls for a caller are private to."""
-    return Owner(caller.user, caller.team, caller.session)
-
-
 def make_key(owner: Owner, tool: CatalogueTool, arguments: Mapping[str, Any]) -> EarlyKey | None:
     """Return the key of a call; None: its arguments are too large or are no JSON."""
     if json_size.is_larger_than(arguments, values=MAX_KEY_VALUES, characters=MAX_KEY_CHARACTERS):

@@ -132,6 +132,9 @@ class Speculation(Protocol):
     def list_obstacles(self) -> tuple[AdmissibilityReason, ...]:
         """Return why nothing at all may be called ahead now; empty: something may."""
 
+    async def confirm(self) -> None:
+        """Read the switch, unless that was done a moment ago; a failure leaves it off."""
+
     def dispatch(
         self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
     ) -> tuple[AdmissibilityReason, ...]:
@@ -178,6 +181,9 @@ class Speculation(Protocol):
             is_fresh: Whether the caller wants a new answer.
         """
 
+    def share(self, caller: Caller, run: UUID) -> None:
+        """Let the tasks of a run be answered with the results of the session that starts it."""
+
     def discard_server(self, server: str) -> None:
         """Discard all results of a server, and stop its calls made ahead."""
 
@@ -193,6 +199,9 @@ class NoSpeculation:
         return (
             make_reason(ReasonCode.SWITCHED_OFF, "Speculation is switched off in the settings."),
         )
+
+    async def confirm(self) -> None:
+        """See `Speculation`."""
 
     def dispatch(
         self,
@@ -225,6 +234,9 @@ class NoSpeculation:
     ) -> CallOutcome:
         """See `Speculation`."""
         return await send()
+
+    def share(self, caller: Caller, run: UUID) -> None:
+        """See `Speculation`."""
 
     def discard_server(self, server: str) -> None:
         """See `Speculation`."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,12 +21,13 @@ import structlog
 from execution import call as calls
 from execution.admissibility import MAX_TIME_S, judge_call
 from execution.call_errors import DeadlineExceeded
+from execution.snapshot import bind_run_session
 from execution.speculation.early_results import (
     VALID_S,
     EarlyKey,
     EarlyResult,
     EarlyResults,
-    find_owner,
+    Owner,
     is_keepable,
     make_key,
 )
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
 
 COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
 """Parts of a result that must be equal for two results to agree."""
+MAX_SHARED: Final = 1_000
+"""Runs that share the results of the session that started them; the oldest are forgotten."""
 SWEEP_S: Final = 5.0
 """Interval of removing what has expired."""
 
@@ -101,6 +104,10 @@ class Agreements(Protocol):
         """Record whether a result was that of the same call made again."""
 
 
+async def _confirm_nothing() -> None:
+    """Confirm nothing: the switch is always known."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SpeculatorDependencies:
     """The collaborators of a speculator.
@@ -109,6 +116,7 @@ class SpeculatorDependencies:
         rules: Returns catalogue and grants in force.
         upstream: The pool of upstream servers.
         is_on: Whether the switch is on, confirmed within the last second.
+        confirm: Reads the switch now.
         allowance: Budgets.
         agreements: What earned being served.
         describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
@@ -121,6 +129,7 @@ class SpeculatorDependencies:
     is_on: Callable[[], bool]
     allowance: Allowance
     agreements: Agreements
+    confirm: Callable[[], Awaitable[None]] = _confirm_nothing
     describe_trouble: Callable[[str], str] = lambda _server: ""
     on_ended: OnEarlyCallEnded = lambda _ended: None
     places: tuple[int, int] = (8, 32)
@@ -149,6 +158,7 @@ class Speculator:
         self._early_count = 0
         self._real_count = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._shared_sessions: OrderedDict[str, str] = OrderedDict()
 
     @property
     def kept(self) -> tuple[int, int]:
@@ -179,6 +189,11 @@ class Speculator:
                 "Speculation is switched off, or it is not known that it is on.",
             ),
         )
+
+    async def confirm(self) -> None:
+        """See `Speculation`."""
+        if not self._dependencies.is_on():
+            await self._dependencies.confirm()
 
     def dispatch(
         self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
@@ -225,6 +240,12 @@ class Speculator:
         served = await self._join(result, request.timeout_s)
         return served if served is not None else await self._send(tool, send)
 
+    def share(self, caller: Caller, run: UUID) -> None:
+        """See `Speculation`."""
+        self._shared_sessions[bind_run_session(caller, run).session] = caller.session
+        if len(self._shared_sessions) > MAX_SHARED:
+            self._shared_sessions.popitem(last=False)
+
     def discard_server(self, server: str) -> None:
         """See `Speculation`."""
         self._results.remove_where(lambda result: result.tool.server == server)
@@ -236,6 +257,11 @@ class Speculator:
     def discard_all(self) -> None:
         """Discard all results, and stop all calls made ahead."""
         self._results.remove_all()
+
+    def _find_owner(self, caller: Caller) -> Owner:
+        """Return whom results are private to: the session, or the one that a run shares."""
+        session = self._shared_sessions.get(caller.session, caller.session)
+        return Owner(caller.user, caller.team, session)
 
     # Starting a call.
 
@@ -255,11 +281,11 @@ class Speculator:
         if verdict.reasons:
             raise SpeculationRefused(verdict.reasons)
         tool = rules.catalogue.find_tool(early.call.tool, caller)
-        key = make_key(find_owner(caller), tool, early.call.arguments)
+        key = make_key(self._find_owner(caller), tool, early.call.arguments)
         if key is None:
             raise SpeculationRefused((_explain_arguments(tool),))
         found = self._results.find(key.owner, tool, early.call.arguments)
-        if found is not None and self._clock() - found.started_at < VALID_S:
+        if found is not None and self._is_reusable(found, early):
             return found
         if key in self._requested:
             return None
@@ -284,6 +310,13 @@ class Speculator:
         result.task.add_done_callback(self._tasks.discard)
         result.task.add_done_callback(lambda _task: self._free_place(tool.server))
         return result
+
+    def _is_reusable(self, found: EarlyResult, early: EarlyCall) -> bool:
+        """Whether a call need not be made again; a workflow takes no older results."""
+        is_own = found.early.prediction == early.prediction
+        is_next_call = early.form is SpeculationForm.NEXT_CALL
+        is_young = self._clock() - found.started_at < VALID_S
+        return is_young and (found.outcome is None or is_own or is_next_call)
 
     def _list_load_reasons(
         self, caller: Caller, tool: CatalogueTool, server: CatalogueServer, downstream: Downstream
@@ -394,7 +427,7 @@ class Speculator:
         self, caller: Caller, tool: CatalogueTool, request: UpstreamRequest
     ) -> EarlyResult | None:
         """Return a result that may answer a request now, or be compared; None: there is none."""
-        result = self._results.find(find_owner(caller), tool, request.arguments)
+        result = self._results.find(self._find_owner(caller), tool, request.arguments)
         if result is None:
             return None
         if not self._dependencies.is_on():
@@ -507,7 +540,7 @@ class Speculator:
         self, caller: Caller, tool: CatalogueTool, request: UpstreamRequest
     ) -> Iterator[None]:
         """Note that a client makes a call, so that it is not made ahead at the same time."""
-        key = make_key(find_owner(caller), tool, request.arguments)
+        key = make_key(self._find_owner(caller), tool, request.arguments)
         if key is None:
             yield
             return

@@ -100,6 +100,9 @@ class NewSpeculation:
         saves_ms: Estimated duration of the workflow; None: unknown.
         tokens: Tokens that a client writes to run the workflow; None: not counted.
         at: When it was made.
+        fallback: Code of the reason for which it was not run ahead; empty: none.
+        tasks: Tool and milliseconds of each call that was made ahead; None: none was.
+        took_ms: Milliseconds that running it ahead took; None: it was not.
     """
 
     id: UUID
@@ -118,6 +121,9 @@ class NewSpeculation:
     saves_ms: float | None = None
     tokens: int | None = None
     at: datetime
+    fallback: str = ""
+    tasks: tuple[tuple[str, float], ...] | None = None
+    took_ms: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,6 +210,11 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             workflow_digest=one.digest,
             saves_ms=one.saves_ms,
             tokens=one.tokens,
+            fallback=one.fallback,
+            tasks=None
+            if one.tasks is None
+            else [{"tool": tool, "ms": round(took, 1)} for tool, took in one.tasks],
+            took_ms=one.took_ms,
             created_at=one.at,
             due_at=one.at + wait,
         )
@@ -305,7 +316,7 @@ def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpe
     statuses = _load_run_statuses(row.run for row in rows if row.run is not None)
     for row in rows:
         status = None if row.run is None else statuses.get(row.run)
-        resolution = resolve_evidence(Evidence(row.evidence), status)
+        resolution = resolve_evidence(Evidence(row.evidence), status, was_run=not row.shadow)
         _resolve_row(row, resolution, is_explicit=False, at=at)
     return [_build_resolved(row) for row in rows]
 

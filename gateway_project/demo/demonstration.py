@@ -183,7 +183,7 @@ def run_demonstration(console: Console, base: Path, demo_plan: DemoPlan) -> Demo
     parameters = StdioServerParameters(
         command=sys.executable,
         args=[str(base / "manage.py"), "run_gateway"],
-        env=_gateway_environment(),
+        env=gateway_environment(remembers=False),
     )
     with Path(os.devnull).open("w") as quiet:  # the gateway logs to its file
         return asyncio.run(
@@ -224,17 +224,18 @@ async def _drive_gateway(console: Console, transport: Any, demo_plan: DemoPlan) 
     )
 
 
-def _gateway_environment() -> dict[str, str]:
-    """Return our settings for the gateway: the SDK passes on only a few variables.
+def gateway_environment(*, remembers: bool) -> dict[str, str]:
+    """Return our settings for a gateway: the SDK passes on only a few variables.
 
-    It remembers nothing: these calls would teach what suggestions are made from.
+    Args:
+        remembers: Whether calls teach what suggestions are made from.
     """
     ours = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(("FOREGATE_", "XDG_")) or name in ("DATABASE_URL", "TMPDIR", "LANG")
     }
-    return ours | {"FOREGATE_MEMORY": "false"}
+    return ours | {"FOREGATE_MEMORY": str(remembers).lower()}
 
 
 @dataclass(frozen=True, kw_only=True)

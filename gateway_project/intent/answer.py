@@ -11,6 +11,7 @@ from execution.mode import SuggestionMode
 from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
+from gateway_project.intent.ahead import NOT_CONSIDERED, RanAhead
 from graph import wording
 from graph.relations import NO_DETAIL
 from tools.foreign_text import WITHHELD_TEXT, quote_foreign
@@ -31,7 +32,7 @@ MAX_BINDINGS: Final = 100
 SHORTENED_WARNING: Final = "the details beside the workflow are shortened because they are long"
 MAX_PROBABILITIES: Final = 10
 _DIGITS: Final = 2
-_WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
+_WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow", "results", "contents"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class IntentRequest:
         intent: The task, in words.
         parameters: Values by name.
         considered: Ids of tools that are always considered.
-        mode: `auto`, or `suggest`: never run anything unasked. Not read yet.
+        mode: `auto`, or `suggest`: never run anything unasked.
         context: Kind of work: `workflow_type`, `domain`, `complexity`.
     """
 
@@ -67,6 +68,7 @@ class IntentAnswer:
         warnings: Warnings beside the suggestion's own.
         threshold: Confidence required to run it ahead; None: speculation is suspended.
         would_speculate: Whether it is sure enough to be run ahead.
+        ahead: What became of running it ahead.
     """
 
     speculation_id: str
@@ -78,6 +80,7 @@ class IntentAnswer:
     warnings: tuple[str, ...] = ()
     threshold: float | None = None
     would_speculate: bool = False
+    ahead: RanAhead = NOT_CONSIDERED
 
     @property
     def predicted_tasks(self) -> tuple[PredictedTask, ...]:
@@ -95,6 +98,11 @@ class IntentAnswer:
         return bool(self.suggestion.tasks) and not self.suggestion.needs_input
 
     @property
+    def workflow(self) -> dict[str, Any]:
+        """The workflow as run_workflow takes it."""
+        return {"tasks": [_task_to_json(task) for task in self.suggestion.tasks]}
+
+    @property
     def log_fields(self) -> dict[str, Any]:
         """Fields safe to log: nothing of the request."""
         return {
@@ -102,6 +110,7 @@ class IntentAnswer:
             "mode": self.mode.value,
             "confidence": round(self.suggestion.confidence, _DIGITS),
             "tasks": len(self.suggestion.tasks),
+            "fallback": self.ahead.fallback_code,
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -116,9 +125,9 @@ class IntentAnswer:
                 "threshold": self.threshold,
                 "above_threshold": self.would_speculate,
             },
-            "draft_workflow" if is_draft else "workflow": {
-                "tasks": [_task_to_json(task) for task in suggestion.tasks]
-            },
+            "draft_workflow" if is_draft else "workflow": self.workflow,
+            **self.ahead.results_to_json(),
+            "fallback_reason": _clean_sentence(self.ahead.fallback_reason),
             "order": list(suggestion.order),
             "bindings": list(_iterate_bindings(suggestion)),
             "needs_input": open_needs.list_needs(suggestion),

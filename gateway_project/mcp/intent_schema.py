@@ -55,7 +55,7 @@ _EVIDENCE: Final[dict[str, Any]] = {
         },
         "above_threshold": {
             "type": "boolean",
-            "description": "Whether it would be run ahead, which nothing is yet",
+            "description": "Whether confidence reaches the threshold",
         },
     },
     "required": [
@@ -117,6 +117,17 @@ INTENT_OUTPUT: Final[dict[str, Any]] = {
             **_WORKFLOW,
             "description": "Instead of workflow if mode is explicit_required",
         },
+        "results": {
+            "type": "object",
+            "description": "By task, if mode is speculative_execution: the workflow was run "
+            "already; pass speculation_id as options.from_speculation to run it anew with them",
+        },
+        "results_age_ms": {**_COUNT, "description": "Age of the oldest result"},
+        "contents": {"type": "object", "description": "By task: content blocks not in results"},
+        "fallback_reason": {
+            "type": "string",
+            "description": "Why it was not run ahead although it is sure enough; else empty",
+        },
         "order": {**_STRINGS, "description": "Task ids in sequential order"},
         "bindings": {"type": "array", "items": _BINDING},
         "needs_input": {"type": "array", "items": _NEEDED, "description": "Required but unknown"},
@@ -137,6 +148,7 @@ INTENT_OUTPUT: Final[dict[str, Any]] = {
         "dependency_paths",
         "alternatives",
         "warnings",
+        "fallback_reason",
         "speculation_id",
     ],
 }

@@ -105,6 +105,7 @@ def make_speculation(
             rules=get_rules,
             upstream=upstream,
             is_on=lambda: switch.is_on(time.monotonic()),
+            confirm=switch.confirm,
             allowance=allowance,
             agreements=agreements,
             describe_trouble=describe_trouble,

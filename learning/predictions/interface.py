@@ -40,6 +40,24 @@ class Feedback:
         }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IntentRan:
+    """What became of running a suggestion ahead.
+
+    Attributes:
+        tasks: Tool and milliseconds of each call; None: it was not run ahead.
+        took_ms: Milliseconds that it took altogether; None: likewise.
+        fallback: Code of the reason for which it was not run ahead; empty: none.
+    """
+
+    tasks: tuple[tuple[str, float], ...] | None = None
+    took_ms: float | None = None
+    fallback: str = ""
+
+
+NOT_RUN: Final = IntentRan()
+
+
 class Predictions(Protocol):
     """Follows suggested workflows to their outcome; for one event loop.
 
@@ -59,6 +77,7 @@ class Predictions(Protocol):
         is_admitted: bool,
         is_runnable: bool,
         context: ContextKey,
+        ran: IntentRan = NOT_RUN,
     ) -> None:
         """Note a suggestion as a prediction of what the caller will run.
 
@@ -73,6 +92,7 @@ class Predictions(Protocol):
             is_admitted: Whether the answer reached it.
             is_runnable: Whether all required arguments were known.
             context: Context of the intent.
+            ran: Whether it was run ahead.
         """
 
     def note_call(self, ended: EndedCall) -> None:

@@ -11,6 +11,7 @@ from uuid import UUID
 from execution.predicted_workflow import PredictedTask, is_call_of
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, read_calls
 from learning.memory.context import ContextKey
+from learning.predictions.interface import NOT_RUN, IntentRan
 
 MAX_PER_SESSION: Final = 8
 """Open suggestions of a session that are followed; older ones are left to a verdict."""
@@ -37,6 +38,7 @@ class PredictedIntent:
         is_runnable: Whether all required arguments were known.
         context: Context of the intent.
         at: When it was answered, Unix time in seconds.
+        ran: Whether it was run ahead.
     """
 
     id: UUID
@@ -50,6 +52,7 @@ class PredictedIntent:
     is_runnable: bool
     context: ContextKey
     at: float
+    ran: IntentRan = NOT_RUN
 
 
 @dataclass(kw_only=True, eq=False, slots=True)

@@ -158,6 +158,10 @@ def _record_predictions(
                 saves_ms=estimate_saving_ms(one.tasks, latency_ms) if tools else None,
                 tokens=_count_tokens(one, dependencies),
                 at=datetime.fromtimestamp(one.at, UTC),
+                is_shadow=one.ran.tasks is None,
+                fallback=one.ran.fallback,
+                tasks=one.ran.tasks,
+                took_ms=one.ran.took_ms,
             )
         )
     speculations.insert_speculations(rows)
@@ -185,7 +189,7 @@ def _build_start_event(one: PredictedIntent) -> Event:
         data={
             "form": "intent",
             "confidence": one.confidence,
-            "shadow": True,
+            "shadow": one.ran.tasks is None,
             "tools": sorted(task.tool for task in one.tasks),
         },
     )

@@ -24,7 +24,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from learning import outcomes
 from learning.outcomes import LearnResolved
 from learning.predictions.calibrations import CalibrationCache
-from learning.predictions.interface import Feedback
+from learning.predictions.interface import NOT_RUN, Feedback, IntentRan
 from learning.predictions.open_intents import OpenIntents, PredictedIntent, SessionKey
 from learning.predictions.record import (
     RecordDependencies,
@@ -101,6 +101,7 @@ class PredictionRecorder:
         is_admitted: bool,
         is_runnable: bool,
         context: ContextKey,
+        ran: IntentRan = NOT_RUN,
     ) -> None:
         """See `Predictions`."""
         predicted = PredictedIntent(
@@ -115,6 +116,7 @@ class PredictionRecorder:
             is_runnable=is_runnable,
             context=context,
             at=self._clock(),
+            ran=ran,
         )
         self._open.add(predicted)
         self._enqueue(predicted)

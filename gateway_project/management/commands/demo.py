@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.conf import settings
@@ -83,7 +85,7 @@ class Command(BaseCommand):
         )
         embed_changed(console)
         # Imported here: the SDK takes most of a second to load.
-        from gateway_project.demo import demonstration
+        from gateway_project.demo import demonstration, speculation
 
         repository = servers.prepare_repository(settings.BASE_DIR, config.home)
         files = config.home / "demo" / "files"
@@ -93,15 +95,24 @@ class Command(BaseCommand):
             workflow=demonstration.build_workflow(repository=repository, files=files),
         )
         result = demonstration.run_demonstration(console, settings.BASE_DIR, tried)
+        ahead = speculation.show_speculation(
+            console,
+            settings.BASE_DIR,
+            speculation.build_plan(
+                repository=repository, files=files, set_trust=_make_trust_setter()
+            ),
+        )
         tools = [tool for tool in catalogue.load_catalogue().tools.values() if tool.is_usable]
-        return _report_savings(
+        report = _report_savings(
             console, result, sum(tool.token_count for tool in tools), len(tools)
         )
+        return report | {"speculation": asdict(ahead)}
 
 
 def _has_failed(report: dict[str, Any]) -> bool:
     """Whether any part of the demonstration failed."""
-    worked = report["suggested"] and report["ran"]
+    ahead = report["speculation"]
+    worked = report["suggested"] and report["ran"] and ahead["ran_ahead"] and ahead["served"]
     return min(report["found"], report["called"]) < report["intents"] or not worked
 
 
@@ -144,6 +155,29 @@ def _register_demo_servers() -> None:
         wanted,
         sealer=sealing.load_or_create_sealer(config.home),
     )
+
+
+def _make_trust_setter() -> Callable[[bool], None]:
+    """Return what trusts the demonstration's servers, or takes that back.
+
+    Those that a person trusts already stay trusted.
+    """
+    config = settings.FOREGATE
+    known = catalogue.load_catalogue().servers
+    untrusted = [
+        one
+        for one in servers.build_registrations(settings.BASE_DIR, config.home)
+        if not known[one.name].trusted
+    ]
+
+    def set_trust(is_trusted: bool) -> None:
+        register_servers(
+            callers.caller_for_user(callers.LOCAL_ADMIN, kind="command"),
+            [replace(one, trusted=is_trusted) for one in untrusted],
+            sealer=sealing.load_or_create_sealer(config.home),
+        )
+
+    return set_trust
 
 
 def _report_savings(console: Terminal, result: Any, all_tokens: int, tools: int) -> dict[str, Any]:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 MAX_ALTERNATIVES = 3
 MAX_NEIGHBOURS = 8
+SAME_WORDS = 0.9995
+"""Similarity from which two intents have the same words; stored vectors have half precision."""
+MIN_ROUTINE_RUNS = 5
+"""Runs for the same words below which they are no routine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +39,7 @@ class RankedSet:
         tools: Primary keys in run order. A tool repeats if most similar runs of the same set
             repeated it.
         confidence: Calibrated probability that the set is exactly right, in [0, 1]; reduced by
-            failed runs of it for the same intent.
+            failed runs of it for the same intent, and at least what a routine deserves.
         probability: Its share among the sets considered, in [0, 1], not calibrated.
     """
 
@@ -163,12 +167,15 @@ def _rank_sets(scored: ScoredCandidates, ranker: Ranker) -> list[RankedSet]:
         sets.append(
             RankedSet(
                 tools=repeat_tools_as_called(tools, scored, history),
-                confidence=ranker.calibrator.predict_confidence(
-                    probability,
-                    similarity=float(choices.similarities[which]),
-                    familiarity=scored.familiarity,
-                )
-                * _success_share(tools, scored, ranker),
+                confidence=max(
+                    ranker.calibrator.predict_confidence(
+                        probability,
+                        similarity=float(choices.similarities[which]),
+                        familiarity=scored.familiarity,
+                    )
+                    * _success_share(tools, scored, ranker),
+                    _measure_routine(tools, scored, ranker),
+                ),
                 probability=probability,
             )
         )
@@ -187,6 +194,27 @@ def _success_share(tools: Sequence[int], scored: ScoredCandidates, ranker: Ranke
     repetition = measure_repetition(scored.similarity[runs].astype(np.float64))
     succeeded = 1 + float(repetition @ past.successes[runs])
     return succeeded / (succeeded + float(repetition @ past.failures[runs]))
+
+
+def _measure_routine(tools: Sequence[int], scored: ScoredCandidates, ranker: Ranker) -> float:
+    """Return the probability that runs for these very words will go on as they did.
+
+    By the rule of succession, (s + 1) / (n + 2) after s of n runs succeeded with exactly these
+    tools; 0 if there were fewer than `MIN_ROUTINE_RUNS`.
+
+    References:
+        Laplace, Essai philosophique sur les probabilités (1814).
+    """
+    past, history = ranker.past, ranker.set_history
+    if past is None or history is None:
+        return 0.0
+    is_same = scored.similarity >= SAME_WORDS
+    runs = int((past.successes + past.failures)[is_same].sum())
+    if runs < MIN_ROUTINE_RUNS:
+        return 0.0
+    own = history.find_runs(tools)
+    succeeded = int(past.successes[own][is_same[own]].sum())
+    return (succeeded + 1) / (runs + 2)
 
 
 def _nearest_neighbours(scored: ScoredCandidates, ranker: Ranker) -> tuple[Neighbour, ...]:

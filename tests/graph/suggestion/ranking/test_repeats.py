@@ -7,7 +7,8 @@ import pytest
 from graph.suggestion.ranking import fit as fitting
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS, PastIntent
-from graph.suggestion.ranking.rank import rank_tool_sets
+from graph.suggestion.ranking.rank import MIN_ROUTINE_RUNS, rank_tool_sets
+from graph.suggestion.ranking.ranker import Ranker
 from tests.graph.suggestion.ranking.small_catalogue import AT, encoded, view
 
 TOOLS = {
@@ -84,6 +85,28 @@ def test_habits_that_ran_once_are_not_sure_enough():
 def test_a_single_intent_is_not_enough_however_often_it_ran():
     found = ranked(asked(HABITS[0][0], "cairo"), seen(successes=500, habits=HABITS[:1]))
     assert found.counted_runs == MAX_COUNTED_RUNS
+    assert found.best.confidence < 0.7
+
+
+@pytest.mark.parametrize(
+    ("successes", "failures", "others", "confidence"),
+    [(11, 0, 0, 12 / 13), (500, 0, 0, 501 / 502), (11, 11, 0, 12 / 24), (11, 0, 5, 12 / 18)],
+)
+def test_the_same_words_become_a_routine(successes, failures, others, confidence):
+    habit = HABITS[0]
+    past = seen(successes=successes, failures=failures, habits=HABITS[:1])
+    past += [replace(one, tools=(12,)) for one in seen(successes=others, habits=[habit]) if others]
+    intent = asked(habit[0], habit[2].split()[0])
+    ranker = Ranker.from_bytes(fit_ranker(past, view(TOOLS)).to_bytes())
+    best = rank_tool_sets(intent, view(TOOLS), ranker).best
+    assert best.tools == habit[1]
+    assert best.confidence == pytest.approx(confidence)
+
+
+def test_the_same_words_are_no_routine_after_a_few_runs():
+    habit = HABITS[0]
+    intent = asked(habit[0], habit[2].split()[0])
+    found = ranked(intent, seen(successes=MIN_ROUTINE_RUNS - 1, habits=HABITS[:1]))
     assert found.best.confidence < 0.7
 
 

@@ -1,0 +1,274 @@
+"""Run a whole suggested workflow ahead of the request for it, in memory.
+
+The executor is that of runs, with a journal that keeps nothing: a speculation that dies with its
+process leaves no row behind. Each call is made by `Speculation.make`, so it is judged again with
+its final arguments, and its result also answers later requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from execution import call as calls
+from execution.admissibility import MAX_TIME_S, ProposedCall, judge_workflow
+from execution.argument_provenance import UNKNOWN, Provenance, ProvenanceKind
+from execution.changes import RunChanges, TaskKey
+from execution.running.dependencies import ExecutorDependencies, Invocation
+from execution.running.executor import Execution
+from execution.running.limits import CallSlots
+from execution.snapshot import RunSnapshot
+from execution.speculation.interface import (
+    EarlyCall,
+    Speculation,
+    SpeculationForm,
+    SpeculationRefused,
+)
+from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
+from execution.status import RunStatus
+from gateway_project.foundation.references import iterate_marks, parse_reference
+from tools.upstream.downstream import NO_CLIENT, Downstream
+from tools.upstream.request import UpstreamRequest
+
+if TYPE_CHECKING:
+    from execution.call import CallOutcome, PreparedCall
+    from execution.planning.plan import Plan
+    from execution.running.results import ResultRoot
+    from execution.speculation_rules import AdmissibilityRules
+    from execution.workflow import WorkflowTask
+    from gateway_project.foundation.caller import Caller
+
+MS_PER_S: Final = 1_000.0
+
+TaskProvenance = Mapping[str, Mapping[str, Provenance]]
+"""By task, where the values of its arguments come from, by JSON pointer into them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlyTask:
+    """A call of a workflow that was run ahead.
+
+    Attributes:
+        tool: Canonical id.
+        duration_ms: Milliseconds that the server took.
+    """
+
+    tool: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyRun:
+    """A workflow that was run ahead; every call succeeded.
+
+    Attributes:
+        raw_results: Raw results by task: one, or those of its items in order.
+        lists: Ids of the tasks that ran for each item of a list.
+        tasks: The calls, in the order in which they ended.
+        took_s: Seconds from the first call to the last answer.
+    """
+
+    raw_results: Mapping[str, tuple[Mapping[str, Any], ...]]
+    lists: frozenset[str]
+    tasks: tuple[EarlyTask, ...]
+    took_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AheadDependencies:
+    """The collaborators of running a workflow ahead.
+
+    Attributes:
+        speculation: Makes the calls.
+        rules: Returns catalogue and grants in force.
+        slots: Calls at once: at one server, and in total.
+    """
+
+    speculation: Speculation
+    rules: Callable[[], AdmissibilityRules]
+    slots: tuple[int, int] = (4, 16)
+
+
+class _NoJournal:
+    """Keeps nothing."""
+
+    async def record(self, changes: RunChanges) -> None:
+        """See `Journal`."""
+
+
+@dataclass
+class _Calls:
+    """The calls of one workflow, and the first reason why one was not made."""
+
+    plan: Plan
+    caller: Caller
+    prediction: UUID
+    dependencies: AheadDependencies
+    provenance: TaskProvenance
+    downstream: Downstream
+    made: dict[TaskKey, CallOutcome] = field(default_factory=dict)
+    refusal: tuple[AdmissibilityReason, ...] = ()
+
+    async def invoke(self, invocation: Invocation) -> CallOutcome:
+        """Make one call."""
+        task = self.plan.workflow.by_id[invocation.task]
+        early = EarlyCall(
+            prediction=self.prediction,
+            form=SpeculationForm.INTENT,
+            call=ProposedCall(
+                tool=invocation.tool,
+                arguments=invocation.arguments,
+                provenance=self._trace(task),
+            ),
+        )
+        try:
+            outcome = await self.dependencies.speculation.make(
+                self.caller, early, downstream=self.downstream
+            )
+        except SpeculationRefused as refused:
+            self.refusal = self.refusal or _name_task(refused.reasons, task.id)
+            raise
+        self.made[invocation.task, invocation.item] = outcome
+        return outcome
+
+    def prepare(self, tool: str, arguments: Mapping[str, Any]) -> PreparedCall:
+        """Check a call."""
+        return calls.prepare(
+            UpstreamRequest.to_call(tool, arguments),
+            caller=self.caller,
+            catalogue=self.dependencies.rules().catalogue,
+            digest=lambda _value: "",  # of approvals, of which there are none
+        )
+
+    def _trace(self, task: WorkflowTask) -> Mapping[str, Provenance]:
+        """Return where the values of a call come from once its references are resolved."""
+        servers = {one.id: one.tool.partition(":")[0] for one in self.plan.workflow.tasks}
+        listed = task.for_each.task if task.for_each is not None else ""
+        traced = dict(self.provenance.get(task.id, {}))
+        for pointer, mark in iterate_marks(task.arguments):
+            target = parse_reference(mark)
+            server = servers.get(listed if target is None else target.task)
+            traced[pointer] = (
+                UNKNOWN
+                if server is None
+                else Provenance(kind=ProvenanceKind.RESULT, server=server)
+            )
+        return traced
+
+
+async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and how it is run
+    plan: Plan,
+    *,
+    caller: Caller,
+    prediction: UUID,
+    dependencies: AheadDependencies,
+    provenance: TaskProvenance,
+    expected_s: Mapping[str, float],
+    downstream: Downstream = NO_CLIENT,
+) -> EarlyRun:
+    """Run a workflow ahead, if all of it is admissible, within `MAX_TIME_S`.
+
+    Calls in flight when the time is over go on, so that they may answer later requests.
+
+    Args:
+        plan: As planned for this caller.
+        caller: Whom it is for.
+        prediction: Id of the suggestion.
+        dependencies: Collaborators.
+        provenance: Where arguments come from.
+        expected_s: 95th percentile of the duration by canonical id; others are unknown.
+        downstream: Identifies the caller to servers that keep state.
+
+    Raises:
+        SpeculationRefused: If it may not run ahead, or did not succeed in time.
+    """
+    await dependencies.speculation.confirm()
+    verdict = judge_workflow(
+        plan,
+        caller=caller,
+        rules=dependencies.rules(),
+        provenance=provenance,
+        expected_s=expected_s,
+    )
+    reasons = (*dependencies.speculation.list_obstacles(), *verdict.reasons)
+    if reasons:
+        raise SpeculationRefused(reasons)
+    made = _Calls(
+        plan=plan,
+        caller=caller,
+        prediction=prediction,
+        dependencies=dependencies,
+        provenance=provenance,
+        downstream=downstream,
+    )
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(MAX_TIME_S):
+            status = await _make_execution(made).run()
+    except TimeoutError:
+        message = f"The workflow took longer than {MAX_TIME_S:g} s."
+        raise SpeculationRefused((make_reason(ReasonCode.TOO_SLOW, message),)) from None
+    if status is not RunStatus.SUCCEEDED:
+        raise SpeculationRefused(made.refusal or (_explain_failure(),))
+    return _collect(made, took_s=time.monotonic() - started)
+
+
+def _make_execution(made: _Calls) -> Execution:
+    per_server, total = made.dependencies.slots
+    return Execution(
+        RunSnapshot(
+            run=made.prediction,
+            caller=made.caller,
+            epoch=0,
+            last_seq=0,
+            workflow=made.plan.workflow,
+            options=made.plan.options,
+        ),
+        ExecutorDependencies(
+            prepare=made.prepare,
+            invoke=made.invoke,
+            journal=_NoJournal(),
+            call_slots=CallSlots(total=total, per_server=per_server),
+            clock=lambda: datetime.now(UTC),
+            reload_results=_reload_nothing,
+        ),
+    )
+
+
+async def _reload_nothing(_tasks: Collection[str]) -> Mapping[TaskKey, ResultRoot]:
+    return {}
+
+
+def _collect(made: _Calls, *, took_s: float) -> EarlyRun:
+    raw: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    for (task, item), outcome in made.made.items():
+        raw.setdefault(task, []).append((item, outcome.result.raw))
+    lists = {task.id for task in made.plan.workflow.tasks if task.for_each is not None}
+    results = {
+        task: tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+        for task, found in raw.items()
+    }
+    return EarlyRun(
+        raw_results={**dict.fromkeys(lists, ()), **results},
+        lists=frozenset(lists),
+        tasks=tuple(
+            EarlyTask(tool=one.tool, duration_ms=MS_PER_S * one.duration_s)
+            for one in made.made.values()
+        ),
+        took_s=took_s,
+    )
+
+
+def _name_task(
+    reasons: tuple[AdmissibilityReason, ...], task: str
+) -> tuple[AdmissibilityReason, ...]:
+    return tuple(replace(reason, task=reason.task or task) for reason in reasons)
+
+
+def _explain_failure() -> AdmissibilityReason:
+    return make_reason(ReasonCode.CALL_FAILED, "A call of the workflow failed.")
