@@ -32,6 +32,7 @@ NAMES = (
     "thresholds",
     "next_call",
     "prefetch_value",
+    "speculation_curve",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"

@@ -1,0 +1,95 @@
+"""A server of a small shop's desk over stdio: fixed data, calls take a given time and overlap.
+
+    python -m benchmarks.desk_server SECONDS
+
+It uses only the standard library, so that it starts quickly. Revision 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from typing import Any, Final
+
+VERSION = "2026-07-28"
+READS: Final = {
+    "get_order": ("Return an order with its items and its status.", "order_id"),
+    "list_orders": ("List the orders of a customer.", "customer_id"),
+    "get_customer": ("Return a customer's name, address and telephone number.", "customer_id"),
+    "track_parcel": ("Say where a parcel is now.", "parcel_id"),
+    "get_invoice": ("Return an invoice with its amounts.", "invoice_id"),
+    "list_open_invoices": ("List the unpaid invoices of a customer.", "customer_id"),
+    "get_stock": ("Say how many pieces of a product are in stock.", "product_id"),
+    "get_product": ("Return the description and the price of a product.", "product_id"),
+    "list_reviews": ("List what customers wrote about a product.", "product_id"),
+    "get_shift": ("Say who works at the desk on a day.", "date"),
+    "get_opening_hours": ("Return the opening hours of a shop.", "shop_id"),
+    "list_returns": ("List the parcels that a customer sent back.", "customer_id"),
+}
+WRITES: Final = {
+    "cancel_order": ("Cancel an order that was not sent yet.", "order_id"),
+    "send_reminder": ("Send a reminder of an unpaid invoice.", "invoice_id"),
+    "change_shift": ("Give a day at the desk to somebody else.", "date"),
+}
+_output = threading.Lock()
+
+
+def _describe_tool(name: str, description: str, parameter: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": {parameter: {"type": "string"}},
+            "required": [parameter],
+        },
+        "annotations": {"readOnlyHint": name in READS, "openWorldHint": False},
+    }
+
+
+TOOLS: Final = [
+    _describe_tool(name, description, parameter)
+    for name, (description, parameter) in {**READS, **WRITES}.items()
+]
+
+
+def main() -> None:
+    """Answer requests until stdin ends."""
+    delay_s = float(sys.argv[1])
+    for line in sys.stdin:
+        message = json.loads(line)
+        request, params = message.get("id"), message.get("params", {})
+        if request is None:
+            continue
+        if message["method"] == "tools/call":
+            found = {"about": params["name"], **params.get("arguments", {}), "state": "as planned"}
+            result = {
+                "content": [{"type": "text", "text": json.dumps(found)}],
+                "structuredContent": found,
+            }
+            timer = threading.Timer(delay_s, _answer, (request, result))
+            timer.daemon = True
+            timer.start()
+        elif message["method"] == "tools/list":
+            _answer(request, {"tools": TOOLS})
+        elif message["method"] == "server/discover":
+            _answer(request, {"supportedVersions": [VERSION], "capabilities": {"tools": {}}})
+        else:
+            _send({"id": request, "error": {"code": -32601, "message": "Method not found"}})
+
+
+def _answer(request: object, result: dict[str, Any]) -> None:
+    whole = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
+    _send({"id": request, "result": whole})
+
+
+def _send(message: dict[str, Any]) -> None:
+    line = json.dumps({"jsonrpc": "2.0", **message})
+    with _output:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
