@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [NAME …] [--write]`.
 
 Each benchmark prints a table of medians taken in this one run. `--write` puts the tables into
-docs/benchmarks.md, or that of thresholds into docs/thresholds.md, between their markers.
+docs/benchmarks.md, or into the document that explains them, between their markers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ NAMES = (
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
-OTHER_DOCUMENTS = {"thresholds": DOCS / "thresholds.md"}
+OTHER_DOCUMENTS = {
+    "thresholds": DOCS / "thresholds.md",
+    "prefetch_value": DOCS / "prediction.md",
+    "speculation_curve": DOCS / "speculation.md",
+}
 """Where a table stands beside what explains it."""
 
 
