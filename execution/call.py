@@ -26,8 +26,9 @@ from execution.call_errors import (
     InvalidArguments,
     ToolUnavailable,
 )
+from execution.call_outcome import CallOutcome, ServedEarly
 from execution.codes import TOOL_ERROR
-from execution.speculation.interface import NO_SPECULATION, Speculation
+from execution.early_calls import NO_SPECULATION, Speculation
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
@@ -36,7 +37,6 @@ from tools.upstream.errors import UpstreamError
 from tools.upstream.request import UpstreamRequest
 
 if TYPE_CHECKING:
-    from execution.speculation.interface import ServedEarly
     from tools.pinned_upstream import PinnedUpstream
     from tools.upstream.result import UpstreamResult
 
@@ -76,25 +76,6 @@ OnCallEnded = Callable[["EndedCall"], None]
 """Called with each call that ended, on the event loop; takes microseconds and never raises."""
 SendCall = Callable[[], Awaitable["UpstreamResult"]]
 """Sends the call once; cancelling it cancels the call upstream."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallOutcome:
-    """A call that its server answered.
-
-    Attributes:
-        tool: Canonical id.
-        definition_hash: Of the pinned definition that was called.
-        result: As received; may be an error of the tool.
-        duration_s: From dispatch to answer.
-        served: How a call made ahead answered it; None: none did.
-    """
-
-    tool: str
-    definition_hash: str
-    result: UpstreamResult
-    duration_s: float
-    served: ServedEarly | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

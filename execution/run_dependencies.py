@@ -13,7 +13,7 @@ import django.db
 import structlog
 
 from execution.call import OnCallEnded, ignore_ended_call
-from execution.speculation.interface import NO_SPECULATION, Speculation
+from execution.early_calls import NO_SPECULATION, Speculation
 from execution.store.retry_patience import RetryPatience
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread

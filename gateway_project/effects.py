@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from execution.early_calls import NO_SPECULATION, Speculation
 from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
-from execution.speculation.interface import NO_SPECULATION, Speculation
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore

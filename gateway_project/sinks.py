@@ -14,7 +14,7 @@ from gateway_project.intent.ahead import RanAhead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
-from learning.predictions.interface import IntentRan
+from learning.predictions.open_intents import IntentRan
 from learning.sessions.memory import AnsweredIntent
 
 

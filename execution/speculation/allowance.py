@@ -15,12 +15,8 @@ from uuid import UUID, uuid4
 import django.db
 import structlog
 
-from execution.speculation.interface import (
-    EarlyCall,
-    EarlyEnd,
-    SpeculationForm,
-    SpeculationRefused,
-)
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import EarlyCall, EarlyEnd, SpeculationRefused
 from execution.speculation.limits import FREE, PRICED, ServerLimits
 from execution.speculation.waste_budget import WasteBudget
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason

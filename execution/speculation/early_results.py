@@ -14,7 +14,7 @@ from gateway_project.foundation import json_size
 
 if TYPE_CHECKING:
     from execution.call import CallOutcome
-    from execution.speculation.interface import EarlyCall
+    from execution.early_calls import EarlyCall
     from execution.speculation_rules import AdmissibilityReason
     from gateway_project.foundation.caller import Caller
     from tools.catalogue import CatalogueTool

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from execution.admissibility import ProposedCall
 from execution.argument_provenance import read_sources
-from execution.speculation.interface import EarlyCall, SpeculationForm
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import EarlyCall
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -21,6 +21,15 @@ import structlog
 from execution import call as calls
 from execution.admissibility import MAX_TIME_S, judge_call
 from execution.call_errors import DeadlineExceeded
+from execution.call_outcome import ServedEarly, SpeculationForm
+from execution.early_calls import (
+    EarlyCall,
+    EarlyEnd,
+    EndedEarlyCall,
+    OnEarlyCallEnded,
+    SendCall,
+    SpeculationRefused,
+)
 from execution.snapshot import bind_run_session
 from execution.speculation.early_results import (
     VALID_S,
@@ -30,16 +39,6 @@ from execution.speculation.early_results import (
     Owner,
     is_keepable,
     make_key,
-)
-from execution.speculation.interface import (
-    EarlyCall,
-    EarlyEnd,
-    EndedEarlyCall,
-    OnEarlyCallEnded,
-    SendCall,
-    ServedEarly,
-    SpeculationForm,
-    SpeculationRefused,
 )
 from execution.speculation.server_load import ServerLoad
 from execution.speculation_rules import (

@@ -18,17 +18,13 @@ from uuid import UUID
 from execution import call as calls
 from execution.admissibility import MAX_TIME_S, ProposedCall, judge_workflow
 from execution.argument_provenance import UNKNOWN, Provenance, ProvenanceKind
+from execution.call_outcome import SpeculationForm
 from execution.changes import RunChanges, TaskKey
+from execution.early_calls import EarlyCall, Speculation, SpeculationRefused
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
 from execution.snapshot import RunSnapshot
-from execution.speculation.interface import (
-    EarlyCall,
-    Speculation,
-    SpeculationForm,
-    SpeculationRefused,
-)
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 from execution.status import RunStatus
 from gateway_project.foundation.references import iterate_marks, parse_reference

@@ -24,7 +24,7 @@ from execution.store import unlearned_runs
 from gateway_project.demo.demonstration import gateway_environment
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp.served import SERVED_META
-from tools.models import Membership, Team
+from tools.store import overview
 
 DEMO_NAME: Final = "demonstration"
 """User and team that learn from it, so that nobody else's suggestions do."""
@@ -123,8 +123,7 @@ def prepare_user() -> str:
     if is_new:
         user.set_unusable_password()
         user.save(update_fields=["password"])
-    team, _ = Team.objects.get_or_create(name=DEMO_NAME)
-    Membership.objects.get_or_create(user=user, team=team)
+    overview.ensure_member(DEMO_NAME, DEMO_NAME)
     return DEMO_NAME
 
 

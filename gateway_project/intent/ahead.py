@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from execution.argument_provenance import UNKNOWN, Provenance, ProvenanceKind
+from execution.early_calls import SpeculationRefused
 from execution.planning import parse, plan
 from execution.planning.parse import InvalidWorkflow
 from execution.speculation.early_results import is_keepable
-from execution.speculation.interface import SpeculationRefused
 from execution.speculation.workflow import (
     MS_PER_S,
     AheadDependencies,
@@ -31,8 +31,8 @@ from gateway_project.runs.task_results import TaskResults
 from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
+    from execution.early_calls import Speculation
     from execution.planning.plan import Plan
-    from execution.speculation.interface import Speculation
     from gateway_project.foundation.caller import Caller
     from graph.suggestion.workflow.types import Suggestion
     from tools.catalogue import Catalogue

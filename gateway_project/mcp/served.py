@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from execution.speculation.interface import ServedEarly
+    from execution.call_outcome import ServedEarly
 
 SERVED_META: Final = "foregate/served"
 """Key in the `_meta` of a result that a call made ahead answered."""

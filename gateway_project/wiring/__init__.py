@@ -166,6 +166,7 @@ async def run_gateway(
             memory=memory.sessions,
             recall=outcomes.recall,
             speculation=speculation.speculator,
+            rules=lambda: current.snapshot.rules,
         )
         gateway = partial(_make_gateway, effects)
         readiness.serve(gateway(current.snapshot))

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import django.db
 import structlog
 
+from execution.early_calls import NO_SPECULATION, Speculation
 from execution.runs import Runs
-from execution.speculation.interface import NO_SPECULATION, Speculation
 from gateway_project.foundation import notify, telemetry
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from execution.speculation.interface import NO_SPECULATION, Speculation
+from execution.early_calls import NO_SPECULATION, Speculation
 from execution.speculation_rules import AdmissibilityRules
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from execution.early_calls import OnEarlyCallEnded
 from execution.speculation.agreements import AgreementCounts, AgreementKey, Agreements
 from execution.speculation.allowance import Allowance, AllowanceDependencies
-from execution.speculation.interface import OnEarlyCallEnded
 from execution.speculation.speculator import Speculator, SpeculatorDependencies
 from execution.speculation_switch import SpeculationSwitch
 from execution.store import agreements as agreement_store

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from execution.prediction_outcome import Outcome, Verdict
 from execution.store.speculations import UnknownSpeculation
+from learning.predictions.open_intents import NOT_RUN, IntentRan
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
@@ -38,24 +39,6 @@ class Feedback:
             "outcome": self.outcome.value,
             "recorded": self.is_new,
         }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IntentRan:
-    """What became of running a suggestion ahead.
-
-    Attributes:
-        tasks: Tool and milliseconds of each call; None: it was not run ahead.
-        took_ms: Milliseconds that it took altogether; None: likewise.
-        fallback: Code of the reason for which it was not run ahead; empty: none.
-    """
-
-    tasks: tuple[tuple[str, float], ...] | None = None
-    took_ms: float | None = None
-    fallback: str = ""
-
-
-NOT_RUN: Final = IntentRan()
 
 
 class Predictions(Protocol):

@@ -11,7 +11,6 @@ from uuid import UUID
 from execution.predicted_workflow import PredictedTask, is_call_of
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, read_calls
 from learning.memory.context import ContextKey
-from learning.predictions.interface import NOT_RUN, IntentRan
 
 MAX_PER_SESSION: Final = 8
 """Open suggestions of a session that are followed; older ones are left to a verdict."""
@@ -20,6 +19,24 @@ MAX_SESSIONS: Final = 1_000
 
 SessionKey = tuple[str, int | None, str]
 """User and team of a caller, and its session."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IntentRan:
+    """What became of running a suggestion ahead.
+
+    Attributes:
+        tasks: Tool and milliseconds of each call; None: it was not run ahead.
+        took_ms: Milliseconds that it took altogether; None: likewise.
+        fallback: Code of the reason for which it was not run ahead; empty: none.
+    """
+
+    tasks: tuple[tuple[str, float], ...] | None = None
+    took_ms: float | None = None
+    fallback: str = ""
+
+
+NOT_RUN: Final = IntentRan()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

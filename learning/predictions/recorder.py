@@ -24,8 +24,14 @@ from gateway_project.foundation.task_group import TaskGroup
 from learning import outcomes
 from learning.outcomes import LearnResolved
 from learning.predictions.calibrations import CalibrationCache
-from learning.predictions.interface import NOT_RUN, Feedback, IntentRan
-from learning.predictions.open_intents import OpenIntents, PredictedIntent, SessionKey
+from learning.predictions.interface import Feedback
+from learning.predictions.open_intents import (
+    NOT_RUN,
+    IntentRan,
+    OpenIntents,
+    PredictedIntent,
+    SessionKey,
+)
 from learning.predictions.record import (
     RecordDependencies,
     RecordJob,

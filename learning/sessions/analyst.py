@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from execution.speculation.interface import NO_SPECULATION
+from execution.early_calls import NO_SPECULATION
 from execution.speculation.prefetch import make_early_call
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
@@ -23,7 +23,7 @@ from learning.sessions.processor_budget import ProcessorBudget
 from learning.sessions.session import StatedWords
 
 if TYPE_CHECKING:
-    from execution.speculation.interface import Speculation
+    from execution.early_calls import Speculation
     from execution.speculation_rules import AdmissibilityRules
     from graph.suggestion.next_call.model import NextCallModel
     from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught

@@ -11,7 +11,7 @@ from learning.memory.context import Context, ContextKey
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
-    from execution.speculation.interface import EndedEarlyCall
+    from execution.early_calls import EndedEarlyCall
     from gateway_project.foundation.caller import Caller
 
 NO_CONTEXT: Final = ContextKey(context=0, domain=0)

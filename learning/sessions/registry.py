@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from execution.call_outcome import SpeculationForm
 from execution.codes import TOOL_ERROR
+from execution.early_calls import EarlyEnd
 from execution.running import results
 from execution.snapshot import bind_run_session, compute_run_session, find_session_run
-from execution.speculation.interface import EarlyEnd, SpeculationForm
 from gateway_project.foundation import json_size, telemetry
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.context import (
@@ -38,7 +39,7 @@ from tools.upstream.downstream import Downstream
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
-    from execution.speculation.interface import EndedEarlyCall
+    from execution.early_calls import EndedEarlyCall
     from gateway_project.foundation.caller import Caller
     from learning.sessions.memory import AnsweredIntent
     from tools.catalogue import CatalogueTool

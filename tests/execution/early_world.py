@@ -10,7 +10,8 @@ from uuid import uuid4
 from execution import call
 from execution.admissibility import ProposedCall
 from execution.argument_provenance import Provenance, ProvenanceKind
-from execution.speculation.interface import EarlyCall, EarlyEnd, EndedEarlyCall, SpeculationForm
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import EarlyCall, EarlyEnd, EndedEarlyCall
 from execution.speculation.speculator import Speculator, SpeculatorDependencies
 from execution.speculation_rules import SpeculationGrants
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool, rules

@@ -8,13 +8,9 @@ from uuid import uuid4
 import django.db
 
 from execution.admissibility import ProposedCall
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import EarlyCall, EarlyEnd, SpeculationRefused
 from execution.speculation.allowance import Allowance, AllowanceDependencies
-from execution.speculation.interface import (
-    EarlyCall,
-    EarlyEnd,
-    SpeculationForm,
-    SpeculationRefused,
-)
 from execution.speculation.limits import DEFAULT_CALLS_PER_MINUTE, ServerLimits
 from tests.execution.speculation_setup import ANN, known_server, known_tool, rules
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from execution.speculation.interface import SpeculationForm
+from execution.call_outcome import SpeculationForm
 from tests.execution.early_world import SECOND, World, settle
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool
 from tools.danger import Danger

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from execution.call_errors import DeadlineExceeded
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import SpeculationRefused
 from execution.speculation import early_results
-from execution.speculation.interface import SpeculationForm, SpeculationRefused
 from execution.speculation.server_load import FIRST_PAUSE_S, MAX_FAILURES, ServerLoad
 from tests.execution.early_world import OTHER, READ, SECOND, WRITE, World, settle
 from tests.execution.speculation_setup import ANN, grant, known_server, plain_tool

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from django.contrib import admin
 from mcp import Client
 
-from execution.speculation.interface import NO_SPECULATION, Speculation
+from execution.early_calls import NO_SPECULATION, Speculation
 from gateway_project.effects import Effects, Exposure
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from execution.speculation.interface import NoSpeculation, ServedEarly, SpeculationForm
+from execution.call_outcome import ServedEarly, SpeculationForm
+from execution.early_calls import NoSpeculation
 from gateway_project.mcp.served import FRESH_META, SERVED_META
 
 LOG = {"tool": "git:git_log", "arguments": {"repo_path": "/r"}}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from execution.speculation.interface import NoSpeculation
+from execution.early_calls import NoSpeculation
 from execution.speculation_rules import GrantedDefinition, SpeculationGrants
 from gateway_project.foundation.caller import Caller
 from gateway_project.readiness import Readiness

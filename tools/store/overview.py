@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from tools.models import Membership, Server, Tool
+from tools.models import Membership, Server, Team, Tool
 from tools.server_condition import ServerConditionWord, judge_condition
 from tools.store import discoveries
 
@@ -138,6 +139,12 @@ def load_only_team(username: str) -> int | None:
     found = Membership.objects.filter(user__username=username).values_list("team_id", flat=True)
     teams = list(found[:MAX_CHECKED_TEAMS])
     return teams[0] if len(teams) == 1 else None
+
+
+def ensure_member(username: str, team: str) -> None:
+    """Make a user a member of a team, which is created if there is none of that name."""
+    user = get_user_model().objects.get(username=username)
+    Membership.objects.get_or_create(user=user, team=Team.objects.get_or_create(name=team)[0])
 
 
 def is_member(username: str, team: int) -> bool:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from execution.call import CallOutcome, call
-from execution.speculation.interface import EndedEarlyCall
+from execution.early_calls import EndedEarlyCall
 from execution.speculation.speculator import Speculator, SpeculatorDependencies
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import Caller

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from execution.call import EndedCall
-from execution.speculation.interface import NO_SPECULATION, ServedEarly, Speculation
+from execution.call_outcome import ServedEarly
+from execution.early_calls import NO_SPECULATION, Speculation
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.canonical import hash_json

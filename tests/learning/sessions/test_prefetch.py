@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from execution.argument_provenance import Provenance, ProvenanceKind
-from execution.speculation.interface import NoSpeculation, ServedEarly, SpeculationForm
+from execution.call_outcome import ServedEarly, SpeculationForm
+from execution.early_calls import NoSpeculation
 from execution.speculation_rules import (
     GrantedDefinition,
     ReasonCode,

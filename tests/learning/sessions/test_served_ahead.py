@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import EarlyEnd
 from execution.speculation.early_results import VALID_S
-from execution.speculation.interface import EarlyEnd, SpeculationForm
 from learning.memory.event import EventKind, EventOutcome
 from tests.gateway.catalogues import catalogue
 from tests.learning.sessions.ahead import (

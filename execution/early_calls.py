@@ -9,26 +9,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
+from execution.call_outcome import CallOutcome, SpeculationForm
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from execution.admissibility import ProposedCall
-    from execution.call import CallOutcome
     from gateway_project.foundation.caller import Caller
     from tools.catalogue import CatalogueTool
     from tools.upstream.request import UpstreamRequest
-
-
-class SpeculationForm(StrEnum):
-    """What is called ahead."""
-
-    INTENT = "intent"
-    """The workflow suggested for an intent."""
-    NEXT_CALL = "next_call"
-    """A call that is likely to come next."""
-    NEXT_LAYER = "next_layer"
-    """A task of a run that waits for a decision."""
 
 
 class EarlyEnd(StrEnum):
@@ -63,23 +52,6 @@ class EarlyCall:
     chance: float = 1.0
     next_chance: float = 1.0
     saves_ms: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServedEarly:
-    """How a call made ahead answered a request.
-
-    Attributes:
-        prediction: Id of the prediction.
-        form: What was predicted.
-        age_s: Seconds since the server answered; 0: the request waited for the answer.
-        saved_s: Seconds by which the answer came sooner.
-    """
-
-    prediction: UUID
-    form: SpeculationForm
-    age_s: float
-    saved_s: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
