@@ -5,13 +5,8 @@ import asyncio
 import django.db
 import pytest
 
-from execution.speculation.agreements import (
-    COMPARED_SHARE,
-    NEEDED,
-    AgreementCounts,
-    AgreementKey,
-    Agreements,
-)
+from execution.agreement_counts import NEEDED, AgreementCounts, AgreementKey
+from execution.speculation.agreements import COMPARED_SHARE, Agreements
 from tests.execution.speculation_setup import known_tool
 
 TOOL = known_tool("git:show", pk=1)
