@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from execution.speculation import refusals
-from execution.speculation.early_results import VALID_S, EarlyKey, EarlyResults
+from execution.speculation.early_results import (
+    VALID_S,
+    EarlyKey,
+    EarlyResults,
+    Owner,
+    make_key,
+)
 from execution.speculation.server_load import ServerLoad
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 
@@ -18,6 +24,8 @@ if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
     from tools.catalogue import CatalogueServer, CatalogueTool
     from tools.upstream.downstream import Downstream
+
+    _Request = tuple[CatalogueTool, Mapping[str, Any]]
 
 
 class CallsInFlight:
@@ -46,13 +54,14 @@ class CallsInFlight:
         self._loads: defaultdict[str, ServerLoad] = defaultdict(ServerLoad)
         self._writes: Counter[tuple[str, int | None]] = Counter()
         self._unsettled_until: dict[str | tuple[str, int | None], float] = {}
-        self._requested: Counter[EarlyKey] = Counter()
+        self._requested: defaultdict[tuple[Owner, int], dict[object, _Request]] = defaultdict(dict)
         self._early_count = 0
         self._real_count = 0
 
     def is_requested(self, key: EarlyKey) -> bool:
         """Whether a client makes this call right now."""
-        return key in self._requested
+        requests = self._requested.get((key.owner, key.tool), {})
+        return any(make_key(key.owner, *request) == key for request in requests.values())
 
     def begin_early(self, server: str) -> None:
         """Take a place for a call made ahead."""
@@ -178,15 +187,18 @@ class CallsInFlight:
         )
 
     @contextmanager
-    def note_request(self, key: EarlyKey | None) -> Iterator[None]:
-        """Note that a client makes a call, so that it is not made ahead at the same time."""
-        if key is None:
-            yield
-            return
-        self._requested[key] += 1
+    def note_request(
+        self, owner: Owner, tool: CatalogueTool, arguments: Mapping[str, Any]
+    ) -> Iterator[None]:
+        """Note that a client makes a call, so that it is not made ahead at the same time.
+
+        Keys are made only when a call ahead asks for them: requests must not wait for that.
+        """
+        call, mark = (owner, tool.pk), object()
+        self._requested[call][mark] = (tool, arguments)
         try:
             yield
         finally:
-            self._requested[key] -= 1
-            if not self._requested[key]:
-                del self._requested[key]
+            del self._requested[call][mark]
+            if not self._requested[call]:
+                del self._requested[call]

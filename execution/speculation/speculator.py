@@ -177,8 +177,8 @@ class Speculator:
                 return await self._in_flight.send(tool, send)
         result = self._find_servable(caller, tool, request)
         if result is None:
-            key = make_key(self._find_owner(caller), tool, request.arguments)
-            with self._in_flight.note_request(key):
+            owner = self._find_owner(caller)
+            with self._in_flight.note_request(owner, tool, request.arguments):
                 return await self._in_flight.send(tool, send)
         if is_fresh or not self._is_served(result):
             return await self._compare(result, send)
