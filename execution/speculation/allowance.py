@@ -17,8 +17,8 @@ import structlog
 
 from execution.call_outcome import SpeculationForm
 from execution.early_calls import EarlyCall, EarlyEnd, SpeculationRefused
-from execution.speculation.limits import FREE, PRICED, ServerLimits
 from execution.speculation.waste_budget import WasteBudget
+from execution.speculation_limits import FREE, PRICED, ServerLimits
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 from gateway_project.foundation.reasons import summarize_error
 

@@ -10,8 +10,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from execution.agreement_counts import AgreementCounts, AgreementKey
 from execution.early_calls import OnEarlyCallEnded
-from execution.speculation.agreements import AgreementCounts, AgreementKey, Agreements
+from execution.speculation.agreements import Agreements
 from execution.speculation.allowance import Allowance, AllowanceDependencies
 from execution.speculation.speculator import Speculator, SpeculatorDependencies
 from execution.speculation_switch import SpeculationSwitch
@@ -23,9 +24,9 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
 
 if TYPE_CHECKING:
-    from execution.speculation.agreements import ComparedResult
+    from execution.agreement_counts import ComparedResult
     from execution.speculation.allowance import FindThreshold
-    from execution.speculation.limits import ServerLimits
+    from execution.speculation_limits import ServerLimits
     from execution.speculation_rules import AdmissibilityRules
     from gateway_project.wiring.follow import CurrentSnapshot
     from tools.pinned_upstream import PinnedUpstream

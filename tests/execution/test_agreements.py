@@ -5,13 +5,12 @@ import asyncio
 import django.db
 import pytest
 
-from execution.speculation.agreements import (
-    COMPARED_SHARE,
+from execution.agreement_counts import (
     NEEDED,
     AgreementCounts,
     AgreementKey,
-    Agreements,
 )
+from execution.speculation.agreements import COMPARED_SHARE, Agreements
 from tests.execution.speculation_setup import known_tool
 
 TOOL = known_tool("git:show", pk=1)

@@ -11,7 +11,7 @@ from execution.admissibility import ProposedCall
 from execution.call_outcome import SpeculationForm
 from execution.early_calls import EarlyCall, EarlyEnd, SpeculationRefused
 from execution.speculation.allowance import Allowance, AllowanceDependencies
-from execution.speculation.limits import DEFAULT_CALLS_PER_MINUTE, ServerLimits
+from execution.speculation_limits import DEFAULT_CALLS_PER_MINUTE, ServerLimits
 from tests.execution.speculation_setup import ANN, known_server, known_tool, rules
 
 FREE_TOOL = known_tool("git:show", pk=1)
