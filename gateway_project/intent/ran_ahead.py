@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from execution.speculation.workflow import EarlyRun
+from execution.early_run import EarlyRun
 from execution.speculation_rules import AdmissibilityReason
 
 MAX_REASONS: Final = 5

@@ -13,7 +13,7 @@ from execution.status import TaskStatus
 from execution.view import RunView, TaskView
 
 if TYPE_CHECKING:
-    from execution.speculation.workflow import EarlyRun
+    from execution.early_run import EarlyRun
 
 MS_PER_S: Final = 1_000
 
