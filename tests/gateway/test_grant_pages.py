@@ -206,7 +206,7 @@ def test_all_speculation_is_stopped_and_allowed_again(client):
     act(client, SpeculationControl, "turn_off", row)
     row.refresh_from_db()
     assert (row.is_on, row.changed_by) == (False, "root")
-    assert "Speculation is on." in act(client, SpeculationControl, "turn_on", row)
+    assert "Speculation is on:" in act(client, SpeculationControl, "turn_on", row)
     assert entries() == [
         ("speculation.turned_off", "all speculation", "root"),
         ("speculation.turned_on", "all speculation", "root"),
