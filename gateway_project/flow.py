@@ -39,7 +39,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, suggest
-from gateway_project.intent.ahead import run_ahead
+from gateway_project.intent.ahead import run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -52,7 +52,7 @@ from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import refuse_to_rank
 from learning.predictions.interface import Feedback
-from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
+from tools.catalogue import CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
@@ -178,7 +178,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         tokens_used=arranged.tokens,
         tokens_budget=budget_tokens,
         omitted_count=arranged.omitted_count,
-        tokens_listing_all=_count_listing_tokens(catalogue, caller),
+        tokens_listing_all=arrange.count_listing_tokens(catalogue, caller),
         warnings=arranged.warnings,
     )
 
@@ -244,9 +244,8 @@ async def handle_intent(
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
     threshold = effects.find_threshold(caller.team, context)
-    prediction = uuid.uuid4()
     answer = IntentAnswer(
-        speculation_id=prediction.hex,
+        speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
         threshold=threshold.required_confidence,
         would_speculate=is_ranked and threshold.admits(suggestion.confidence),
@@ -257,21 +256,7 @@ async def handle_intent(
         warnings=suggested.warnings,
     )
     if answer.would_speculate and request.mode == "auto":
-        ahead = await run_ahead(
-            suggestion,
-            answer.workflow,
-            caller=caller,
-            prediction=prediction,
-            speculation=effects.speculation,
-            rules=effects.rules,
-            downstream=downstream,
-        )
-        is_run_ahead = ahead.run is not None
-        answer = replace(
-            answer,
-            ahead=ahead,
-            mode=mode.choose_mode(suggestion.confidence, is_run_ahead=is_run_ahead),
-        )
+        answer = await run_answer_ahead(effects, caller, answer, downstream=downstream)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )
@@ -514,18 +499,3 @@ def _arrange_answer(
         budget_tokens=budget_tokens,
         warnings=(*warnings, *quarantine_warnings, *found.warnings),
     )
-
-
-def _count_listing_tokens(catalogue: Catalogue, caller: Caller) -> int:
-    """Return the tokens of all the caller's tools; computed once per team and catalogue."""
-    key = ("tokens_listing_all", caller.team)
-    if key not in catalogue.derived_cache:
-        catalogue.derived_cache[key] = sum(
-            tool.token_count
-            for tool in catalogue.tools.values()
-            if tool.is_usable
-            and caller.can_see_team(tool.team)
-            and catalogue.servers[tool.server].enabled
-        )
-    tokens: int = catalogue.derived_cache[key]
-    return tokens

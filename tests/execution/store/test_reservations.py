@@ -8,7 +8,10 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from execution.agreement_counts import AgreementKey, ComparedResult
+from execution.agreement_counts import (
+    AgreementKey,
+    ComparedResult,
+)
 from execution.models import BudgetReservation, SpeculationAgreement, SpeculationBudget
 from execution.store import agreements, reservations
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
