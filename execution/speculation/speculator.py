@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import structlog
@@ -26,24 +25,23 @@ from execution.early_calls import (
     EarlyCall,
     EarlyEnd,
     EndedEarlyCall,
-    OnEarlyCallEnded,
     SendCall,
     SpeculationRefused,
 )
 from execution.snapshot import bind_run_session
+from execution.speculation import refusals
+from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.early_results import (
     VALID_S,
-    EarlyKey,
     EarlyResult,
     EarlyResults,
     Owner,
     is_keepable,
     make_key,
 )
-from execution.speculation.server_load import ServerLoad
+from execution.speculation.in_flight import CallsInFlight
 from execution.speculation_rules import (
     AdmissibilityReason,
-    AdmissibilityRules,
     ReasonCode,
     is_known_to_read,
     list_definition_reasons,
@@ -57,8 +55,7 @@ from tools.upstream.request import UpstreamRequest
 if TYPE_CHECKING:
     from execution.call import CallOutcome
     from gateway_project.foundation.caller import Caller
-    from tools.catalogue import CatalogueServer, CatalogueTool
-    from tools.pinned_upstream import PinnedUpstream
+    from tools.catalogue import CatalogueTool
 
 COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
 """Parts of a result that must be equal for two results to agree."""
@@ -69,69 +66,6 @@ SWEEP_S: Final = 5.0
 
 Reasons = tuple[AdmissibilityReason, ...]
 log = structlog.get_logger(__name__)
-
-
-class Allowance(Protocol):
-    """Budgets of calls made ahead."""
-
-    def check(self, early: EarlyCall, tool: CatalogueTool, caller: Caller) -> Reasons:
-        """Return what refuses a call, as far as it is known in memory."""
-
-    async def reserve(self, early: EarlyCall, tool: CatalogueTool, *, caller: Caller) -> Any:
-        """Reserve what a call may use; return the reservation.
-
-        Raises:
-            SpeculationRefused: If a budget refuses it.
-        """
-
-    def settle(self, reservation: Any, *, made: bool) -> None:
-        """Settle a reservation once the call has ended; not made: it was not sent at all."""
-
-    def record_end(
-        self, early: EarlyCall, tool: CatalogueTool, caller: Caller, end: EarlyEnd
-    ) -> None:
-        """Record whether a call was of use."""
-
-
-class Agreements(Protocol):
-    """Which tools have earned that results made ahead are served."""
-
-    def is_served(self, tool: CatalogueTool, team: int | None, age_s: float) -> bool:
-        """Whether a result of this age is served now; otherwise it is compared."""
-
-    def record(self, tool: CatalogueTool, team: int | None, *, agreed: bool, age_s: float) -> None:
-        """Record whether a result was that of the same call made again."""
-
-
-async def _confirm_nothing() -> None:
-    """Confirm nothing: the switch is always known."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpeculatorDependencies:
-    """The collaborators of a speculator.
-
-    Attributes:
-        rules: Returns catalogue and grants in force.
-        upstream: The pool of upstream servers.
-        is_on: Whether the switch is on, confirmed within the last second.
-        confirm: Reads the switch now.
-        allowance: Budgets.
-        agreements: What earned being served.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
-        on_ended: Called with what became of each call.
-        places: Calls in flight that a server, and the process, have room for.
-    """
-
-    rules: Callable[[], AdmissibilityRules]
-    upstream: PinnedUpstream
-    is_on: Callable[[], bool]
-    allowance: Allowance
-    agreements: Agreements
-    confirm: Callable[[], Awaitable[None]] = _confirm_nothing
-    describe_trouble: Callable[[str], str] = lambda _server: ""
-    on_ended: OnEarlyCallEnded = lambda _ended: None
-    places: tuple[int, int] = (8, 32)
 
 
 class Speculator:
@@ -151,11 +85,12 @@ class Speculator:
         self._dependencies = dependencies
         self._clock = clock
         self._results = EarlyResults(self._note_removed)
-        self._loads: defaultdict[str, ServerLoad] = defaultdict(ServerLoad)
-        self._writes: Counter[tuple[str, int | None]] = Counter()
-        self._requested: Counter[EarlyKey] = Counter()
-        self._early_count = 0
-        self._real_count = 0
+        self._in_flight = CallsInFlight(
+            self._results,
+            places=dependencies.places,
+            describe_trouble=dependencies.describe_trouble,
+            clock=clock,
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._shared_sessions: OrderedDict[str, str] = OrderedDict()
 
@@ -210,11 +145,11 @@ class Speculator:
         """See `Speculation`."""
         result = self._find_or_start(caller, early, downstream)
         if result is None:
-            raise SpeculationRefused((_explain_in_flight(early.call.tool),))
+            raise SpeculationRefused((refusals.explain_in_flight(early.call.tool),))
         await self._wait_for(result)
         if result.outcome is not None:
             return result.outcome
-        reasons = result.refusal or (_explain_outdated(early.call.tool),)
+        reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
         raise result.error or SpeculationRefused(reasons)
 
     async def answer(
@@ -228,16 +163,17 @@ class Speculator:
     ) -> CallOutcome:
         """See `Speculation`."""
         if not is_known_to_read(tool, self._dependencies.rules(), team=caller.team):
-            with self._hold_write(caller, tool.server):
-                return await self._send(tool, send)
+            with self._in_flight.hold_write(caller, tool.server):
+                return await self._in_flight.send(tool, send)
         result = self._find_servable(caller, tool, request)
         if result is None:
-            with self._note_request(caller, tool, request):
-                return await self._send(tool, send)
+            key = make_key(self._find_owner(caller), tool, request.arguments)
+            with self._in_flight.note_request(key):
+                return await self._in_flight.send(tool, send)
         if is_fresh or not self._is_served(result):
             return await self._compare(result, send)
         served = await self._join(result, request.timeout_s)
-        return served if served is not None else await self._send(tool, send)
+        return served if served is not None else await self._in_flight.send(tool, send)
 
     def share(self, caller: Caller, run: UUID) -> None:
         """See `Speculation`."""
@@ -282,15 +218,15 @@ class Speculator:
         tool = rules.catalogue.find_tool(early.call.tool, caller)
         key = make_key(self._find_owner(caller), tool, early.call.arguments)
         if key is None:
-            raise SpeculationRefused((_explain_arguments(tool),))
+            raise SpeculationRefused((refusals.explain_arguments(tool),))
         found = self._results.find(key.owner, tool, early.call.arguments)
         if found is not None and self._is_reusable(found, early):
             return found
-        if key in self._requested:
+        if self._in_flight.is_requested(key):
             return None
         reasons = (
             *self._dependencies.allowance.check(early, tool, caller),
-            *self._list_load_reasons(
+            *self._in_flight.list_reasons(
                 caller, tool, rules.catalogue.servers[tool.server], downstream
             ),
         )
@@ -302,12 +238,11 @@ class Speculator:
             key=key, caller=caller, early=early, tool=tool, started_at=self._clock()
         )
         self._results.add(result)
-        self._loads[tool.server].early += 1
-        self._early_count += 1
+        self._in_flight.begin_early(tool.server)
         result.task = asyncio.create_task(self._make(result, downstream), name="early call")
         self._tasks.add(result.task)
         result.task.add_done_callback(self._tasks.discard)
-        result.task.add_done_callback(lambda _task: self._free_place(tool.server))
+        result.task.add_done_callback(lambda _task: self._in_flight.end_early(tool.server))
         return result
 
     def _is_reusable(self, found: EarlyResult, early: EarlyCall) -> bool:
@@ -316,41 +251,6 @@ class Speculator:
         is_next_call = early.form is SpeculationForm.NEXT_CALL
         is_young = self._clock() - found.started_at < VALID_S
         return is_young and (found.outcome is None or is_own or is_next_call)
-
-    def _list_load_reasons(
-        self, caller: Caller, tool: CatalogueTool, server: CatalogueServer, downstream: Downstream
-    ) -> Iterator[AdmissibilityReason]:
-        """Yield why a call would be in the way now, or could not be answered for its caller."""
-        load, now = self._loads[tool.server], self._clock()
-        trouble = self._dependencies.describe_trouble(tool.server)
-        if trouble or load.is_backing_off(now):
-            why = "fails" if trouble else "was slowed down by calls made ahead, or failed them"
-            yield make_reason(
-                ReasonCode.BACKING_OFF, f"Server {tool.server} {why}; it is left alone for now."
-            )
-        per_server, total = self._dependencies.places
-        is_busy = 2 * (load.real + load.early) >= per_server
-        if (
-            is_busy
-            or 2 * (self._real_count + self._early_count) >= total
-            or not self._results.make_room()
-        ):
-            yield make_reason(
-                ReasonCode.NO_IDLE_PLACE, f"Server {tool.server} has no idle place for it now."
-            )
-        if load.writes or self._writes[caller.user, caller.team]:
-            yield make_reason(
-                ReasonCode.UNSETTLED, "A call that may change what it reads is in flight."
-            )
-        is_known = (server.session != "per_caller" or downstream.session) and (
-            server.authorization != "oauth_per_user" or downstream.user
-        )
-        if not is_known:
-            yield make_reason(
-                ReasonCode.SESSION_UNKNOWN,
-                f"Server {tool.server} has a connection for each caller, and this one's is not "
-                "known.",
-            )
 
     async def _make(self, result: EarlyResult, downstream: Downstream) -> None:
         """Make a call ahead and keep its answer; the task of the call."""
@@ -361,9 +261,9 @@ class Speculator:
             self._require_unchanged(result)
             result.started_at, is_sent = self._clock(), True
             outcome = await self._call(result, downstream)
-            self._note_early(result, failed=outcome.result.is_error)
+            self._in_flight.note_early(result.tool.server, failed=outcome.result.is_error)
             if not _is_usable(outcome):
-                result.refusal = (_explain_unusable(result.tool),)
+                result.refusal = (refusals.explain_unusable(result.tool),)
             elif not result.is_discarded:
                 self._results.keep_answer(result, outcome, at=self._clock())
                 end = EarlyEnd.UNUSED  # until it is used
@@ -373,7 +273,7 @@ class Speculator:
         except SpeculationRefused as refused:
             result.refusal = refused.reasons
         except Exception as error:  # noqa: BLE001 - raised to those who wait for it
-            self._note_early(result, failed=True)
+            self._in_flight.note_early(result.tool.server, failed=True)
             result.error = error
         finally:
             if reservation is not None:
@@ -411,14 +311,7 @@ class Speculator:
         except UnknownTool:
             tool = None
         if reasons or tool is None or tool.definition_hash != result.key.definition_hash:
-            raise SpeculationRefused(reasons or (_explain_outdated(result.tool.tool),))
-
-    def _free_place(self, server: str) -> None:
-        self._loads[server].early -= 1
-        self._early_count -= 1
-
-    def _note_early(self, result: EarlyResult, *, failed: bool) -> None:
-        self._loads[result.tool.server].note_early(failed=failed, now=self._clock())
+            raise SpeculationRefused(reasons or (refusals.explain_outdated(result.tool.tool),))
 
     # Answering a request.
 
@@ -488,7 +381,7 @@ class Speculator:
         asked_at = self._clock()
         result.joiners += 1  # it is wanted, so it is not stopped for the sake of this request
         try:
-            outcome = await self._send(result.tool, send)
+            outcome = await self._in_flight.send(result.tool, send)
         finally:
             result.joiners -= 1
         early = result.outcome
@@ -504,75 +397,6 @@ class Speculator:
         self._report(result, EarlyEnd.COMPARED, agreed=agreed)
         self._results.remove(result)
         return outcome
-
-    async def _send(self, tool: CatalogueTool, send: SendCall) -> CallOutcome:
-        """Send a request; calls made ahead give up their place for it."""
-        load, started = self._loads[tool.server], self._clock()
-        load.real += 1
-        self._real_count += 1
-        beside_early = load.early > 0
-        if beside_early or self._early_count:
-            self._make_way(tool.server)
-        try:
-            outcome = await send()
-        finally:
-            load.real -= 1
-            self._real_count -= 1
-        now = self._clock()
-        load.note_real(now - started, beside_early=beside_early, now=now)
-        return outcome
-
-    def _make_way(self, server: str) -> None:
-        """Stop calls made ahead while there are more calls than places; the newest first."""
-        per_server, total = self._dependencies.places
-        load = self._loads[server]
-        for result in reversed(list(self._results)):
-            is_crowded = load.real + load.early > per_server
-            if not is_crowded and self._real_count + self._early_count <= total:
-                return
-            is_in_flight = result.outcome is None and not result.joiners
-            if is_in_flight and (not is_crowded or result.tool.server == server):
-                self._results.remove(result)
-
-    @contextmanager
-    def _note_request(
-        self, caller: Caller, tool: CatalogueTool, request: UpstreamRequest
-    ) -> Iterator[None]:
-        """Note that a client makes a call, so that it is not made ahead at the same time."""
-        key = make_key(self._find_owner(caller), tool, request.arguments)
-        if key is None:
-            yield
-            return
-        self._requested[key] += 1
-        try:
-            yield
-        finally:
-            self._requested[key] -= 1
-            if not self._requested[key]:
-                del self._requested[key]
-
-    @contextmanager
-    def _hold_write(self, caller: Caller, server: str) -> Iterator[None]:
-        """Discard what a call may outdate, when it begins and when it ends."""
-        who, load = (caller.user, caller.team), self._loads[server]
-        self._writes[who] += 1
-        load.writes += 1
-        self._discard_outdated(who, server)
-        try:
-            yield
-        finally:
-            self._discard_outdated(who, server)
-            load.writes -= 1
-            self._writes[who] -= 1
-            if not self._writes[who]:
-                del self._writes[who]
-
-    def _discard_outdated(self, who: tuple[str, int | None], server: str) -> None:
-        self._results.remove_where(
-            lambda result: (
-                result.tool.server == server or (result.caller.user, result.caller.team) == who
-            )
-        )
 
     # Reporting.
 
@@ -622,26 +446,3 @@ def _is_usable(outcome: CallOutcome) -> bool:
     """Whether a result made ahead may be kept."""
     result = outcome.result
     return not (result.is_error or result.needs_input) and is_keepable(result.raw)
-
-
-def _explain_outdated(tool: str) -> AdmissibilityReason:
-    return make_reason(
-        ReasonCode.UNSETTLED, f"What {tool} reads may have changed while it was called."
-    )
-
-
-def _explain_in_flight(tool: str) -> AdmissibilityReason:
-    return make_reason(ReasonCode.UNSETTLED, f"A client makes this call of {tool} right now.")
-
-
-def _explain_arguments(tool: CatalogueTool) -> AdmissibilityReason:
-    return make_reason(
-        ReasonCode.INVALID_ARGUMENTS, f"The arguments of {tool.tool} are too large to compare."
-    )
-
-
-def _explain_unusable(tool: CatalogueTool) -> AdmissibilityReason:
-    return make_reason(
-        ReasonCode.UNUSABLE_RESULT,
-        f"{tool.tool} reported an error, asked for input, or answered too much.",
-    )

@@ -14,7 +14,8 @@ from execution.agreement_counts import AgreementCounts, AgreementKey
 from execution.early_calls import OnEarlyCallEnded
 from execution.speculation.agreements import Agreements
 from execution.speculation.allowance import Allowance, AllowanceDependencies
-from execution.speculation.speculator import Speculator, SpeculatorDependencies
+from execution.speculation.dependencies import SpeculatorDependencies
+from execution.speculation.speculator import Speculator
 from execution.speculation_switch import SpeculationSwitch
 from execution.store import agreements as agreement_store
 from execution.store import grants, reservations

@@ -12,7 +12,8 @@ from execution.admissibility import ProposedCall
 from execution.argument_provenance import Provenance, ProvenanceKind
 from execution.call_outcome import SpeculationForm
 from execution.early_calls import EarlyCall, EarlyEnd, EndedEarlyCall
-from execution.speculation.speculator import Speculator, SpeculatorDependencies
+from execution.speculation.dependencies import SpeculatorDependencies
+from execution.speculation.speculator import Speculator
 from execution.speculation_rules import SpeculationGrants
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool, rules
 from tools.danger import Danger

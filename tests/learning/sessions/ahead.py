@@ -11,7 +11,8 @@ from typing import Any
 
 from execution.call import CallOutcome, call
 from execution.early_calls import EndedEarlyCall
-from execution.speculation.speculator import Speculator, SpeculatorDependencies
+from execution.speculation.dependencies import SpeculatorDependencies
+from execution.speculation.speculator import Speculator
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import Called, FakeUpstream, catalogue, server

@@ -1,0 +1,37 @@
+"""Why a call is not made ahead now, or its answer not kept, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
+
+if TYPE_CHECKING:
+    from tools.catalogue import CatalogueTool
+
+
+def explain_outdated(tool: str) -> AdmissibilityReason:
+    """A change came in between."""
+    return make_reason(
+        ReasonCode.UNSETTLED, f"What {tool} reads may have changed while it was called."
+    )
+
+
+def explain_in_flight(tool: str) -> AdmissibilityReason:
+    """A client makes the same call."""
+    return make_reason(ReasonCode.UNSETTLED, f"A client makes this call of {tool} right now.")
+
+
+def explain_arguments(tool: CatalogueTool) -> AdmissibilityReason:
+    """No request could be compared with it."""
+    return make_reason(
+        ReasonCode.INVALID_ARGUMENTS, f"The arguments of {tool.tool} are too large to compare."
+    )
+
+
+def explain_unusable(tool: CatalogueTool) -> AdmissibilityReason:
+    """Its answer is not kept."""
+    return make_reason(
+        ReasonCode.UNUSABLE_RESULT,
+        f"{tool.tool} reported an error, asked for input, or answered too much.",
+    )
