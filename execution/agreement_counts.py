@@ -1,4 +1,4 @@
-"""How often results of calls made ahead agreed with those of the same calls made again."""
+"""How often results of calls made ahead were those of the same calls made again."""
 
 from __future__ import annotations
 

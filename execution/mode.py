@@ -20,15 +20,12 @@ class SuggestionMode(StrEnum):
     """It was run ahead, and its results come with it."""
 
 
-def choose_mode(
-    confidence: float, *, is_ranked: bool = True, is_run_ahead: bool = False
-) -> SuggestionMode:
-    """Choose the mode from a suggestion's confidence.
+def choose_mode(confidence: float, *, is_ranked: bool = True) -> SuggestionMode:
+    """Choose the mode of a suggestion that was not run ahead, from its confidence.
 
     Args:
         confidence: Calibrated probability that the tools are the right ones, in [0, 1].
         is_ranked: False: found by text search alone, and hence always a draft.
-        is_run_ahead: Whether it was run ahead.
 
     Raises:
         ValueError: If the confidence is not a probability.
@@ -40,8 +37,6 @@ def choose_mode(
     """
     if not 0.0 <= confidence <= 1.0:
         raise ValueError(f"confidence must be in [0, 1], not {confidence}")
-    if is_run_ahead:
-        return SuggestionMode.SPECULATIVE_EXECUTION
     if is_ranked and confidence >= SUGGESTION_THRESHOLD:
         return SuggestionMode.SUGGESTION
     return SuggestionMode.EXPLICIT_REQUIRED

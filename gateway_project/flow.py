@@ -39,7 +39,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, suggest
-from gateway_project.intent.ahead import run_ahead
+from gateway_project.intent.ahead import run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -52,7 +52,7 @@ from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import refuse_to_rank
 from learning.predictions.interface import Feedback
-from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
+from tools.catalogue import CatalogueServer, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
@@ -60,9 +60,6 @@ from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
-INPUT_REQUIRED: Final = "input_required"
-"""`resultType` of a result in which the server asks for input before it can answer."""
-
 _AGENT_DECISIONS: Final = frozenset({Action.CONTINUE, Action.REPLAN, Action.ABORT})
 MAX_ID_LENGTH: Final = 100
 """Characters of an invalid run id that an error repeats."""
@@ -178,7 +175,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         tokens_used=arranged.tokens,
         tokens_budget=budget_tokens,
         omitted_count=arranged.omitted_count,
-        tokens_listing_all=_count_listing_tokens(catalogue, caller),
+        tokens_listing_all=arrange.count_listing_tokens(catalogue, caller),
         warnings=arranged.warnings,
     )
 
@@ -244,9 +241,8 @@ async def handle_intent(
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
     threshold = effects.find_threshold(caller.team, context)
-    prediction = uuid.uuid4()
     answer = IntentAnswer(
-        speculation_id=prediction.hex,
+        speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
         threshold=threshold.required_confidence,
         would_speculate=is_ranked and threshold.admits(suggestion.confidence),
@@ -257,21 +253,7 @@ async def handle_intent(
         warnings=suggested.warnings,
     )
     if answer.would_speculate and request.mode == "auto":
-        ahead = await run_ahead(
-            suggestion,
-            answer.workflow,
-            caller=caller,
-            prediction=prediction,
-            speculation=effects.speculation,
-            rules=effects.rules,
-            downstream=downstream,
-        )
-        is_run_ahead = ahead.run is not None
-        answer = replace(
-            answer,
-            ahead=ahead,
-            mode=mode.choose_mode(suggestion.confidence, is_run_ahead=is_run_ahead),
-        )
+        answer = await run_answer_ahead(effects, caller, answer, downstream=downstream)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )
@@ -348,7 +330,7 @@ async def run_workflow(
         effects: Catalogue and runs.
         caller: Whose run it is.
         request: The workflow and its options.
-        watch: Context entered while waiting for the run.
+        watch: Entered while waiting for the run.
 
     Raises:
         CallNotPermitted: If the caller may not call tools.
@@ -467,7 +449,7 @@ def _record_call(
     effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
 ) -> None:
     """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.raw.get("resultType") == INPUT_REQUIRED:
+    if result.needs_input:
         return
     effects.count_call(tool.pk, caller.team, result.is_error)
     if not result.is_error:
@@ -514,18 +496,3 @@ def _arrange_answer(
         budget_tokens=budget_tokens,
         warnings=(*warnings, *quarantine_warnings, *found.warnings),
     )
-
-
-def _count_listing_tokens(catalogue: Catalogue, caller: Caller) -> int:
-    """Return the tokens of all the caller's tools; computed once per team and catalogue."""
-    key = ("tokens_listing_all", caller.team)
-    if key not in catalogue.derived_cache:
-        catalogue.derived_cache[key] = sum(
-            tool.token_count
-            for tool in catalogue.tools.values()
-            if tool.is_usable
-            and caller.can_see_team(tool.team)
-            and catalogue.servers[tool.server].enabled
-        )
-    tokens: int = catalogue.derived_cache[key]
-    return tokens

@@ -10,8 +10,8 @@ from execution.speculation.workflow import MS_PER_S
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
-from gateway_project.intent.ahead import RanAhead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.intent.ran_ahead import RanAhead
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
 from learning.predictions.open_intents import IntentRan

@@ -30,6 +30,7 @@ from execution.early_calls import (
 )
 from execution.snapshot import bind_run_session
 from execution.speculation import refusals
+from execution.speculation.counts import count_ended, count_refused
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.early_results import (
     VALID_S,
@@ -146,6 +147,7 @@ class Speculator:
         try:
             self._find_or_start(caller, early, downstream)
         except SpeculationRefused as refused:
+            count_refused(early.form, refused.reasons)
             return refused.reasons
         return ()
 
@@ -153,7 +155,11 @@ class Speculator:
         self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
     ) -> CallOutcome:
         """See `Speculation`."""
-        result = self._find_or_start(caller, early, downstream)
+        try:
+            result = self._find_or_start(caller, early, downstream)
+        except SpeculationRefused as refused:
+            count_refused(early.form, refused.reasons)
+            raise
         if result is None:
             raise SpeculationRefused((refusals.explain_in_flight(early.call.tool),))
         await self._wait_for(result)
@@ -442,18 +448,18 @@ class Speculator:
         server = self._dependencies.rules().catalogue.servers.get(result.tool.server)
         price = server.price_per_call if server is not None else None
         self._dependencies.allowance.record_end(result.early, result.tool, result.caller, end)
-        self._dependencies.on_ended(
-            EndedEarlyCall(
-                caller=result.caller,
-                early=result.early,
-                tool=result.tool,
-                end=end,
-                agreed=agreed,
-                duration_s=result.duration_s,
-                saved_s=saved_s,
-                cost=price or Decimal(0),
-            )
+        ended = EndedEarlyCall(
+            caller=result.caller,
+            early=result.early,
+            tool=result.tool,
+            end=end,
+            agreed=agreed,
+            duration_s=result.duration_s,
+            saved_s=saved_s,
+            cost=price or Decimal(0),
         )
+        count_ended(ended)
+        self._dependencies.on_ended(ended)
 
 
 def _do_agree(early: CallOutcome, real: CallOutcome) -> bool:

@@ -21,6 +21,7 @@ from execution.argument_provenance import UNKNOWN, Provenance, ProvenanceKind
 from execution.call_outcome import SpeculationForm
 from execution.changes import RunChanges, TaskKey
 from execution.early_calls import EarlyCall, Speculation, SpeculationRefused
+from execution.early_run import EarlyRun, EarlyTask
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
@@ -43,36 +44,6 @@ MS_PER_S: Final = 1_000.0
 
 TaskProvenance = Mapping[str, Mapping[str, Provenance]]
 """By task, where the values of its arguments come from, by JSON pointer into them."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EarlyTask:
-    """A call of a workflow that was run ahead.
-
-    Attributes:
-        tool: Canonical id.
-        duration_ms: Milliseconds that the server took.
-    """
-
-    tool: str
-    duration_ms: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class EarlyRun:
-    """A workflow that was run ahead; every call succeeded.
-
-    Attributes:
-        raw_results: Raw results by task: one, or those of its items in order.
-        lists: Ids of the tasks that ran for each item of a list.
-        tasks: The calls, in the order in which they ended.
-        took_s: Seconds from the first call to the last answer.
-    """
-
-    raw_results: Mapping[str, tuple[Mapping[str, Any], ...]]
-    lists: frozenset[str]
-    tasks: tuple[EarlyTask, ...]
-    took_s: float
 
 
 @dataclass(frozen=True, kw_only=True)

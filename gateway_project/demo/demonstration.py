@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -180,20 +180,31 @@ def run_demonstration(console: Console, base: Path, demo_plan: DemoPlan) -> Demo
         base: Folder of manage.py.
         demo_plan: What to demonstrate.
     """
+    with Path(os.devnull).open("w") as quiet:  # the gateway logs to its file
+        client = connect(base, quiet, remembers=False)
+        return asyncio.run(_drive_gateway(console, client, demo_plan))
+
+
+def connect(base: Path, errlog: TextIO, *, remembers: bool, user: str = "") -> Client:
+    """Return a client of a gateway of its own, to be entered.
+
+    Args:
+        base: Folder of manage.py.
+        errlog: Where the gateway's standard error goes.
+        remembers: Whether calls teach what suggestions are made from.
+        user: Whom it is for; empty: the local admin.
+    """
     parameters = StdioServerParameters(
         command=sys.executable,
-        args=[str(base / "manage.py"), "run_gateway"],
-        env=gateway_environment(remembers=False),
+        args=[str(base / "manage.py"), "run_gateway", *(["--user", user] if user else [])],
+        env=_gateway_environment(remembers=remembers),
     )
-    with Path(os.devnull).open("w") as quiet:  # the gateway logs to its file
-        return asyncio.run(
-            _drive_gateway(console, stdio_client(parameters, errlog=quiet), demo_plan)
-        )
+    return Client(stdio_client(parameters, errlog=errlog), mode="auto")
 
 
-async def _drive_gateway(console: Console, transport: Any, demo_plan: DemoPlan) -> DemoResult:
+async def _drive_gateway(console: Console, opened: Client, demo_plan: DemoPlan) -> DemoResult:
     started = time.perf_counter()
-    async with Client(transport, mode="auto") as client:
+    async with opened as client:
         listing = await client.list_tools()
         first_list_s = time.perf_counter() - started
         console.print(
@@ -224,12 +235,8 @@ async def _drive_gateway(console: Console, transport: Any, demo_plan: DemoPlan) 
     )
 
 
-def gateway_environment(*, remembers: bool) -> dict[str, str]:
-    """Return our settings for a gateway: the SDK passes on only a few variables.
-
-    Args:
-        remembers: Whether calls teach what suggestions are made from.
-    """
+def _gateway_environment(*, remembers: bool) -> dict[str, str]:
+    """Return our settings for a gateway: the SDK passes on only a few variables."""
     ours = {
         name: value
         for name, value in os.environ.items()

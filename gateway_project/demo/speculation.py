@@ -15,15 +15,12 @@ from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.db import connection
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 from rich.console import Console  # noqa: TID251 - only as a type; commands create it
 from rich.markup import escape
 
 from execution.store import unlearned_runs
-from gateway_project.demo.demonstration import gateway_environment
+from gateway_project.demo import demonstration
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.mcp.served import SERVED_META
 from tools.store import overview
 
 DEMO_NAME: Final = "demonstration"
@@ -31,7 +28,7 @@ DEMO_NAME: Final = "demonstration"
 RUNS_AT_ONCE: Final = 11
 """Runs before it is looked at whether the intent is routine: fewer are never enough."""
 MAX_RUNS: Final = 30
-MAX_ROUNDS: Final = 12
+MAX_ROUNDS: Final = 40
 """Rounds of two calls until the second one is answered ahead."""
 THINKING_S: Final = 0.7
 """Pause of the client between two calls: a language model takes longer."""
@@ -41,6 +38,8 @@ MAX_POLLS: Final = 80
 MAX_SHOWN: Final = 100
 """Characters of a result."""
 MS_PER_S: Final = 1_000.0
+SERVED_META: Final = "foregate/served"
+"""Key in the `_meta` of a result that a call made ahead answered."""
 SPECULATED: Final = "speculative_execution"
 
 
@@ -135,21 +134,14 @@ def show_speculation(console: Console, base: Path, plan: SpeculationPlan) -> Spe
         base: Folder of manage.py.
         plan: What to show.
     """
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=[str(base / "manage.py"), "run_gateway", "--user", prepare_user()],
-        env=gateway_environment(remembers=True),
-    )
+    user = prepare_user()
     with Path(os.devnull).open("w") as quiet:  # the gateway logs to its file
-
-        def connect() -> Client:
-            return Client(stdio_client(parameters, errlog=quiet), mode="auto")
-
+        connect = partial(demonstration.connect, base, quiet, remembers=True, user=user)
         return asyncio.run(_show(console, connect, base, plan))
 
 
 async def _show(
-    console: Console, connect: Callable[[], Client], base: Path, plan: SpeculationPlan
+    console: Console, connect: Callable[[], Any], base: Path, plan: SpeculationPlan
 ) -> SpeculationResult:
     console.print("\n[bold]What is asked for again and again becomes routine[/bold]")
     console.print(f'[bold cyan]"{escape(plan.intent)}"[/bold cyan]')
@@ -179,7 +171,7 @@ async def _show(
 
 
 async def _make_routine(
-    console: Console, client: Client, plan: SpeculationPlan, base: Path
+    console: Console, client: Any, plan: SpeculationPlan, base: Path
 ) -> tuple[int, float]:
     """Run the workflow for the intent until it is routine; return the runs and the last time."""
     runs, took_ms = 0, 0.0
@@ -220,7 +212,7 @@ def _has_unlearned() -> bool:
     return bool(unlearned_runs.load_unlearned_runs(settled_s=0.0, limit=1))
 
 
-async def _show_refusal(console: Console, client: Client, intent: str) -> str:
+async def _show_refusal(console: Console, client: Any, intent: str) -> str:
     """Print why the intent is not run ahead; return the reason."""
     answer = await _ask(client, intent)
     refusal = str(answer["fallback_reason"])
@@ -230,7 +222,7 @@ async def _show_refusal(console: Console, client: Client, intent: str) -> str:
 
 
 async def _show_results(
-    console: Console, client: Client, intent: str, asking_ms: float
+    console: Console, client: Any, intent: str, asking_ms: float
 ) -> tuple[bool, float]:
     """Ask until the results come with the answer; return whether they did, and its time."""
     await _wait_until(client, intent, _is_run_ahead)
@@ -252,7 +244,7 @@ async def _show_results(
 
 
 async def _show_next_call(
-    console: Console, client: Client, plan: SpeculationPlan
+    console: Console, client: Any, plan: SpeculationPlan
 ) -> tuple[int, float, float]:
     """Make two calls in turn until the second is answered ahead.
 
@@ -273,7 +265,7 @@ async def _show_next_call(
         if served is not None:
             console.print(
                 f"After {round_} rounds [green]{then} was answered[/green] in {took_ms:.1f} ms, "
-                f"with a result that was {served['age_ms']:,.0f} ms old, instead of "
+                f"with a result of {served['age_ms']:,.0f} ms before, instead of in "
                 f"{called_ms:.1f} ms. Before, results made ahead were only compared with those "
                 "of the real calls, until enough of them agreed."
             )
@@ -283,7 +275,7 @@ async def _show_next_call(
     return MAX_ROUNDS, called_ms, 0.0
 
 
-async def _ask(client: Client, intent: str) -> dict[str, Any]:
+async def _ask(client: Any, intent: str) -> dict[str, Any]:
     answer = await client.call_tool("run_intent", {"intent": intent})
     if answer.structured_content is None:
         raise RuntimeError("run_intent failed; `manage.py doctor` looks for the cause")
@@ -291,7 +283,7 @@ async def _ask(client: Client, intent: str) -> dict[str, Any]:
 
 
 async def _wait_until(
-    client: Client, intent: str, is_reached: Callable[[dict[str, Any]], bool]
+    client: Any, intent: str, is_reached: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
     """Ask until an answer is as wanted, or for too long; return the last one."""
     for _ in range(MAX_POLLS):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gateway_project.find import relation_words, tool_card
 from gateway_project.find.alternatives import list_alternatives
 from gateway_project.find.tool_card import Detail, ToolCard
+from gateway_project.foundation.caller import Caller
 from graph.enhance import enhance
 from graph.enhance.answer import AnswerEntry, EnhancedAnswer, MatchGroup, Remark, SearchMatch
 from graph.enhance.order import order_tools
@@ -17,6 +18,7 @@ from graph.enhance.rules import EnhancementRules
 from graph.record import GraphMetric
 from graph.topology import Topology
 from tools import budget
+from tools.catalogue import Catalogue
 from tools.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -285,3 +287,18 @@ class _CardCache:
 
 def _find_server(tool_id: str, visibility: Visibility) -> str:
     return visibility.catalogue.tools[tool_id].server
+
+
+def count_listing_tokens(catalogue: Catalogue, caller: Caller) -> int:
+    """Return the tokens of all the caller's tools; computed once per team and catalogue."""
+    key = ("tokens_listing_all", caller.team)
+    if key not in catalogue.derived_cache:
+        catalogue.derived_cache[key] = sum(
+            tool.token_count
+            for tool in catalogue.tools.values()
+            if tool.is_usable
+            and caller.can_see_team(tool.team)
+            and catalogue.servers[tool.server].enabled
+        )
+    tokens: int = catalogue.derived_cache[key]
+    return tokens

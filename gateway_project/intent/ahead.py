@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from execution.argument_provenance import UNKNOWN, Provenance, ProvenanceKind
 from execution.early_calls import SpeculationRefused
+from execution.mode import SuggestionMode
 from execution.planning import parse, plan
 from execution.planning.parse import InvalidWorkflow
 from execution.speculation.early_results import is_keepable
 from execution.speculation.workflow import (
-    MS_PER_S,
     AheadDependencies,
-    EarlyRun,
     TaskProvenance,
     run_workflow_ahead,
 )
 from execution.speculation_rules import (
-    AdmissibilityReason,
-    AdmissibilityRules,
     ReasonCode,
     make_reason,
 )
 from execution.workflow import RunOptions
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.runs.task_results import TaskResults
+from gateway_project.intent.ran_ahead import RanAhead
 from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
-    from execution.early_calls import Speculation
     from execution.planning.plan import Plan
+    from gateway_project.effects import IntentEffects
     from gateway_project.foundation.caller import Caller
+    from gateway_project.intent.answer import IntentAnswer
     from graph.suggestion.workflow.types import Suggestion
     from tools.catalogue import Catalogue
 
-MAX_REASONS: Final = 5
-"""Reasons that an answer names."""
 _KINDS: Final = {
     "user": ProvenanceKind.STATED,
     "literal": ProvenanceKind.STATED,
@@ -48,81 +44,43 @@ _KINDS: Final = {
 """Origins by `BindingSource`; references are traced when they are resolved."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RanAhead:
-    """What became of running a suggestion ahead.
-
-    Attributes:
-        run: The run with its results; None: it was not run ahead.
-        reasons: Why not; empty if it was, and if it was not sure enough to be considered.
-    """
-
-    run: EarlyRun | None = None
-    reasons: tuple[AdmissibilityReason, ...] = ()
-
-    @property
-    def fallback_code(self) -> str:
-        """Code of the first reason; empty: there is none."""
-        return self.reasons[0].code.value if self.reasons else ""
-
-    @property
-    def fallback_reason(self) -> str:
-        """The reasons in words, each once; empty: there is none."""
-        messages = list(dict.fromkeys(reason.message for reason in self.reasons))
-        more = len(messages) - MAX_REASONS
-        return " ".join([*messages[:MAX_REASONS], *([f"And {more} more."] if more > 0 else [])])
-
-    def results_to_json(self) -> dict[str, Any]:
-        """Return `results` and `contents` as run_workflow does; empty if it was not run ahead."""
-        if self.run is None:
-            return {}
-        found = [
-            TaskResults(task=task, raw_results=raw, is_list=task in self.run.lists, size_bytes=0)
-            for task, raw in self.run.raw_results.items()
-        ]
-        age_ms = round(MS_PER_S * self.run.took_s)
-        contents = {one.task: blocks for one in found if (blocks := one.extra_blocks)}
-        return {
-            "results": {one.task: one.value for one in found},
-            "results_age_ms": age_ms,
-        } | ({"contents": contents} if contents else {})
-
-
-NOT_CONSIDERED: Final = RanAhead()
-
-
-async def run_ahead(  # noqa: PLR0913 - the suggestion, whose it is, and how it is run
-    suggestion: Suggestion,
-    workflow: Mapping[str, Any],
-    *,
+async def run_answer_ahead(
+    effects: IntentEffects,
     caller: Caller,
-    prediction: UUID,
-    speculation: Speculation,
-    rules: Callable[[], AdmissibilityRules],
+    answer: IntentAnswer,
+    *,
     downstream: Downstream = NO_CLIENT,
-) -> RanAhead:
-    """Run a suggestion ahead, all of it or nothing.
+) -> IntentAnswer:
+    """Run a suggestion ahead, all of it or nothing; return the answer with what became of it.
 
     Args:
-        suggestion: What was suggested.
-        workflow: The same as run_workflow takes it.
+        effects: Calls made ahead, and the rules for them.
         caller: Whom it is for.
-        prediction: Id of the suggestion.
-        speculation: Makes the calls.
-        rules: Returns catalogue and grants in force.
+        answer: With the suggestion.
         downstream: Identifies the caller to servers that keep state.
     """
-    if suggestion.needs_input:
+    ahead = await _run_ahead(effects, caller, answer, downstream)
+    if ahead.run is None:
+        return replace(answer, ahead=ahead)
+    return replace(answer, ahead=ahead, mode=SuggestionMode.SPECULATIVE_EXECUTION)
+
+
+async def _run_ahead(
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer, downstream: Downstream
+) -> RanAhead:
+    if answer.suggestion.needs_input:
         message = "Required arguments are missing; needs_input names them."
         return RanAhead(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
     try:
-        planned = await run_in_worker_thread(_plan, workflow, caller, rules().catalogue)
+        planned = await run_in_worker_thread(
+            _plan, answer.workflow, caller, effects.rules().catalogue
+        )
         run = await run_workflow_ahead(
             planned,
             caller=caller,
-            prediction=prediction,
-            dependencies=AheadDependencies(speculation=speculation, rules=rules),
-            provenance=trace_arguments(suggestion),
+            prediction=UUID(answer.speculation_id),
+            dependencies=AheadDependencies(speculation=effects.speculation, rules=effects.rules),
+            provenance=trace_arguments(answer.suggestion),
             expected_s={},
             downstream=downstream,
         )

@@ -11,7 +11,7 @@ from execution.mode import SuggestionMode
 from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
-from gateway_project.intent.ahead import NOT_CONSIDERED, RanAhead
+from gateway_project.intent.ran_ahead import NOT_CONSIDERED, RanAhead
 from graph import wording
 from graph.relations import NO_DETAIL
 from tools.foreign_text import WITHHELD_TEXT, quote_foreign
@@ -32,7 +32,7 @@ MAX_BINDINGS: Final = 100
 SHORTENED_WARNING: Final = "the details beside the workflow are shortened because they are long"
 MAX_PROBABILITIES: Final = 10
 _DIGITS: Final = 2
-_WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow", "results", "contents"})
+_WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,6 @@ class IntentAnswer:
                 "above_threshold": self.would_speculate,
             },
             "draft_workflow" if is_draft else "workflow": self.workflow,
-            **self.ahead.results_to_json(),
             "fallback_reason": _clean_sentence(self.ahead.fallback_reason),
             "order": list(suggestion.order),
             "bindings": list(_iterate_bindings(suggestion)),

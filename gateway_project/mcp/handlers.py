@@ -43,6 +43,7 @@ from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
 from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs.direct_call import UserChannel
+from gateway_project.runs.task_results import early_run_to_json
 from tools.catalogue import UnknownTool
 from tools.upstream.request import CALL_METHOD
 
@@ -114,7 +115,7 @@ async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> Call
             downstream=request.build_downstream(),
         )
     telemetry.intents.labels(answer.mode.value).inc()
-    return _build_structured_result(answer.as_json())
+    return _build_structured_result(answer.as_json() | early_run_to_json(answer.ahead.run))
 
 
 async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:

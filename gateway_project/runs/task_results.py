@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from execution.changes import WHOLE_TASK
 from execution.running import results
 from execution.status import TaskStatus
 from execution.view import RunView, TaskView
+
+if TYPE_CHECKING:
+    from execution.early_run import EarlyRun
+
+MS_PER_S: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +74,22 @@ def collect_results(view: RunView) -> tuple[TaskResults, ...]:
         for task in whole
     )
     return tuple(result for result in found if result is not None)
+
+
+def early_run_to_json(run: EarlyRun | None) -> dict[str, Any]:
+    """Return the results of a workflow that was run ahead, as those of a run; None: it was not."""
+    if run is None:
+        return {}
+    found = [
+        TaskResults(task=task, raw_results=raw, is_list=task in run.lists, size_bytes=0)
+        for task, raw in run.raw_results.items()
+    ]
+    answer = {
+        "results": {one.task: one.value for one in found},
+        "results_age_ms": round(MS_PER_S * run.took_s),
+    }
+    contents = {one.task: blocks for one in found if (blocks := one.extra_blocks)}
+    return answer | ({"contents": contents} if contents else {})
 
 
 def iterate_extra_blocks(raw: Mapping[str, Any]) -> Iterator[Any]:

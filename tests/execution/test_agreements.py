@@ -5,7 +5,11 @@ import asyncio
 import django.db
 import pytest
 
-from execution.agreement_counts import NEEDED, AgreementCounts, AgreementKey
+from execution.agreement_counts import (
+    NEEDED,
+    AgreementCounts,
+    AgreementKey,
+)
 from execution.speculation.agreements import COMPARED_SHARE, Agreements
 from tests.execution.speculation_setup import known_tool
 

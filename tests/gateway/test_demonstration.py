@@ -7,14 +7,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, servers
+from gateway_project.demo import demonstration, servers, speculation
 from gateway_project.demo.demonstration import DemoStep
 from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
 from tests.factories import ServerFactory
 from tools.models import Server
 
-FINE = {"intents": 4, "found": 4, "called": 4, "suggested": 3, "ran": True}
+AHEAD = {"ran_ahead": True, "served": True}
+FINE = {
+    "intents": 4, "found": 4, "called": 4, "suggested": 3, "ran": True, "speculation": AHEAD,
+}  # fmt: skip
 STEP = DemoStep(intent="what time is it?", tool="time:get_current_time")
 
 
@@ -47,6 +50,8 @@ async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
         ({"called": 3}, True),
         ({"suggested": 0}, True),
         ({"ran": False}, True),
+        ({"speculation": AHEAD | {"ran_ahead": False}}, True),
+        ({"speculation": AHEAD | {"served": False}}, True),
     ],
 )
 def test_only_failed_steps_count_as_failures(changed, failed):
@@ -97,8 +102,75 @@ def test_without_own_servers_its_servers_become_the_first_ones(started):
     assert (started.here, started.processes) == (1, [])
 
 
-def test_its_gateway_remembers_nothing(monkeypatch):
-    monkeypatch.setenv("FOREGATE_MEMORY", "true")
-    for name, value in demonstration._gateway_environment().items():
+@pytest.mark.parametrize("remembers", [False, True])
+def test_its_gateway_remembers_only_what_it_is_told_to(monkeypatch, remembers):
+    monkeypatch.setenv("FOREGATE_MEMORY", str(not remembers))
+    for name, value in demonstration._gateway_environment(remembers=remembers).items():
         monkeypatch.setenv(name, value)
-    assert not load_config().memory
+    assert load_config().memory is remembers
+
+
+class RoutineClient:
+    """A gateway whose confidence grows with each run, and that waits for trust."""
+
+    def __init__(self):
+        self.runs, self.rounds, self.is_trusted = 0, 0, False
+        self.options = []
+
+    async def call_tool(self, name, arguments):
+        if name == "run_workflow":
+            self.runs += 1
+            self.options.append(arguments["options"])
+        if name == "call_tool":
+            return self.answer_call(arguments)
+        is_sure = self.runs >= 11
+        is_run = is_sure and self.is_trusted
+        answer = {
+            "mode": "speculative_execution" if is_run else "suggestion",
+            "confidence": (self.runs + 1) / (self.runs + 2),
+            "evidence": {"above_threshold": is_sure, "threshold": 0.92, "successes": self.runs},
+            "fallback_reason": "Server git is not trusted." if is_sure and not is_run else "",
+            "speculation_id": f"{self.runs}",
+            "results": {"status": "clean"} if is_run else {},
+        }
+        return SimpleNamespace(structured_content=answer)
+
+    def answer_call(self, arguments):
+        meta = None
+        if arguments["tool"].endswith("log"):
+            self.rounds += 1
+            if self.rounds > 3:
+                meta = {speculation.SERVED_META: {"age_ms": 500}}
+        return SimpleNamespace(meta=meta)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        return None
+
+
+async def test_trust_is_taken_back_and_the_counts_are_those_seen(monkeypatch):
+    client, trust = RoutineClient(), []
+
+    def set_trust(is_trusted):
+        client.is_trusted = is_trusted
+        trust.append(is_trusted)
+
+    async def learn(_base):
+        return None
+
+    async def run(function, *args):
+        return function(*args)
+
+    monkeypatch.setattr(speculation, "_learn", learn)
+    monkeypatch.setattr(speculation, "run_in_database_thread", run)
+    monkeypatch.setattr(speculation, "THINKING_S", 0.0)
+    plan = speculation.build_plan(
+        repository=Path("/repository"), files=Path("/files"), set_trust=set_trust
+    )
+    shown = await speculation._show(Console(quiet=True), lambda: client, Path(), plan)
+    assert (shown.runs, shown.refusal) == (11, "Server git is not trusted.")
+    assert (shown.ran_ahead, shown.compared, shown.served) == (True, 3, True)
+    assert trust == [True, False]
+    assert client.options[-1] == {"from_speculation": "10"}

@@ -1,0 +1,37 @@
+"""A workflow that was run ahead of the request for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlyTask:
+    """A call of a workflow that was run ahead.
+
+    Attributes:
+        tool: Canonical id.
+        duration_ms: Milliseconds that the server took.
+    """
+
+    tool: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyRun:
+    """A workflow that was run ahead; every call succeeded.
+
+    Attributes:
+        raw_results: Raw results by task: one, or those of its items in order.
+        lists: Ids of the tasks that ran for each item of a list.
+        tasks: The calls, in the order in which they ended.
+        took_s: Seconds from the first call to the last answer.
+    """
+
+    raw_results: Mapping[str, tuple[Mapping[str, Any], ...]]
+    lists: frozenset[str]
+    tasks: tuple[EarlyTask, ...]
+    took_s: float
