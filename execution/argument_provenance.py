@@ -16,7 +16,12 @@ from itertools import islice
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
-from gateway_project.foundation.references import is_reference_mark, parse_literal
+from gateway_project.foundation.references import (
+    is_reference_mark,
+    iterate_marks,
+    parse_literal,
+    parse_reference,
+)
 from tools.name_words import split_name_words
 
 MAX_IDENTIFIER_CHARS: Final = 64
@@ -138,6 +143,39 @@ def read_sources(sources: Mapping[str, str]) -> dict[str, Provenance]:
         canonical.build_pointer([name]): parse_provenance(source)
         for name, source in sources.items()
     }
+
+
+def trace_references(
+    arguments: Any, *, servers: Mapping[str, str], listed: str | None = None
+) -> dict[str, Provenance]:
+    """Return the provenance of what the references in the arguments of a task stand for.
+
+    Args:
+        arguments: With their references; everything else in them is left out.
+        servers: By task, the server that its result comes from.
+        listed: The task whose result is the list that items are taken from; None: no list.
+
+    Returns:
+        By JSON pointer into the arguments.
+
+    Example:
+        >>> found = trace_references({"id": {"$ref": "a", "pointer": ""}}, servers={"a": "git"})
+        >>> found["/id"].server
+        'git'
+    """
+    return {
+        pointer: _trace_reference(mark, servers, listed)
+        for pointer, mark in iterate_marks(arguments)
+        if parse_literal(mark) is None
+    }
+
+
+def _trace_reference(
+    mark: Mapping[str, Any], servers: Mapping[str, str], listed: str | None
+) -> Provenance:
+    target = parse_reference(mark)
+    server = servers.get(listed or "") if target is None else servers.get(target.task)
+    return UNKNOWN if server is None else Provenance(kind=ProvenanceKind.RESULT, server=server)
 
 
 def is_identifier(value: object) -> bool:

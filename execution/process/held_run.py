@@ -31,7 +31,6 @@ from execution.store import commands, decisions
 from execution.store.commands import PendingCommand
 from execution.store.decisions import ApprovalDecision
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.request import UpstreamRequest
 
@@ -151,7 +150,9 @@ async def _make_call(
     )
 
 
-async def execute_run(held: HeldRun, execution: Execution, sealer: Sealer) -> RunStatus:
+async def execute_run(
+    held: HeldRun, execution: Execution, dependencies: RunDependencies
+) -> RunStatus:
     """Execute a run until it is at rest, forwarding instructions meanwhile.
 
     Raises:
@@ -159,7 +160,7 @@ async def execute_run(held: HeldRun, execution: Execution, sealer: Sealer) -> Ru
     """
     async with TaskGroup() as group:
         listening = group.create_task(
-            _watch_instructions(held, execution, sealer),
+            _watch_instructions(held, execution, dependencies),
             name=f"instructions of run {execution.snapshot.run}",
         )
         status = await execution.run()
@@ -167,18 +168,25 @@ async def execute_run(held: HeldRun, execution: Execution, sealer: Sealer) -> Ru
     return status
 
 
-async def _watch_instructions(held: HeldRun, execution: Execution, sealer: Sealer) -> None:
+async def _watch_instructions(
+    held: HeldRun, execution: Execution, dependencies: RunDependencies
+) -> None:
     while True:
         await held.instruction_event.wait()
         held.instruction_event.clear()
         if held.is_lost:
             raise RunFenced(execution.snapshot.run)
-        await forward_instructions(held, execution, sealer)
+        await forward_instructions(held, execution, dependencies)
 
 
-async def forward_instructions(held: HeldRun, execution: Execution, sealer: Sealer) -> None:
-    """Forward new decisions and commands to a run, each once and in order."""
-    run = execution.snapshot.run
+async def forward_instructions(
+    held: HeldRun, execution: Execution, dependencies: RunDependencies
+) -> None:
+    """Forward new decisions and commands to a run, each once and in order.
+
+    What was called ahead of it is discarded if it does not go on as planned.
+    """
+    run, sealer = execution.snapshot.run, dependencies.sealer
     for decision in await retry_until_available(decisions.load_decisions, run):
         if decision.approval not in held.seen_instructions:
             held.seen_instructions.add(decision.approval)
@@ -186,6 +194,8 @@ async def forward_instructions(held: HeldRun, execution: Execution, sealer: Seal
     for command in await retry_until_available(commands.load_open_commands, run, sealer=sealer):
         if command.id not in held.seen_instructions:
             held.seen_instructions.add(command.id)
+            if Action(command.action) in (Action.ABORT, Action.REPLAN):
+                dependencies.speculation.discard_prediction(run)
             try:
                 _forward_command(execution, command)
             except parse.InvalidWorkflow as error:

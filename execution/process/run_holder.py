@@ -13,7 +13,7 @@ import structlog
 
 from execution.changes import RunFenced
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, held_run, steady_clock
+from execution.process import adopt, held_run, next_layer, steady_clock
 from execution.process.held_run import HeldRun, count_slots
 from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.process.progress_relay import ProgressRelay
@@ -322,7 +322,7 @@ class RunHolder:
         if self._is_closing:
             execution.halt()
         if creation is None:
-            await held_run.forward_instructions(held, execution, self._dependencies.sealer)
+            await held_run.forward_instructions(held, execution, self._dependencies)
         try:
             status = await self._execute_until_rest(held, execution)
         except asyncio.CancelledError:
@@ -331,13 +331,15 @@ class RunHolder:
             await self._release(held, snapshot, None)
             raise
         await self._release(held, snapshot, status)
+        if status is RunStatus.PAUSED and not self._is_closing:
+            await next_layer.call_ahead(self._dependencies.speculation, execution)
         return True
 
     async def _execute_until_rest(self, held: HeldRun, execution: Execution) -> RunStatus | None:
         """Return the status at which a run came to rest; None: unknown here."""
         run = execution.snapshot.run
         try:
-            return await held_run.execute_run(held, execution, self._dependencies.sealer)
+            return await held_run.execute_run(held, execution, self._dependencies)
         except (RunFenced, JournalClosed) as lost:
             log.warning("run.lease_lost", run=str(run), reason=str(lost))
         except RunNotCreated:

@@ -11,12 +11,13 @@ from uuid import UUID
 from execution import events
 from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
-from execution.running import failure, reported_status
+from execution.running import failure, next_layer, reported_status
 from execution.running.completion_batch import CompletionBatch
 from execution.running.dependencies import ExecutorDependencies
 from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
 from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
+from execution.running.next_layer import UpcomingCall
 from execution.running.results import ResultRoot
 from execution.running.run_state import RunState
 from execution.running.steering import RunController
@@ -73,6 +74,10 @@ class Execution:
     def workflow(self) -> Workflow:
         """The current workflow."""
         return self._state.workflow
+
+    def list_next_calls(self) -> list[UpcomingCall]:
+        """Return calls of the layer that opens next; none unless at a decision point, at rest."""
+        return next_layer.list_next_calls(self._state)
 
     async def run(self) -> RunStatus:
         """Execute until the run is final or at rest, and everything is journalled.

@@ -160,6 +160,17 @@ class Schedule:
         while self.is_layer_complete:
             self._open_layer += 1
 
+    def list_next_layer(self) -> list[str]:
+        """Return the tasks that start if the next layer is opened; none if no layer is complete.
+
+        O(tasks).
+        """
+        if not self.is_layer_complete:
+            return []
+        ready = [task for task in self._ready if self.statuses[task] is TaskStatus.PENDING]
+        following = min((self._layer_of[task] for task in ready), default=0)
+        return [task for task in ready if self._layer_of[task] == following]
+
     def derive_final_status(self) -> RunStatus:
         """Return the final status of a run whose tasks are settled."""
         if self.has_status(TaskStatus.UNKNOWN):

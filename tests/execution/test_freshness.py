@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from execution.call_outcome import SpeculationForm
 from execution.speculation.early_results import VALID_S
-from tests.execution.early_world import SECOND, World, settle
+from tests.execution.early_world import ANYTHING, SECOND, World, settle
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool
 from tools.danger import Danger
 from tools.upstream.result import UpstreamResult
 
-ANYTHING = {"type": "object"}
 SERVERS = ("a", "b")
-READS = {name: known_tool(f"{name}:read", annotations=CLOSED, input_schema=ANYTHING, pk=at)
+READS = {name: known_tool(f"{name}:read", annotations=CLOSED, **ANYTHING, pk=at)
          for at, name in enumerate(SERVERS, start=1)}  # fmt: skip
 WRITES = {name: known_tool(f"{name}:write", annotations={}, danger=Danger.WRITE, vetoed=True,
-                           input_schema=ANYTHING, pk=10 + at)
+                           **ANYTHING, pk=10 + at)
           for at, name in enumerate(SERVERS)}  # fmt: skip
 CALLERS = (ANN, SECOND, replace(ANN, user="ben"), replace(ANN, team=8))
 
