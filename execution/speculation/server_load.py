@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 SLOWER: Final = 1.5
-"""Factor by which requests may be slower beside calls made ahead than those of the same tool alone,
-in the geometric mean; beyond it calls made ahead stop."""
+"""Factor by which requests may be slower beside calls made ahead than those of the same tool
+alone, in the geometric mean; beyond it calls made ahead stop."""
 MAX_RATIO: Final = 3.0
 """A call counts as at most so much slower, or quicker: a machine may be busy with other things."""
 SLOWER_S: Final = 0.02
