@@ -148,7 +148,7 @@ async def run_gateway(
             speculation=speculation.speculator,
         )
         predictions = make_predictions(
-            sealer=current.sealer, capture=capture, thresholds=thresholds
+            config, sealer=current.sealer, capture=capture, thresholds=thresholds
         )
         outcomes = OutcomeRecall(predictions.calibrations.find_calibration)
         effects = replace(
