@@ -1,7 +1,8 @@
 """Next-call prediction on sessions of real calls: 5 folds by group, and without any history.
 
 The prior of each set is fitted on the other two, so that no figure rests on its own sessions but
-those of the other folds.
+those of the other folds. Without history there is nothing to fold: all sessions are replayed in
+their order under one budget, as `manage.py evaluate` does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import statistics
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ FOLDS = 5
 COLD_SESSIONS = 0
 SPEED_TOOLS = 10_000
 SPEED_CALLS = 60
+SPEED_REPEATS = 3
 PLAIN = {
     "traces_airline": ".43 / .45",
     "traces_retail": ".54 / .37",
@@ -73,7 +75,8 @@ def run() -> str:
             for size in (0, 5, 20, None):
                 lines.append(_measure(data, priors, size, with_intent=with_intent))
                 print(lines[-1], flush=True)
-    return "\n".join([*lines, "", *measure_speed()])
+    speeds = [line for data in sets for line in measure_learned_speed(data)]
+    return "\n".join([*lines, "", *speeds, *measure_speed()])
 
 
 def _measure(
@@ -89,10 +92,9 @@ def _measure(
     served: dict[float, list[float]] = {
         budget: [0.0, 0.0, 0.0, 0.0] for budget in prefetch.BUDGETS
     }
-    for fold in range(FOLDS):
-        tested, others = split_sessions(data.sessions, fold)
+    for tested, history in list_folds(data.sessions, size):
         sessions, thresholds = prefetch.replay_sessions(
-            replay, tested, sample(others, size), with_intent=with_intent
+            replay, tested, history, with_intent=with_intent
         )
         replayed.extend(sessions)
         for budget, total in served.items():
@@ -117,6 +119,16 @@ def _measure(
     )
 
 
+def list_folds(
+    sessions: Sequence[RecordedSession], size: int | None
+) -> list[tuple[Sequence[RecordedSession], list[RecordedSession]]]:
+    """Return the sessions to judge, each with its history of some sessions; all for None."""
+    if size == COLD_SESSIONS:
+        return [(sessions, [])]
+    folds = [split_sessions(sessions, fold) for fold in range(FOLDS)]
+    return [(tested, sample(others, size)) for tested, others in folds]
+
+
 def split_sessions(
     sessions: Sequence[RecordedSession], fold: int
 ) -> tuple[list[RecordedSession], list[RecordedSession]]:
@@ -135,6 +147,39 @@ def sample(sessions: Sequence[RecordedSession], size: int | None) -> list[Record
 
 def _format(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+def measure_learned_speed(data: SessionDataset) -> Iterator[str]:
+    """Yield the processor time of predictions in one fold, learned from the others."""
+    replay = prefetch.prepare_replay(data)
+    tested, history = split_sessions(data.sessions, 0)
+    for with_intent in (False, True):
+        observed = [replay.observe(s, with_intent=with_intent) for s in history]
+        model = NextCallModel.from_observations(observed)
+        durations: list[float] = []
+        for session in tested * SPEED_REPEATS:
+            durations.extend(_time_predictions(replay, session, model, with_intent=with_intent))
+        yield (
+            f"predicting with a learned model, {data.name.removeprefix('traces_')}, "
+            f"{'with' if with_intent else 'without'} words: "
+            f"p50 {statistics.median(durations):.2f} ms, "
+            f"p95 {statistics.quantiles(durations, n=20)[-1]:.2f} ms processor time  "
+        )
+
+
+def _time_predictions(
+    replay: prefetch.Replay, session: RecordedSession, model: NextCallModel, *, with_intent: bool
+) -> Iterator[float]:
+    """Yield the processor time in ms of the prediction after each call of a session."""
+    state = SessionState(replay.profiles)
+    for turn in session.turns:
+        if with_intent and turn.text:
+            state.add_statement(turn.text)
+        for call in turn.calls:
+            state.add_call(replay.complete(call))
+            started = time.process_time()
+            predict_calls(state, model, replay.profiles, limit=prefetch.PREDICTIONS)
+            yield (time.process_time() - started) * 1_000
 
 
 def measure_speed() -> Iterable[str]:

@@ -34,6 +34,8 @@ ROWS_OF: Final = 2
 """Rounds in one row of the table."""
 PICTURE: Final = BASE / "docs" / "images" / "speculation_curve.svg"
 THINKING_S: Final = 1.0
+CALLS_PER_MINUTE: Final = 1_000
+"""More than the 60 by default: here one ask follows the other without a pause."""
 POLL_S: Final = 0.25
 LEARNED_S: Final = 60.0
 SPECULATED: Final = "speculative_execution"
@@ -118,10 +120,11 @@ def _register() -> None:
     from django.conf import settings
     from django.core.management import call_command
 
+    from execution.models import SpeculationBudget
     from gateway_project.foundation import sealing
     from tools.models import Server
 
-    Server.objects.create(
+    server = Server.objects.create(
         name=SERVER,
         transport="stdio",
         command=sys.executable,
@@ -130,6 +133,7 @@ def _register() -> None:
         trusted=True,
         price_per_call=0,
     )
+    SpeculationBudget.objects.create(server=server, calls_per_minute=CALLS_PER_MINUTE)
     call_command("discover", verbosity=0)
 
 

@@ -223,8 +223,8 @@ def _iterate_grant_reasons(
                 f"The definition of {tool.tool}, or the command or address of its server, has "
                 "changed since an admin granted it; an admin can grant it again.",
             )
-    else:
-        yield make_reason(
+    elif server.trusted or tool.annotations.get("readOnlyHint") is not True:
+        yield make_reason(  # else trust in the server is all that is missing
             ReasonCode.NOT_GRANTED,
             f"Nobody granted {tool.tool} for speculation, and its server does not declare it "
             "read-only; an admin can grant it.",

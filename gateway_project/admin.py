@@ -15,9 +15,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from execution.admin.budgets import BudgetReservationAdmin
 from execution.models import (
     Approval,
+    BudgetReservation,
     Speculation,
+    SpeculationAgreement,
+    SpeculationBudget,
     SpeculationControl,
     SpeculationGrant,
     WorkflowExecution,
@@ -26,6 +30,7 @@ from gateway_project.access import audit, tokens
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
+from gateway_project.console.budget_pages import ResettableAgreementAdmin, SpeculationBudgetAdmin
 from gateway_project.console.grant_pages import (
     GrantedSpeculationAdmin,
     SwitchableSpeculationAdmin,
@@ -193,6 +198,9 @@ admin.site.register(AdaptiveThreshold, OverridableThresholdAdmin)
 admin.site.register(ThresholdChange, ThresholdChangeAdmin)
 admin.site.register(SpeculationGrant, GrantedSpeculationAdmin)
 admin.site.register(SpeculationControl, SwitchableSpeculationAdmin)
+admin.site.register(SpeculationBudget, SpeculationBudgetAdmin)
+admin.site.register(SpeculationAgreement, ResettableAgreementAdmin)
+admin.site.register(BudgetReservation, BudgetReservationAdmin)
 
 
 @admin.register(DangerousOperation)

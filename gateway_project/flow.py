@@ -60,9 +60,6 @@ from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
-INPUT_REQUIRED: Final = "input_required"
-"""`resultType` of a result in which the server asks for input before it can answer."""
-
 _AGENT_DECISIONS: Final = frozenset({Action.CONTINUE, Action.REPLAN, Action.ABORT})
 MAX_ID_LENGTH: Final = 100
 """Characters of an invalid run id that an error repeats."""
@@ -332,7 +329,7 @@ async def run_workflow(
         effects: Catalogue and runs.
         caller: Whose run it is.
         request: The workflow and its options.
-        watch: Context entered while waiting for the run.
+        watch: Entered while waiting for the run.
 
     Raises:
         CallNotPermitted: If the caller may not call tools.
@@ -451,7 +448,7 @@ def _record_call(
     effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
 ) -> None:
     """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.raw.get("resultType") == INPUT_REQUIRED:
+    if result.needs_input:
         return
     effects.count_call(tool.pk, caller.team, result.is_error)
     if not result.is_error:

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 
 from execution.prediction_outcome import RESOLVE_AFTER_S, WRONG_OUTCOMES, Outcome, Verdict
-from execution.store import speculations, transactions
+from execution.store import reservations, speculations, transactions
 from execution.store.speculations import IsAllowed, ResolvedSpeculation
 from learning.memory.context import ContextKey
 from learning.prediction import ResolvedPrediction
@@ -35,10 +35,12 @@ class OldOutcomes:
     Attributes:
         suggestions: Suggestions resolved too long ago.
         totals: Totals of days too long ago.
+        reservations: Reservations of money for calls made ahead, of days too long ago.
     """
 
     suggestions: int
     totals: int
+    reservations: int
 
 
 def learn_nothing(_resolved: Sequence[ResolvedPrediction]) -> None:
@@ -111,15 +113,17 @@ def count_old(*, at: datetime) -> OldOutcomes:
     return OldOutcomes(
         suggestions=speculations.count_old(before=before),
         totals=totals.count_old(before=before.date()),
+        reservations=reservations.count_old(at=at),
     )
 
 
 def delete_old(*, at: datetime) -> OldOutcomes:
-    """Delete outcomes and totals older than `FOREGATE_PREDICTION_DAYS`."""
+    """Delete outcomes and totals older than `FOREGATE_PREDICTION_DAYS`, and spent reservations."""
     before = _compute_earliest(at)
     return OldOutcomes(
         suggestions=speculations.delete_old(before=before),
         totals=totals.delete_old(before=before.date()),
+        reservations=reservations.delete_old(at=at),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from execution.store import run_speed, speculations
+from execution.store import agreements, run_speed, speculations
 from execution.store.run_speed import RunSpeed
 from learning import metrics
 from learning.calibration import CalibrationMap
@@ -19,6 +19,23 @@ from learning.store.totals import TotalRow
 
 MAX_PREDICTIONS: Final = 20_000
 """Newest predictions of whole workflows that a report is computed from."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgreementFigures:
+    """How results made ahead compared with those of real calls, since counting began.
+
+    Attributes:
+        agreed: Results that were the same.
+        disagreed: Results that were not.
+        served_tools: Tools that have earned that their results are served.
+        ended_tools: Tools that are not served because a result was different.
+    """
+
+    agreed: int
+    disagreed: int
+    served_tools: int
+    ended_tools: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +53,7 @@ class LearningReport:
         correction: How confidences are corrected.
         speed: Runs, against their tasks one after another.
         thresholds: Thresholds and their history.
+        agreements: Results made ahead, compared with those of real calls.
     """
 
     since: datetime
@@ -48,6 +66,7 @@ class LearningReport:
     correction: CalibrationMap
     speed: RunSpeed
     thresholds: ThresholdCounts
+    agreements: AgreementFigures
 
 
 def build_report(
@@ -83,6 +102,17 @@ def build_report(
         correction=calibrations.fit_team(team),
         speed=run_speed.load_run_speed(team, since=since),
         thresholds=report_counts.count_thresholds(team),
+        agreements=_count_agreements(team),
+    )
+
+
+def _count_agreements(team: int | None) -> AgreementFigures:
+    counts = [one for key, one in agreements.load_agreements().items() if key.team == team]
+    return AgreementFigures(
+        agreed=sum(one.agreed for one in counts),
+        disagreed=sum(one.disagreed for one in counts),
+        served_tools=sum(one.has_earned for one in counts),
+        ended_tools=sum(one.disagreed > 0 for one in counts),
     )
 
 

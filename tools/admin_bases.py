@@ -14,9 +14,8 @@ from django.http import HttpRequest
 
 from tools import generic_django  # noqa: F401 - for the subscripts below
 
-SHADOW_TEMPLATE: Final = "console/shadow_change_list.html"
-"""List that says that predictions are made in the shadow only, and the page's own
-`change_list_note`."""
+NOTED_TEMPLATE: Final = "console/noted_change_list.html"
+"""List with the page's own `change_list_note` above it."""
 
 _EQUALITY_LOOKUPS: Final = frozenset({"", "exact", "in", "isnull"})
 _TEXT_LOOKUPS: Final = frozenset({"iexact", "contains", "icontains", "startswith", "istartswith"})

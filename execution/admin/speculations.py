@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from execution.admin.bases import SHORT_ID_CHARS, filter_visible_runs, is_run_id
 from execution.models import Speculation
+from tools import hidden_text
 from tools.admin_bases import ReadOnlyAdmin
 
 
@@ -18,7 +19,7 @@ class SpeculationAdmin(ReadOnlyAdmin):
 
     list_display = (
         "short_id", "created_at", "form", "mode", "confidence_label", "threshold", "outcome",
-        "explicit", "evidence", "user", "team", "saving",
+        "explicit", "evidence", "fallback", "user", "team", "saving",
     )  # fmt: skip
     list_filter = (
         "outcome", "shadow", "explicit", "verdict", "form",
@@ -31,7 +32,8 @@ class SpeculationAdmin(ReadOnlyAdmin):
     show_full_result_count = False
     fields = (
         "id", "form", "mode", "confidence_label", "ranked_confidence", "threshold", "admitted",
-        "runnable", "tools", "saving", "tokens", "user", "team", "created_at", "due_at",
+        "runnable", "fallback", "calls", "took_ms", "tools", "saving", "tokens", "user", "team",
+        "created_at", "due_at",
         "evidence", "run", "changed_tools", "verdict", "outcome", "explicit", "weight",
         "resolved_at", "context_hash", "domain_hash", "workflow_digest",
     )  # fmt: skip
@@ -64,6 +66,14 @@ class SpeculationAdmin(ReadOnlyAdmin):
     def mode(self, row: Speculation) -> str:
         """Whether it was run ahead."""
         return "shadow" if row.shadow else "run ahead"
+
+    @admin.display(description="called ahead")
+    def calls(self, row: Speculation) -> str:
+        """The calls that were made ahead, with their times."""
+        made = row.tasks if isinstance(row.tasks, list) else []
+        return hidden_text.reveal_hidden(
+            ", ".join(f"{one['tool']} ({one['ms']:,.0f} ms)" for one in made)
+        )
 
     @admin.display(description="confidence", ordering="confidence")
     def confidence_label(self, row: Speculation) -> str:

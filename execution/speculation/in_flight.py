@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from execution.speculation.early_results import EarlyKey, EarlyResults
+from execution.speculation import refusals
+from execution.speculation.early_results import (
+    VALID_S,
+    EarlyKey,
+    EarlyResults,
+    Owner,
+    make_key,
+)
 from execution.speculation.server_load import ServerLoad
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 
@@ -17,6 +24,8 @@ if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
     from tools.catalogue import CatalogueServer, CatalogueTool
     from tools.upstream.downstream import Downstream
+
+    _Request = tuple[CatalogueTool, Mapping[str, Any]]
 
 
 class CallsInFlight:
@@ -44,13 +53,15 @@ class CallsInFlight:
         self._clock = clock
         self._loads: defaultdict[str, ServerLoad] = defaultdict(ServerLoad)
         self._writes: Counter[tuple[str, int | None]] = Counter()
-        self._requested: Counter[EarlyKey] = Counter()
+        self._unsettled_until: dict[str | tuple[str, int | None], float] = {}
+        self._requested: defaultdict[tuple[Owner, int], dict[object, _Request]] = defaultdict(dict)
         self._early_count = 0
         self._real_count = 0
 
     def is_requested(self, key: EarlyKey) -> bool:
         """Whether a client makes this call right now."""
-        return key in self._requested
+        requests = self._requested.get((key.owner, key.tool), {})
+        return any(make_key(key.owner, *request) == key for request in requests.values())
 
     def begin_early(self, server: str) -> None:
         """Take a place for a call made ahead."""
@@ -84,12 +95,12 @@ class CallsInFlight:
             or 2 * (self._real_count + self._early_count) >= total
             or not self._results.make_room()
         ):
+            yield refusals.explain_no_place(tool.server)
+        who = (caller.user, caller.team)
+        if load.writes or self._writes[who] or self._is_unsettled(tool.server, who):
             yield make_reason(
-                ReasonCode.NO_IDLE_PLACE, f"Server {tool.server} has no idle place for it now."
-            )
-        if load.writes or self._writes[caller.user, caller.team]:
-            yield make_reason(
-                ReasonCode.UNSETTLED, "A call that may change what it reads is in flight."
+                ReasonCode.UNSETTLED,
+                "A call that may change what it reads is in flight, or ended without an answer.",
             )
         is_known = (server.session != "per_caller" or downstream.session) and (
             server.authorization != "oauth_per_user" or downstream.user
@@ -122,29 +133,51 @@ class CallsInFlight:
         """Stop calls made ahead while there are more calls than places; the newest first."""
         per_server, total = self._places
         load = self._loads[server]
+        excess = load.real + load.early - per_server
+        excess_in_total = self._real_count + self._early_count - total
         for result in reversed(list(self._results)):
-            is_crowded = load.real + load.early > per_server
-            if not is_crowded and self._real_count + self._early_count <= total:
+            if max(excess, excess_in_total) <= 0:
                 return
+            is_here = result.tool.server == server
             is_in_flight = result.outcome is None and not result.joiners
-            if is_in_flight and (not is_crowded or result.tool.server == server):
+            if is_in_flight and (is_here or excess <= 0):
+                result.refusal = (refusals.explain_no_place(result.tool.server),)
                 self._results.remove(result)
+                excess_in_total -= 1
+                excess -= is_here
 
     @contextmanager
     def hold_write(self, caller: Caller, server: str) -> Iterator[None]:
-        """Discard what a call may outdate, when it begins and when it ends."""
+        """Discard what a call may outdate, when it begins and when it ends.
+
+        Without an answer it may take effect later, so nothing is called ahead for a while.
+        """
         who, load = (caller.user, caller.team), self._loads[server]
         self._writes[who] += 1
         load.writes += 1
         self._discard_outdated(who, server)
+        is_answered = False
         try:
             yield
+            is_answered = True
         finally:
+            if not is_answered:
+                self._note_unanswered(server, who)
             self._discard_outdated(who, server)
             load.writes -= 1
             self._writes[who] -= 1
             if not self._writes[who]:
                 del self._writes[who]
+
+    def _note_unanswered(self, *affected: str | tuple[str, int | None]) -> None:
+        now = self._clock()
+        self._unsettled_until = {
+            key: until for key, until in self._unsettled_until.items() if until > now
+        } | dict.fromkeys(affected, now + VALID_S)
+
+    def _is_unsettled(self, *affected: str | tuple[str, int | None]) -> bool:
+        now = self._clock()
+        return any(self._unsettled_until.get(key, now) > now for key in affected)
 
     def _discard_outdated(self, who: tuple[str, int | None], server: str) -> None:
         self._results.remove_where(
@@ -154,15 +187,18 @@ class CallsInFlight:
         )
 
     @contextmanager
-    def note_request(self, key: EarlyKey | None) -> Iterator[None]:
-        """Note that a client makes a call, so that it is not made ahead at the same time."""
-        if key is None:
-            yield
-            return
-        self._requested[key] += 1
+    def note_request(
+        self, owner: Owner, tool: CatalogueTool, arguments: Mapping[str, Any]
+    ) -> Iterator[None]:
+        """Note that a client makes a call, so that it is not made ahead at the same time.
+
+        Keys are made only when a call ahead asks for them: requests must not wait for that.
+        """
+        call, mark = (owner, tool.pk), object()
+        self._requested[call][mark] = (tool, arguments)
         try:
             yield
         finally:
-            self._requested[key] -= 1
-            if not self._requested[key]:
-                del self._requested[key]
+            del self._requested[call][mark]
+            if not self._requested[call]:
+                del self._requested[call]

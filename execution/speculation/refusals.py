@@ -17,6 +17,11 @@ def explain_outdated(tool: str) -> AdmissibilityReason:
     )
 
 
+def explain_no_place(server: str) -> AdmissibilityReason:
+    """Requests need all places."""
+    return make_reason(ReasonCode.NO_IDLE_PLACE, f"Server {server} has no idle place for it now.")
+
+
 def explain_in_flight(tool: str) -> AdmissibilityReason:
     """A client makes the same call."""
     return make_reason(ReasonCode.UNSETTLED, f"A client makes this call of {tool} right now.")

@@ -30,6 +30,7 @@ from execution.early_calls import (
 )
 from execution.snapshot import bind_run_session
 from execution.speculation import refusals
+from execution.speculation.counts import count_ended, count_refused
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.early_results import (
     VALID_S,
@@ -61,8 +62,10 @@ COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
 """Parts of a result that must be equal for two results to agree."""
 MAX_SHARED: Final = 1_000
 """Runs that share the results of the session that started them; the oldest are forgotten."""
-SWEEP_S: Final = 5.0
-"""Interval of removing what has expired."""
+SWEEP_S: Final = 0.1
+"""Interval of looking at the switch and at what has expired, while there are results."""
+PLAIN_PARAMS: Final = frozenset({"name", "arguments"})
+"""Parameters of a call that can be answered ahead; others continue what a server asked."""
 
 Reasons = tuple[AdmissibilityReason, ...]
 log = structlog.get_logger(__name__)
@@ -92,6 +95,7 @@ class Speculator:
             clock=clock,
         )
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_results = asyncio.Event()
         self._shared_sessions: OrderedDict[str, str] = OrderedDict()
 
     @property
@@ -100,13 +104,20 @@ class Speculator:
         return len(self._results), self._results.characters
 
     async def run(self) -> None:
-        """Remove what has expired, until cancelled; then stop all calls made ahead."""
+        """Remove what may not be served any more, until cancelled; then stop all calls made ahead.
+
+        Calls in flight are stopped too when it is switched off: one may still wait for its server
+        to start, and would be sent after that.
+        """
         try:
             while True:
+                await self._has_results.wait()
                 await asyncio.sleep(SWEEP_S)
                 self._results.remove_expired(self._clock())
                 if len(self._results) and not self._dependencies.is_on():
                     self.discard_all()
+                if not len(self._results):
+                    self._has_results.clear()
         finally:
             self.discard_all()
             if self._tasks:
@@ -136,6 +147,7 @@ class Speculator:
         try:
             self._find_or_start(caller, early, downstream)
         except SpeculationRefused as refused:
+            count_refused(early.form, refused.reasons)
             return refused.reasons
         return ()
 
@@ -143,11 +155,15 @@ class Speculator:
         self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
     ) -> CallOutcome:
         """See `Speculation`."""
-        result = self._find_or_start(caller, early, downstream)
+        try:
+            result = self._find_or_start(caller, early, downstream)
+        except SpeculationRefused as refused:
+            count_refused(early.form, refused.reasons)
+            raise
         if result is None:
             raise SpeculationRefused((refusals.explain_in_flight(early.call.tool),))
         await self._wait_for(result)
-        if result.outcome is not None:
+        if result.outcome is not None and not result.is_discarded:
             return result.outcome
         reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
         raise result.error or SpeculationRefused(reasons)
@@ -167,13 +183,12 @@ class Speculator:
                 return await self._in_flight.send(tool, send)
         result = self._find_servable(caller, tool, request)
         if result is None:
-            key = make_key(self._find_owner(caller), tool, request.arguments)
-            with self._in_flight.note_request(key):
+            owner = self._find_owner(caller)
+            with self._in_flight.note_request(owner, tool, request.arguments):
                 return await self._in_flight.send(tool, send)
         if is_fresh or not self._is_served(result):
             return await self._compare(result, send)
-        served = await self._join(result, request.timeout_s)
-        return served if served is not None else await self._in_flight.send(tool, send)
+        return await self._join_or_send(result, tool, request.timeout_s, send)
 
     def share(self, caller: Caller, run: UUID) -> None:
         """See `Speculation`."""
@@ -238,6 +253,7 @@ class Speculator:
             key=key, caller=caller, early=early, tool=tool, started_at=self._clock()
         )
         self._results.add(result)
+        self._has_results.set()
         self._in_flight.begin_early(tool.server)
         result.task = asyncio.create_task(self._make(result, downstream), name="early call")
         self._tasks.add(result.task)
@@ -320,7 +336,7 @@ class Speculator:
     ) -> EarlyResult | None:
         """Return a result that may answer a request now, or be compared; None: there is none."""
         result = self._results.find(self._find_owner(caller), tool, request.arguments)
-        if result is None:
+        if result is None or not request.params.keys() <= PLAIN_PARAMS:
             return None
         if not self._dependencies.is_on():
             self.discard_all()
@@ -338,12 +354,36 @@ class Speculator:
         age_s = self._clock() - result.answered_at if result.outcome is not None else 0.0
         return self._dependencies.agreements.is_served(result.tool, result.caller.team, age_s)
 
-    async def _join(self, result: EarlyResult, timeout_s: float | None) -> CallOutcome | None:
+    async def _join_or_send(
+        self, result: EarlyResult, tool: CatalogueTool, timeout_s: float | None, send: SendCall
+    ) -> CallOutcome:
+        """Return the answer of a call made ahead, or of the request; in its time limit.
+
+        Raises:
+            DeadlineExceeded: If both together take too long.
+        """
+        try:
+            async with asyncio.timeout(timeout_s) as deadline:
+                served = await self._join(result)
+                return served if served is not None else await self._in_flight.send(tool, send)
+        except TimeoutError:
+            if timeout_s is None or not deadline.expired():
+                raise
+            raise DeadlineExceeded(tool.tool, timeout_s) from None
+
+    async def _join(self, result: EarlyResult) -> CallOutcome | None:
         """Return the answer of a call made ahead, once it is there; None: there is none."""
         asked_at = self._clock()
-        await self._wait_for(result, timeout_s=timeout_s)
+        result.joiners += 1  # it is wanted, so no other request takes its place
+        try:
+            await self._wait_for(result)
+        finally:
+            result.joiners -= 1
         outcome = result.outcome
         if outcome is None or result.is_discarded:
+            return None
+        if not self._dependencies.is_on():
+            self.discard_all()
             return None
         now = self._clock()
         age_s = max(0.0, asked_at - result.answered_at)
@@ -360,21 +400,10 @@ class Speculator:
             ),
         )
 
-    async def _wait_for(self, result: EarlyResult, *, timeout_s: float | None = None) -> None:
-        """Wait until a call made ahead has ended; ending the wait does not end the call.
-
-        Raises:
-            DeadlineExceeded: If that takes too long.
-        """
-        if result.outcome is not None or result.task is None:
-            return
-        result.joiners += 1
-        try:
-            done, _ = await asyncio.wait({result.task}, timeout=timeout_s)
-        finally:
-            result.joiners -= 1
-        if not done and timeout_s is not None:
-            raise DeadlineExceeded(result.tool.tool, timeout_s)
+    async def _wait_for(self, result: EarlyResult) -> None:
+        """Wait until a call made ahead has ended; ending the wait does not end the call."""
+        if result.outcome is None and result.task is not None:
+            await asyncio.wait({result.task})
 
     async def _compare(self, result: EarlyResult, send: SendCall) -> CallOutcome:
         """Make the requested call, and record whether it was answered like the one made ahead."""
@@ -419,18 +448,18 @@ class Speculator:
         server = self._dependencies.rules().catalogue.servers.get(result.tool.server)
         price = server.price_per_call if server is not None else None
         self._dependencies.allowance.record_end(result.early, result.tool, result.caller, end)
-        self._dependencies.on_ended(
-            EndedEarlyCall(
-                caller=result.caller,
-                early=result.early,
-                tool=result.tool,
-                end=end,
-                agreed=agreed,
-                duration_s=result.duration_s,
-                saved_s=saved_s,
-                cost=price or Decimal(0),
-            )
+        ended = EndedEarlyCall(
+            caller=result.caller,
+            early=result.early,
+            tool=result.tool,
+            end=end,
+            agreed=agreed,
+            duration_s=result.duration_s,
+            saved_s=saved_s,
+            cost=price or Decimal(0),
         )
+        count_ended(ended)
+        self._dependencies.on_ended(ended)
 
 
 def _do_agree(early: CallOutcome, real: CallOutcome) -> bool:

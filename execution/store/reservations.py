@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from execution.models import BudgetReservation, SpeculationBudget
 
@@ -63,7 +63,15 @@ def settle_money(reservation: UUID, *, made: bool, at: datetime) -> None:
         row.delete()
 
 
+def count_old(*, at: datetime) -> int:
+    """Return how many reservations `delete_old` would delete."""
+    return _select_old(at).count()
+
+
 def delete_old(*, at: datetime) -> int:
-    """Delete what no longer counts; return how many rows."""
-    old = at - timedelta(days=KEPT_DAYS)
-    return BudgetReservation.objects.filter(reserved_at__lt=old).delete()[0]
+    """Delete reservations that no longer count; return how many."""
+    return _select_old(at).delete()[0]
+
+
+def _select_old(at: datetime) -> QuerySet[BudgetReservation]:
+    return BudgetReservation.objects.filter(reserved_at__lt=at - timedelta(days=KEPT_DAYS))

@@ -21,15 +21,14 @@ from gateway_project.console.audited_admin import caller_of
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import grant_speculation
 from gateway_project.use_cases.switch_speculation import switch_speculation
-from tools.admin_bases import SHADOW_TEMPLATE
+from tools.admin_bases import NOTED_TEMPLATE
 
 STOPPED_MESSAGE: Final = (
-    "All speculation is off. Nothing is called or run ahead of a request yet, so nothing changes "
-    "for now."
+    "All speculation is off. Within a second no gateway calls anything ahead, or answers with "
+    "what was called ahead."
 )
 ALLOWED_MESSAGE: Final = (
-    "Speculation is on. Nothing is called or run ahead of a request yet, so nothing changes for "
-    "now."
+    "Speculation is on: tools may be called ahead of requests, as far as grants and budgets allow."
 )
 MAX_SHOWN: Final = 200
 """Tools that one page lists; a filter by server shows others."""
@@ -59,10 +58,10 @@ class GrantForm(forms.Form):
 class GrantedSpeculationAdmin(SpeculationGrantAdmin):
     """Grants, with the proposals from which they are added."""
 
-    change_list_template = SHADOW_TEMPLATE
+    change_list_template = NOTED_TEMPLATE
     change_list_note = (
-        "A grant says which tools may be called ahead once that is done; it has no effect until "
-        "then."
+        "A grant lets a tool be called ahead of requests, for exactly one definition of it. Tools "
+        "that a trusted server declares read-only need none."
     )
     actions = ("revoke",)
 
@@ -129,10 +128,10 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
 class SwitchableSpeculationAdmin(SpeculationControlAdmin):
     """The switch of all speculation, with the actions that turn it."""
 
-    change_list_template = SHADOW_TEMPLATE
+    change_list_template = NOTED_TEMPLATE
     change_list_note = (
-        "This switch therefore has no effect yet, since nothing reads it; it can be set in "
-        "advance."
+        "Turning it off stops all calls ahead of requests, in all gateways within a second, also "
+        "while they cannot reach the database."
     )
     actions = ("turn_off", "turn_on")
 

@@ -13,7 +13,7 @@ from execution.admin.speculations import SpeculationAdmin
 from execution.prediction_outcome import Verdict
 from gateway_project.console.audited_admin import caller_of
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
-from tools.admin_bases import SHADOW_TEMPLATE
+from tools.admin_bases import NOTED_TEMPLATE
 
 JUDGE_PERMISSION: Final = "execution.change_speculation"
 
@@ -21,7 +21,7 @@ JUDGE_PERMISSION: Final = "execution.change_speculation"
 class ReviewableSpeculationAdmin(SpeculationAdmin):
     """Predicted workflows, with verdicts that count as feedback."""
 
-    change_list_template = SHADOW_TEMPLATE
+    change_list_template = NOTED_TEMPLATE
     change_list_note = "Each row is a workflow that run_intent suggested, and what became of it."
 
     actions = ("accept", "reject")

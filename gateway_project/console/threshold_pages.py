@@ -15,13 +15,13 @@ from gateway_project.console.audited_admin import caller_of
 from gateway_project.use_cases.override_threshold import override_threshold
 from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin
 from tools import generic_django  # noqa: F401 - for the subscripts below
-from tools.admin_bases import SHADOW_TEMPLATE, ReadOnlyAdmin
+from tools.admin_bases import NOTED_TEMPLATE, ReadOnlyAdmin
 
 
 class OverridableThresholdAdmin(TeamScopedAdmin):
     """Thresholds with their evidence; superusers may override them."""
 
-    change_list_template = SHADOW_TEMPLATE
+    change_list_template = NOTED_TEMPLATE
     change_list_note = (
         "A threshold is the confidence from which a suggested workflow would be run ahead."
     )

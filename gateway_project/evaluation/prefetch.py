@@ -100,7 +100,7 @@ class Replay:
         for turn in session.turns:
             if with_intent and turn.text:
                 state.add_statement(turn.text)
-            observations.extend(state.add_call(self._complete(call)) for call in turn.calls)
+            observations.extend(state.add_call(self.complete(call)) for call in turn.calls)
         return observations
 
     def replay(
@@ -116,7 +116,7 @@ class Replay:
                 predicted.extend(self._predict(state, model))
             for call in turn.calls:
                 replayed.append(self._describe(call, tuple(predicted)))
-                state.add_call(self._complete(call))
+                state.add_call(self.complete(call))
                 predicted = list(self._predict(state, model))
         replayed.append(
             ReplayedCall(
@@ -147,7 +147,8 @@ class Replay:
             predictions=predictions,
         )
 
-    def _complete(self, call: RecordedCall) -> CompletedCall:
+    def complete(self, call: RecordedCall) -> CompletedCall:
+        """Return a recorded call as prediction takes it in."""
         tool = self.tool_ids[call.tool]
         return CompletedCall(
             tool=tool,

@@ -71,6 +71,36 @@ next_call_predictions = Counter(
     ["server", "outcome"],
     registry=registry,
 )
+early_calls = Counter(
+    "foregate_early_calls_total",
+    "Calls made ahead by server, form and end (served, compared, unused, failed).",
+    ["server", "form", "end"],
+    registry=registry,
+)
+early_call_seconds = Counter(
+    "foregate_early_call_seconds_total",
+    "Time that calls made ahead saved their clients, or took servers in vain (use).",
+    ["server", "form", "use"],
+    registry=registry,
+)
+early_call_dollars = Counter(
+    "foregate_early_call_dollars_total",
+    "Price in US dollars of calls made ahead, used or wasted (use).",
+    ["server", "form", "use"],
+    registry=registry,
+)
+early_call_refusals = Counter(
+    "foregate_early_call_refusals_total",
+    "Calls that were not made ahead, by form and the code of each reason.",
+    ["form", "reason"],
+    registry=registry,
+)
+compared_results = Counter(
+    "foregate_compared_results_total",
+    "Results made ahead that were compared with real calls', by server and whether they agreed.",
+    ["server", "agreed"],
+    registry=registry,
+)
 http_requests = Counter(
     "foregate_http_requests_total",
     "Requests to the MCP endpoint by method and status.",

@@ -16,6 +16,9 @@ MAX_VALUE_CHARS: Final = 60
 """Characters of an argument's value."""
 _MODE_TEXTS: Final = {
     "suggestion": "[green]suggestion[/green]: confident enough to run once no input is missing",
+    "speculative_execution": (
+        "[green]speculative_execution[/green]: run already, its results came with the answer"
+    ),
     "explicit_required": (
         "[yellow]explicit_required[/yellow]: not confident enough, a draft to decide on"
     ),
@@ -36,6 +39,8 @@ def workflow_table(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     for need in answer["needs_input"]:
         place = f"{need['task']}{need['pointer']}"
         yield f"[yellow]needs input[/yellow] {escape(place)}: {escape(need['why'])}"
+    if answer.get("fallback_reason"):
+        yield f"[yellow]not run ahead[/yellow]: {escape(answer['fallback_reason'])}"
     for warning in answer["warnings"]:
         yield f"[yellow]{escape(warning)}[/yellow]"
 
@@ -125,4 +130,4 @@ def _describe_threshold(evidence: Mapping[str, Any]) -> str:
     if threshold is None:
         return "it would not be run ahead: too few such suggestions were right"
     place = "at or above" if evidence["above_threshold"] else "below"
-    return f"{place} the threshold for running it ahead, {threshold:.2f}; nothing is run ahead yet"
+    return f"{place} the threshold for running it ahead, {threshold:.2f}"

@@ -13,7 +13,7 @@ from graph.admin.bases import (
 from graph.admin.breakable import breakable_html
 from learning.latency import estimate_quantile_ms
 from learning.models import PredictionTotal, ToolExperience
-from tools.admin_bases import SHADOW_TEMPLATE
+from tools.admin_bases import NOTED_TEMPLATE
 
 MEDIAN, P95 = 0.5, 0.95
 MS_PER_S = 1_000.0
@@ -23,8 +23,10 @@ MS_PER_S = 1_000.0
 class PredictionTotalAdmin(TeamScopedAdmin):
     """How predictions turned out, by day, tool and decile of chance."""
 
-    change_list_template = SHADOW_TEMPLATE
-    change_list_note = "Saved and wasted time is what calling them ahead would have come to."
+    change_list_template = NOTED_TEMPLATE
+    change_list_note = (
+        "Shadow predictions were not called ahead: their times are what that would have come to."
+    )
 
     list_display = (
         "day", "form", "mode", "tool_label", "team", "decile", "predictions", "hits", "wasted",

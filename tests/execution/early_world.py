@@ -21,12 +21,10 @@ from tools.upstream.downstream import NO_CLIENT
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
-ANYTHING = {"type": "object"}
-READ = known_tool("git:show", pk=1, annotations=CLOSED, input_schema=ANYTHING)
-OTHER = known_tool("web:page", pk=2, annotations=CLOSED, input_schema=ANYTHING)
-WRITE = known_tool(
-    "git:push", pk=3, annotations={}, danger=Danger.WRITE, vetoed=True, input_schema=ANYTHING
-)
+ANYTHING = {"input_schema": {"type": "object"}, "definition_hash": "e" * 64}
+READ = known_tool("git:show", pk=1, annotations=CLOSED, **ANYTHING)
+OTHER = known_tool("web:page", pk=2, annotations=CLOSED, **ANYTHING)
+WRITE = known_tool("git:push", pk=3, annotations={}, danger=Danger.WRITE, vetoed=True, **ANYTHING)
 SECOND = replace(ANN, session="second")
 STATED = Provenance(kind=ProvenanceKind.STATED)
 

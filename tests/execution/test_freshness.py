@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution.call_outcome import SpeculationForm
-from tests.execution.early_world import SECOND, World, settle
+from execution.speculation.early_results import VALID_S
+from tests.execution.early_world import ANYTHING, SECOND, World, settle
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool
 from tools.danger import Danger
 from tools.upstream.result import UpstreamResult
 
-ANYTHING = {"type": "object"}
 SERVERS = ("a", "b")
-READS = {name: known_tool(f"{name}:read", annotations=CLOSED, input_schema=ANYTHING, pk=at)
+READS = {name: known_tool(f"{name}:read", annotations=CLOSED, **ANYTHING, pk=at)
          for at, name in enumerate(SERVERS, start=1)}  # fmt: skip
 WRITES = {name: known_tool(f"{name}:write", annotations={}, danger=Danger.WRITE, vetoed=True,
-                           input_schema=ANYTHING, pk=10 + at)
+                           **ANYTHING, pk=10 + at)
           for at, name in enumerate(SERVERS)}  # fmt: skip
 CALLERS = (ANN, SECOND, replace(ANN, user="ben"), replace(ANN, team=8))
 
@@ -78,6 +78,7 @@ class Interleavings:
         self.servers = SlowServers()
         self.upstream.call_tool = self.servers.call_tool
         self.requests = []
+        self.abandoned = []
         self.wrong = []
         self.served = 0
 
@@ -108,8 +109,8 @@ class Interleavings:
         key = self.draw.choices("xy", [4, 1])[0]
         kinds = {
             self.call_ahead: 6, self.read: 6, self.write: 2, self.act: 3, self.answer: 3,
-            self.answer_all: 2, self.wait: 1, self.reconnect: 0.5, self.switch_off: 0.3,
-            self.change_definition: 0.3,
+            self.answer_all: 2, self.abandon: 1, self.take_effect: 1, self.wait: 1,
+            self.reconnect: 0.5, self.switch_off: 0.3, self.change_definition: 0.3,
         }  # fmt: skip
         (kind,) = self.draw.choices(list(kinds), list(kinds.values()))
         kind(caller, server, key)
@@ -148,6 +149,25 @@ class Interleavings:
         for entry in self.servers.pending:
             self.servers.finish(entry)
         self.go_on()
+
+    def abandon(self, *_):
+        """Cancel a request; a write may take effect all the same, within a minute."""
+        waiting = [one for one in self.requests if not one.done()]
+        if not waiting:
+            return
+        before = list(self.servers.pending)
+        self.draw.choice(waiting).cancel()
+        self.go_on()
+        gone = [one for one in before if one not in self.servers.pending]
+        until = self.world.now + VALID_S
+        self.abandoned += [(one, until) for one in gone if one["request"].tool == "write"]
+
+    def take_effect(self, *_):
+        now = self.world.now
+        self.abandoned = [(one, until) for one, until in self.abandoned if until > now]
+        if self.abandoned:
+            entry, _ = self.abandoned.pop(self.draw.randrange(len(self.abandoned)))
+            self.servers.act(entry)
 
     def wait(self, *_):
         self.world.now += self.draw.choice([1.0, 5.0, 30.0])

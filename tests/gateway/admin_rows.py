@@ -7,7 +7,13 @@ from django.contrib.auth.models import Group
 from django.db import connection, transaction
 
 import gateway_project.urls  # noqa: F401 - finds the pages
-from execution.models import Speculation, SpeculationGrant
+from execution.models import (
+    BudgetReservation,
+    Speculation,
+    SpeculationAgreement,
+    SpeculationBudget,
+    SpeculationGrant,
+)
 from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
@@ -140,6 +146,14 @@ def store_one_of_each(root, sealer):
 
 
 def store_prediction(tool):
+    SpeculationBudget.objects.create(server=tool.server)
+    SpeculationAgreement.objects.create(
+        tool=tool, definition_hash="0" * 64, launch_hash="0" * 64, agreed=3, ages_s=[1.0] * 3,
+        compared_at=SEEN_AT,
+    )  # fmt: skip
+    BudgetReservation.objects.create(
+        server=tool.server, dollars="0.01", reserved_at=SEEN_AT, expires_at=SEEN_AT
+    )
     Speculation.objects.create(
         user="root", context_hash=1, domain_hash=2, confidence=0.93, ranked_confidence=0.9,
         threshold=0.92, tools=[tool.pk], workflow_digest="0" * 64, saves_ms=250.0,

@@ -13,10 +13,12 @@ from django.urls import reverse
 import gateway_project.urls  # noqa: F401 - finds the pages
 from execution.models import (
     Approval,
+    BudgetReservation,
     ExecutionEvent,
     Payload,
     RunCommand,
     Speculation,
+    SpeculationAgreement,
     SpeculationControl,
     TaskRun,
     WorkflowExecution,
@@ -84,6 +86,7 @@ BY_THE_PRODUCT = (
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector, PredictionTotal,
     WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval, Payload, Speculation,
+    SpeculationAgreement, BudgetReservation,
     SpeculationControl, AdaptiveThreshold, ThresholdChange, UnlearnedEpisode,
 )  # fmt: skip
 

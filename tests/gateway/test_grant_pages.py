@@ -3,8 +3,14 @@
 import html
 
 import pytest
+from django.utils import timezone
 
-from execution.models import Speculation, SpeculationControl, SpeculationGrant
+from execution.models import (
+    SpeculationAgreement,
+    SpeculationBudget,
+    SpeculationControl,
+    SpeculationGrant,
+)
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases.grant_speculation import load_rules
 from learning.models import AdaptiveThreshold, PredictionTotal
@@ -196,11 +202,11 @@ def test_all_speculation_is_stopped_and_allowed_again(client):
     row = SpeculationControl.objects.get()
     assert row.is_on
     text = act(client, SpeculationControl, "turn_off", row)
-    assert "All speculation is off. Nothing is called or run ahead of a request yet" in text
+    assert "All speculation is off. Within a second no gateway calls anything ahead" in text
     act(client, SpeculationControl, "turn_off", row)
     row.refresh_from_db()
     assert (row.is_on, row.changed_by) == (False, "root")
-    assert "Speculation is on." in act(client, SpeculationControl, "turn_on", row)
+    assert "Speculation is on:" in act(client, SpeculationControl, "turn_on", row)
     assert entries() == [
         ("speculation.turned_off", "all speculation", "root"),
         ("speculation.turned_on", "all speculation", "root"),
@@ -214,16 +220,56 @@ def test_who_lacks_the_permission_turns_no_switch(client):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [SpeculationGrant, SpeculationControl, Speculation, AdaptiveThreshold, PredictionTotal],
+    ("model", "note"),
+    [
+        (SpeculationGrant, "lets a tool be called ahead of requests"),
+        (SpeculationControl, "in all gateways within a second"),
+        (SpeculationBudget, "Servers without a row have the defaults"),
+        (SpeculationAgreement, "one that differs ends it"),
+        (AdaptiveThreshold, "from which a suggested workflow would be run ahead"),
+        (PredictionTotal, "Shadow predictions were not called ahead"),
+    ],
 )
-def test_pages_of_speculation_say_that_nothing_is_called_ahead_yet(client, model):
+def test_pages_of_speculation_say_what_they_are_for(client, model, note):
     sign_in_root(client)
-    text = client.get(page(model, "changelist")).content.decode()
-    assert "Foregate only predicts so far." in text
-    assert model._meta.model_name != "speculationcontrol" or "has no effect yet" in text
+    assert note in client.get(page(model, "changelist")).content.decode()
 
 
-def test_proposed_grants_say_that_nothing_is_called_ahead_yet(client):
+def test_a_budget_is_set_and_audited(client):
     sign_in_root(client)
-    assert "Foregate only predicts so far." in client.get(ADD).content.decode()
+    server = ServerFactory(name="paid")
+    values = {
+        "server": server.pk, "waste": "0.2", "calls_per_minute": "10", "dollars_per_day": "1.5",
+    }  # fmt: skip
+    client.post(page(SpeculationBudget, "add"), values)
+    budget = SpeculationBudget.objects.get()
+    assert (budget.waste, budget.calls_per_minute) == (0.2, 10)
+    assert [entry[0] for entry in entries()] == ["speculation_budget.registered"]
+    text = client.post(page(SpeculationBudget, "add"), values | {"waste": "1.2"}).content.decode()
+    assert "less than or equal to 1.0" in text
+
+
+def test_comparing_begins_anew_and_is_audited(client):
+    sign_in_root(client)
+    row = SpeculationAgreement.objects.create(
+        tool=ToolFactory(), definition_hash="0" * 64, launch_hash="0" * 64, agreed=9,
+        disagreed=1, ages_s=[1.0], compared_at=timezone.now(),
+    )  # fmt: skip
+    assert "never served" in client.get(page(SpeculationAgreement, "changelist")).content.decode()
+    assert "1 of 1 tools are compared anew." in act(
+        client, SpeculationAgreement, "compare_anew", row
+    )
+    row.refresh_from_db()
+    assert (row.agreed, row.disagreed, row.ages_s, row.reset_by) == (0, 0, [], "root")
+    assert entries() == [("speculation.compared_anew", str(row.tool), "root")]
+
+
+def test_who_lacks_the_permission_lets_nothing_be_compared_anew(client):
+    client.force_login(UserFactory(staff=True))
+    row = SpeculationAgreement.objects.create(
+        tool=ToolFactory(), definition_hash="0" * 64, launch_hash="0" * 64, disagreed=1,
+        compared_at=timezone.now(),
+    )  # fmt: skip
+    act(client, SpeculationAgreement, "compare_anew", row)
+    row.refresh_from_db()
+    assert row.disagreed == 1

@@ -9,7 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from execution.agreement_counts import AgreementKey, ComparedResult
 from execution.prediction_outcome import Verdict
+from execution.store import agreements
 from execution.store.speculations import NewSpeculation, insert_speculations
 from learning import outcomes
 from learning.memory.event import KIND_CODES, EventKind
@@ -86,8 +88,22 @@ def test_without_predictions_it_says_so(capsys):
     assert "%" not in text
 
 
-def test_it_says_that_nothing_is_run_ahead_so_far(capsys):
-    assert "nothing is called or run ahead of a request" in shown(capsys)
+def test_it_says_that_nothing_was_run_ahead(capsys):
+    assert "Nothing was called or run ahead of a request" in shown(capsys)
+
+
+def test_compared_results_are_reported_by_team(capsys):
+    served, ended = ToolFactory(), ToolFactory()
+    team = TeamFactory()
+    compared = [
+        *(ComparedResult(AgreementKey(served.pk, "d", "e", None), True, age) for age in (1, 2, 3)),
+        ComparedResult(AgreementKey(ended.pk, "d", "e", None), False, 1.0),
+        ComparedResult(AgreementKey(ended.pk, "d", "e", team.pk), False, 1.0),
+    ]
+    agreements.add_compared(compared, at=timezone.now())
+    text = " ".join(shown(capsys).split())
+    assert "3 of 4 agreed; 1 tools have earned that theirs are served, 1 are not" in text
+    assert "0 of 1 agreed" in " ".join(shown(capsys, "--team", team.name).split())
 
 
 def test_open_predictions_are_not_reported_as_none(capsys):

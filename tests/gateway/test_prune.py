@@ -76,7 +76,11 @@ def test_a_dry_run_counts_what_the_next_one_deletes(expired):
 
 def test_the_setting_says_how_long_outcomes_are_kept(expired, settings):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"prediction_days": 200})
-    assert json.loads(prune("--json"))["outcomes"] == {"suggestions": 2, "totals": 2}
+    assert json.loads(prune("--json"))["outcomes"] == {
+        "suggestions": 2,
+        "totals": 2,
+        "reservations": 0,
+    }
 
 
 def test_the_json_report_names_every_count(expired):

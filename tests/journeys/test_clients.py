@@ -6,10 +6,13 @@ import asyncio
 import json
 import os
 import subprocess
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from mcp import Client
 
 from tests.journeys.gateways import (
     BASE,
@@ -34,13 +37,41 @@ META_TOOLS = [
 ]
 
 
+with_shared_client = pytest.mark.asyncio(loop_scope="module")
+"""For tests that use `client`, in whose loop they run."""
+
+
 def text(result):
     return result.content[0].text
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, era):
-    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=ERAS)
+async def client(
+    installation: Installation, request: pytest.FixtureRequest
+) -> AsyncIterator[Client]:
+    """A client of each era, which all tests share: to start its gateway takes most of their time.
+
+    One task enters and leaves it, as it requires; a fixture does so in two.
+    """
+    connected: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+    leaving = asyncio.Event()
+
+    async def visit() -> None:
+        async with installation.client(request.param) as made:
+            connected.set_result(made)
+            await leaving.wait()
+
+    visiting = asyncio.create_task(visit())
+    first = asyncio.FIRST_COMPLETED
+    await asyncio.wait({visiting, connected}, return_when=first, timeout=JOURNEY_S)
+    yield await (connected if connected.done() else visiting)
+    leaving.set()
+    await asyncio.wait_for(visiting, JOURNEY_S)
+
+
+@with_shared_client
+async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(client):
+    async with asyncio.timeout(JOURNEY_S):
         assert [tool.name for tool in (await client.list_tools()).tools] == META_TOOLS
         found = await client.call_tool(
             "search_tools", {"query": "what is the current time in Tokyo", "limit": 2}
@@ -56,9 +87,9 @@ async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(installation, e
         assert json.loads(text(called))["timezone"] == "Asia/Tokyo"
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_a_suggested_task_can_be_called_as_it_stands(installation, era):
-    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
+@with_shared_client
+async def test_a_suggested_task_can_be_called_as_it_stands(client):
+    async with asyncio.timeout(JOURNEY_S):
         await client.list_tools()
         suggested = await client.call_tool(
             "run_intent",
@@ -78,9 +109,26 @@ async def test_a_suggested_task_can_be_called_as_it_stands(installation, era):
         assert json.loads(text(called))["timezone"] == "Asia/Tokyo"
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_both_eras_meet_servers_of_both_eras(installation, era):
-    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
+@with_shared_client
+async def test_a_client_runs_what_it_was_suggested(client):
+    intent = 'tell the current time in the timezone "Asia/Tokyo"'
+    async with asyncio.timeout(JOURNEY_S):
+        asked = {"intent": intent, "parameters": {"timezone": "Asia/Tokyo"}}
+        suggested = (await client.call_tool("run_intent", asked)).structured_content
+        workflow = suggested.get("workflow") or suggested["draft_workflow"]
+        assert not suggested["needs_input"]
+        result = await client.call_tool("run_workflow", {"workflow": workflow, "intent": intent})
+        state = result.structured_content
+        again = await client.call_tool("get_run", {"run_id": state["run_id"]})
+    assert state["status"] == "succeeded", state
+    zones = {value["timezone"] for value in state["results"].values()}
+    assert zones == {"Asia/Tokyo"}
+    assert again.structured_content == state
+
+
+@with_shared_client
+async def test_both_eras_meet_servers_of_both_eras(client):
+    async with asyncio.timeout(JOURNEY_S):
         for server in ("modern", "legacy"):
             result = await client.call_tool(
                 "call_tool", {"tool": f"{server}:echo", "arguments": {"text": "so far, so good"}}
@@ -89,14 +137,14 @@ async def test_both_eras_meet_servers_of_both_eras(installation, era):
             assert "so far, so good" in text(result)
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_progress_arrives_under_the_client_s_own_token(installation, era):
+@with_shared_client
+async def test_progress_arrives_under_the_client_s_own_token(client):
     reports: asyncio.Queue[tuple[float, float | None, str | None]] = asyncio.Queue()
 
     async def report(progress, total, message):
         await reports.put((progress, total, message))
 
-    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S):
         result = await client.call_tool(
             "call_tool",
             {"tool": "chatty:count", "arguments": {"to": 3}},
@@ -107,15 +155,15 @@ async def test_progress_arrives_under_the_client_s_own_token(installation, era):
     assert sorted(seen) == [(1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3")]
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_what_a_client_cancels_is_cancelled_at_the_server(installation, era, tmp_path):
+@with_shared_client
+async def test_what_a_client_cancels_is_cancelled_at_the_server(client, tmp_path):
     marker = tmp_path / "marker"
     call = {"tool": "chatty:wait", "arguments": {"marker": str(marker)}}
 
     def reads(word):
         return lambda: marker.exists() and marker.read_text() == word
 
-    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
+    async with asyncio.timeout(JOURNEY_S):
         task = asyncio.create_task(client.call_tool("call_tool", call))
         await aeventually(reads("waiting"))
         task.cancel()
@@ -126,9 +174,9 @@ async def test_what_a_client_cancels_is_cancelled_at_the_server(installation, er
         assert text(result) == "counted to 1", "the server goes on"
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_mistakes_are_answered_with_the_way_out(installation, era):
-    async with asyncio.timeout(JOURNEY_S), installation.client(era) as client:
+@with_shared_client
+async def test_mistakes_are_answered_with_the_way_out(client):
+    async with asyncio.timeout(JOURNEY_S):
         wrong = await client.call_tool(
             "call_tool", {"tool": "time:get_current_time", "arguments": {"timezon": "UTC"}}
         )
@@ -141,8 +189,9 @@ async def test_mistakes_are_answered_with_the_way_out(installation, era):
         assert '{"tool": "time:get_current_time", "arguments": {}}' in text(direct)
 
 
-async def test_several_calls_run_side_by_side(installation):
-    async with asyncio.timeout(JOURNEY_S), installation.client() as client:
+@with_shared_client
+async def test_several_calls_run_side_by_side(client):
+    async with asyncio.timeout(JOURNEY_S):
         group = asyncio.TaskGroup()
         async with group:
             calls = [
@@ -157,7 +206,7 @@ async def test_several_calls_run_side_by_side(installation):
 
 
 def test_stdout_carries_the_protocol_alone(installation):
-    gateway = installation.start(PYTHONWARNINGS="always")
+    gateway = installation.start("--attach", "never", PYTHONWARNINGS="always")
     assert gateway.ask(1, "tools/list")["result"]["tools"]
     result = gateway.call(2, "call_tool", tool="chatty:rubbish")
     assert result["content"][0]["text"] == "printed"
@@ -173,6 +222,7 @@ def test_stdout_carries_the_protocol_alone(installation):
     assert "Traceback" not in logged
 
 
+@pytest.mark.full
 async def test_servers_that_hang_hold_up_neither_the_list_nor_the_others(tmp_path):
     installation = Installation(home=tmp_path)
     installation.register(modern=fixture_server("stateless"))
@@ -188,6 +238,7 @@ async def test_servers_that_hang_hold_up_neither_the_list_nor_the_others(tmp_pat
         assert text(result) == "still here"
 
 
+@pytest.mark.full
 async def test_an_unmigrated_database_is_said_and_recovered_from(tmp_path):
     installation = Installation(home=tmp_path)
     async with asyncio.timeout(JOURNEY_S), installation.client() as client:
@@ -207,7 +258,7 @@ async def test_an_unmigrated_database_is_said_and_recovered_from(tmp_path):
 
 
 def test_an_unknown_user_is_said_in_one_line(installation):
-    gateway = installation.start("--user", "nobody-here")
+    gateway = installation.start("--attach", "never", "--user", "nobody-here")
     result = gateway.call(1, "search_tools", query="anything")
     assert result["isError"]
     assert "no active user 'nobody-here'" in result["content"][0]["text"]

@@ -22,12 +22,13 @@ from gateway_project.management.terminal import open_terminal
 from learning import metrics
 from learning.calibration import IDENTITY
 from learning.metrics import Gain, IntentFigures, NextCallFigures, Share
-from learning.report import LearningReport, build_report
+from learning.report import AgreementFigures, LearningReport, build_report
 
 DEFAULT_DAYS: Final = 30
 MAX_DAYS: Final = 365
 SHADOW_NOTE: Final = (
-    "Predictions are shadow predictions so far: nothing is called or run ahead of a request."
+    "Nothing was called or run ahead of a request in this time: all predictions are shadow "
+    "predictions."
 )
 NOTHING_NOTE: Final = (
     "Nothing predicted yet in this time: run_intent predicts workflows, and each call, search or "
@@ -130,10 +131,21 @@ def _iterate_parts(report: LearningReport) -> Iterator[str | Table]:
         yield from _iterate_next_calls(
             "Next calls predicted, not run (shadow)", report.shadow_next_calls
         )
+    if report.agreements.agreed or report.agreements.disagreed:
+        yield _describe_agreements(report.agreements)
     yield from _iterate_calibration(report)
     yield _describe_thresholds(report)
     yield _describe_speed(report)
     yield from _iterate_gains(report)
+
+
+def _describe_agreements(figures: AgreementFigures) -> str:
+    compared = figures.agreed + figures.disagreed
+    return (
+        f"Results made ahead, compared with those of real calls: {figures.agreed:,} of "
+        f"{compared:,} agreed; {figures.served_tools:,} tools have earned that theirs are served, "
+        f"{figures.ended_tools:,} are not served since one differed"
+    )
 
 
 def _make_intent_table(title: str, figures: IntentFigures) -> Table:

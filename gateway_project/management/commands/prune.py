@@ -25,6 +25,7 @@ LABELS = {
     "memory.vectors": "vectors of intents",
     "outcomes.suggestions": "outcomes of suggestions",
     "outcomes.totals": "totals of predictions",
+    "outcomes.reservations": "reservations of money for calls made ahead",
 }
 """What each count is of."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from graph.suggestion.next_call.candidates import Candidate, Choice, share_item
@@ -22,6 +23,7 @@ def compute_features(
         by_tool[candidate.tool].append(candidate)
     of_session = _describe_session(state, model)
     rows: dict[int, list[float]] = {}
+    sources = _measure_sources(state, model, candidates)
     for tool, group in by_tool.items():
         of_tool = _describe_tool(state, model, tool)
         company = _measure_company(state, model, tool)
@@ -33,7 +35,7 @@ def compute_features(
             rows[id(candidate)] = [
                 of_session["sessions"],
                 *of_tool,
-                *_describe_candidate(state, model, candidate),
+                *_describe_candidate(state, candidate, sources),
                 math.log1p(len(group)),
                 math.log1p(rank),
                 candidate.share / total,
@@ -41,7 +43,7 @@ def compute_features(
                 of_session["failed"],
                 of_session["write"],
                 *company,
-                *_measure_source_after(state, model, candidate, of_tool),
+                *_find_least_source_after(candidate, sources, of_tool),
                 overlap,
                 math.log1p(len(candidates)),
                 reads,
@@ -115,20 +117,57 @@ def _measure_company(state: SessionState, model: NextCallModel, tool: int) -> li
     return [_logit(max(seen)), _logit(sum(seen) / len(seen)), _logit(max(said))]
 
 
-def _measure_source_after(
-    state: SessionState, model: NextCallModel, candidate: Candidate, of_tool: Sequence[float]
+@dataclass(frozen=True, slots=True)
+class MeasuredSource:
+    """How often values from one source led to the call.
+
+    Attributes:
+        chance: Share that did, in [0, 1].
+        observed: How often such a value was there.
+        chance_after: Share that did after such a last call; None for a value of the schema.
+    """
+
+    chance: float
+    observed: float
+    chance_after: float | None
+
+
+def _measure_sources(
+    state: SessionState, model: NextCallModel, candidates: Sequence[Candidate]
+) -> dict[int, MeasuredSource]:
+    """Measure the source of each choice once, by the id of the choice: candidates share them."""
+    measured: dict[int, MeasuredSource] = {}
+    for candidate in candidates:
+        for choice in candidate.choices:
+            if id(choice) not in measured:
+                measured[id(choice)] = _measure_source(state, model, candidate.tool, choice)
+    return measured
+
+
+def _measure_source(
+    state: SessionState, model: NextCallModel, tool: int, choice: Choice
+) -> MeasuredSource:
+    if choice.occurrence is None:
+        return MeasuredSource(1.0, choice.observed, None)
+    counts = model.counts
+    is_newest = choice.occurrence.step == len(state.order) - 1
+    key = (tool, choice.name, choice.occurrence.source)
+    there = counts["chance", *key, is_newest]
+    chance = (counts["chance+", *key, is_newest] + 2 * 0.1) / (there + 2)
+    last = state.order[-1]
+    used_after = counts["chance after+", *key, last] + 3 * chance
+    return MeasuredSource(chance, there, used_after / (counts["chance after", *key, last] + 3))
+
+
+def _find_least_source_after(
+    candidate: Candidate, sources: Mapping[int, MeasuredSource], of_tool: Sequence[float]
 ) -> list[float]:
     """Return how often values from these sources led to the call after such a last call."""
-    last = state.order[-1]
-    found = []
-    for choice in candidate.choices:
-        if choice.occurrence is None:
-            continue
-        key = (candidate.tool, choice.name, choice.occurrence.source, last)
-        base, _ = _measure_source(state, model, candidate.tool, choice)
-        there = model.counts["chance after", *key]
-        found.append((model.counts["chance after+", *key] + 3 * base) / (there + 3))
-    least = min(found, default=1 / (1 + math.exp(-of_tool[0])))
+    found = [sources[id(choice)].chance_after for choice in candidate.choices]
+    least = min(
+        (chance for chance in found if chance is not None),
+        default=1 / (1 + math.exp(-of_tool[0])),
+    )
     return [least, _logit(least)]
 
 
@@ -145,12 +184,12 @@ def _last_tool(state: SessionState) -> int:
 
 
 def _describe_candidate(
-    state: SessionState, model: NextCallModel, candidate: Candidate
+    state: SessionState, candidate: Candidate, sources: Mapping[int, MeasuredSource]
 ) -> list[float]:
     choices = candidate.choices
     shares = [choice.share for choice in choices]
-    chances = [_measure_source(state, model, candidate.tool, choice) for choice in choices]
-    chance, observed = min(chances, default=(-1.0, 0.0))
+    measured = [sources[id(choice)] for choice in choices]
+    chance, observed = min(((m.chance, m.observed) for m in measured), default=(-1.0, 0.0))
     similarities = [c.similarity for c in choices if c.occurrence is not None]
     lead = _find_lead(choices)
     return [
@@ -169,18 +208,6 @@ def _describe_candidate(
         float(_is_answered(state, candidate)),
         _count_used(state, candidate),
     ]
-
-
-def _measure_source(
-    state: SessionState, model: NextCallModel, tool: int, choice: Choice
-) -> tuple[float, float]:
-    """Return how often a value from this source led to the call, and how often it was there."""
-    if choice.occurrence is None:
-        return 1.0, choice.observed
-    is_newest = choice.occurrence.step == len(state.order) - 1
-    key = (tool, choice.name, choice.occurrence.source, is_newest)
-    there = model.counts["chance", *key]
-    return (model.counts["chance+", *key] + 2 * 0.1) / (there + 2), there
 
 
 def _find_lead(choices: Sequence[Choice]) -> Choice | None:

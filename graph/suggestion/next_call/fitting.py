@@ -18,7 +18,7 @@ from graph.suggestion.next_call.model import NextCallModel, Session
 from graph.suggestion.next_call.predict import LEAST_CHANCE
 from graph.suggestion.next_call.profiles import ToolProfiles
 from graph.suggestion.next_call.session import SessionState
-from graph.suggestion.ranking.logistic import fit_logistic
+from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ FOLDS = 5
 MIN_SESSIONS = 5
 """Below this the shipped prior is used as it is."""
 PRECISION = 10.0
-"""Of the prior of each coefficient, in calls."""
+"""Of the prior of each coefficient, in independent candidates."""
 MAX_SESSIONS = 600
 """Newest sessions that coefficients are fitted on; all of them are counted."""
 
@@ -40,11 +40,13 @@ class LabelledCandidates:
         rows: Features, shape (n, f).
         came: Whether each came before anything invalidated it, shape (n,), 0 or 1.
         came_next: Whether each was the very next thing that happened, shape (n,), 0 or 1.
+        sessions: Index of the session of each, shape (n,).
     """
 
     rows: Floats
     came: Floats
     came_next: Floats
+    sessions: NDArray[np.int64]
 
 
 REHEARSED = 48
@@ -93,6 +95,7 @@ class LabelledPoint:
     """The candidates after one call or statement of a past session.
 
     Attributes:
+        session: Index of the session.
         done: Calls before.
         end: Index of the next call that invalidates; the length of the session without one.
         is_before_call: Whether nothing is stated before the next call.
@@ -102,6 +105,7 @@ class LabelledPoint:
             invalidated it; -1: none.
     """
 
+    session: int
     done: int
     end: int
     is_before_call: bool
@@ -210,6 +214,7 @@ def _join(parts: Sequence[LabelledCandidates]) -> LabelledCandidates:
         rows=np.concatenate([part.rows for part in parts]),
         came=np.concatenate([part.came for part in parts]),
         came_next=np.concatenate([part.came_next for part in parts]),
+        sessions=np.concatenate([part.sessions for part in parts]),
     )
 
 
@@ -232,26 +237,56 @@ def _rehearse(points: Sequence[LabelledPoint], chances: ChanceModel) -> Rehearse
 def fit_chances(labelled: LabelledCandidates, prior: ChanceModel) -> ChanceModel:
     """Fit both chances towards a prior."""
     return ChanceModel(
-        ever=_fit(labelled.rows, labelled.came, prior.ever),
-        soon=_fit(labelled.rows, labelled.came_next, prior.soon),
+        ever=_fit(labelled.rows, labelled.came, labelled.sessions, prior.ever),
+        soon=_fit(labelled.rows, labelled.came_next, labelled.sessions, prior.soon),
     )
 
 
-def _fit(rows: Floats, targets: Floats, prior: LogisticChance) -> LogisticChance:
+def _fit(
+    rows: Floats, targets: Floats, sessions: NDArray[np.int64], prior: LogisticChance
+) -> LogisticChance:
+    """Fit the coefficients of one chance.
+
+    Candidates of one session share what its task is: where outcomes vary between sessions by more
+    than chance, a candidate counts for less than an independent one, by the design effect.
+    """
     if not len(rows):
         return prior
-    fitted = fit_logistic(
-        scale_rows(rows, prior),
-        targets,
-        prior=np.array([*prior.coefficients, prior.intercept]),
-        l2=PRECISION,
-    )
+    scaled = scale_rows(rows, prior)
+    start = np.array([*prior.coefficients, prior.intercept])
+    effect = estimate_design_effect(scaled @ start, targets, sessions)
+    fitted = fit_logistic(scaled, targets, prior=start, l2=PRECISION * effect)
     return LogisticChance(
         means=prior.means,
         scales=prior.scales,
         coefficients=tuple(map(float, fitted[:-1])),
         intercept=float(fitted[-1]),
     )
+
+
+def estimate_design_effect(logits: Floats, targets: Floats, sessions: NDArray[np.int64]) -> float:
+    """Return how many candidates count for one independent candidate, at least 1.
+
+    The variance of what predictions leave open, summed by session, over the same without
+    sessions. Predictions are scaled and shifted to the outcomes before.
+
+    Args:
+        logits: Predicted log-odds, shape (n,).
+        targets: 0 or 1, shape (n,).
+        sessions: Index of the session of each, shape (n,).
+
+    References:
+        Kish, Survey Sampling, Wiley (1965).
+
+    Complexity:
+        O(n) per step of `fit_logistic`.
+    """
+    columns = np.column_stack([logits, np.ones(len(logits))])
+    scaled = columns @ fit_logistic(columns, targets, prior=np.array([1.0, 0.0]), l2=1.0)
+    left = targets - compute_sigmoid(scaled)
+    by_session = np.bincount(sessions, weights=left)
+    independent = float(left @ left)
+    return max(1.0, float(by_session @ by_session) / independent) if independent else 1.0
 
 
 def scale_rows(rows: Floats, chances: LogisticChance) -> Floats:
@@ -299,7 +334,8 @@ def _label_blocks(
         model = NextCallModel(total, known=known)
         labelled: LabelledBlock = []
         for index in block:
-            labelled.append(list(label_session(sessions[index], model, tools)))
+            points = label_session(sessions[index], model, tools, number=int(index))
+            labelled.append(list(points))
             yield
         found.append(labelled)
     return found
@@ -310,19 +346,22 @@ def stack_labels(points: Iterable[LabelledPoint]) -> LabelledCandidates:
     rows = [np.zeros((0, len(FEATURES)))]
     came: list[bool] = []
     came_next: list[bool] = []
+    sessions: list[int] = []
     for point in points:
         rows.append(point.rows)
         came.extend(at >= 0 for at in point.comes_at)
         came_next.extend(point.is_before_call and at == point.done for at in point.comes_at)
+        sessions.extend([point.session] * len(point.rows))
     return LabelledCandidates(
         rows=np.concatenate(rows),
         came=np.array(came, dtype=np.float64),
         came_next=np.array(came_next, dtype=np.float64),
+        sessions=np.array(sessions, dtype=np.int64),
     )
 
 
 def label_session(
-    session: Session, model: NextCallModel, tools: ToolProfiles
+    session: Session, model: NextCallModel, tools: ToolProfiles, *, number: int = 0
 ) -> Iterator[LabelledPoint]:
     """Replay a session; yield its candidates after each call and statement, with what came."""
     horizon = Horizon(session)
@@ -331,20 +370,26 @@ def label_session(
         for index, statement in enumerate(call.statements, start=1):
             state.add_observed_statement(statement)
             is_last = index == len(call.statements)
-            yield _label_point(state, model, horizon, is_before_call=is_last)
+            yield _label_point(state, model, horizon, number, is_before_call=is_last)
         state.add_observed_call(call)
         upcoming = session[done + 1 : done + 2]
         is_before_call = bool(upcoming) and not upcoming[0].statements
-        yield _label_point(state, model, horizon, is_before_call=is_before_call)
+        yield _label_point(state, model, horizon, number, is_before_call=is_before_call)
 
 
 def _label_point(
-    state: SessionState, model: NextCallModel, horizon: Horizon, *, is_before_call: bool
+    state: SessionState,
+    model: NextCallModel,
+    horizon: Horizon,
+    session: int,
+    *,
+    is_before_call: bool,
 ) -> LabelledPoint:
     candidates = generate_candidates(state, model)
     done = len(state.calls)
     hits = [find_hits(candidate, horizon, done) for candidate in candidates]
     return LabelledPoint(
+        session=session,
         done=done,
         end=horizon.end_after(done),
         is_before_call=is_before_call,

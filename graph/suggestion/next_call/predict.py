@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from graph.suggestion.next_call.call import PredictedCall
 from graph.suggestion.next_call.candidates import Candidate, Choice, generate_candidates
 from graph.suggestion.next_call.features import compute_features
@@ -34,7 +36,7 @@ def predict_calls(
     """
     state.tools = tools
     candidates = generate_candidates(state, model)
-    rows = compute_features(state, model, candidates)
+    rows = np.array(compute_features(state, model, candidates))
     chances = model.select_chances().ever.estimate(rows)
     soon = model.select_chances().soon.estimate(rows)
     order = sorted(range(len(candidates)), key=lambda index: (-chances[index], index))

@@ -96,3 +96,11 @@ def test_compared_results_add_up_and_a_reset_begins_anew(db):
     (reset,) = agreements.reset_agreements([failed.pk], user="root", at=AT)
     assert (reset.agreed, reset.disagreed) == (0, 1)
     assert agreements.load_agreements()[key._replace(team=None)] == (0, 0, ())
+
+
+def test_reservations_of_long_ago_are_deleted(budget):
+    later = AT + timedelta(days=reservations.KEPT_DAYS, seconds=1)
+    assert reserve()
+    assert reserve(later)
+    assert (reservations.count_old(at=later), reservations.delete_old(at=later)) == (1, 1)
+    assert BudgetReservation.objects.count() == 1

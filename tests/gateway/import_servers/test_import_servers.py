@@ -95,7 +95,7 @@ def test_a_broken_file_is_one_line_that_says_where(write, text, said):
 
 
 def test_a_missing_file_is_one_line_that_names_it():
-    with pytest.raises(CommandError, match=r"nowhere\.json does not exist"):
+    with pytest.raises(CommandError, match=r"nowhere\.json does not exist; name an existing file"):
         run("/nowhere.json")
 
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -168,3 +171,27 @@ def test_a_horizon_ends_with_the_first_call_that_may_change_something():
     assert horizon.calls_from(worlds.GET_ORDER, 0) == [2, 3, 4]
     assert horizon.calls_from(worlds.GET_ORDER, 3) == [3, 4]
     assert horizon.calls_from(worlds.GET_ORDER, len(session)) == []
+
+
+def test_candidates_of_sessions_that_differ_count_for_less_than_independent_ones():
+    sessions = np.repeat(np.arange(40), 10)
+    alike = np.tile(np.array([1.0, 0.0]), 200)
+    unlike = np.repeat(np.tile(np.array([1.0, 0.0]), 20), 10)
+    logits = np.zeros(400)
+
+    assert fitting.estimate_design_effect(logits, alike, sessions) == 1.0
+    assert fitting.estimate_design_effect(logits, unlike, sessions) == pytest.approx(10, rel=0.01)
+    assert fitting.estimate_design_effect(logits, np.zeros(400), sessions) >= 1.0
+
+
+def test_outcomes_that_only_tell_sessions_apart_move_the_chances_less():
+    prior = load_priors()["learned"]
+    fitted = fitting.fit_history(worlds.make_history(SHOP), SHOP, load_priors())
+    labelled = fitting.stack_labels(p for b in fitted.blocks for s in b for p in s)
+    moved = []
+    for sessions in (np.arange(len(labelled.rows)), labelled.came.astype(np.int64)):
+        chances = fitting.fit_chances(replace(labelled, sessions=sessions), prior)
+        difference = np.subtract(chances.ever.coefficients, prior.ever.coefficients)
+        moved.append(float(np.abs(difference).sum()))
+
+    assert moved[1] < 0.7 * moved[0]

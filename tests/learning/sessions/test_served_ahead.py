@@ -10,6 +10,7 @@ import pytest
 from execution.call_outcome import SpeculationForm
 from execution.early_calls import EarlyEnd
 from execution.speculation.early_results import VALID_S
+from gateway_project.foundation import telemetry
 from learning.memory.event import EventKind, EventOutcome
 from tests.gateway.catalogues import catalogue
 from tests.learning.sessions.ahead import (
@@ -44,6 +45,13 @@ async def find_and_wait(ahead, **options):
     await ahead.request("find_records", owner="ann", **options)
     await ahead.pause()
     assert ahead.list_sent().count(READING) == 1
+
+
+async def find_and_wait_again(ahead):
+    """Find other records, whose reading is called ahead."""
+    ahead.results["eve"] = {"records": [{"record_id": "rec-7007"}]}
+    await ahead.request("find_records", owner="eve")
+    await ahead.pause()
 
 
 def ends(ahead):
@@ -243,3 +251,40 @@ async def test_a_personal_server_is_called_ahead_through_the_connection_of_its_c
     connection = Downstream(session="1/ann/c1", user="ann")
     await find_and_wait(ahead, downstream=connection)
     assert ahead.upstream.calls[-1].request.downstream == connection
+
+
+def count(name, **labels):
+    return telemetry.registry.get_sample_value(f"foregate_{name}_total", labels) or 0.0
+
+
+async def test_what_becomes_of_calls_made_ahead_is_counted(ahead):
+    await ahead.earn()
+    place = {"server": "records", "form": "next_call"}
+    before = (
+        count("early_calls", **place, end="served"),
+        count("early_call_seconds", **place, use="saved"),
+        count("early_call_seconds", **place, use="wasted"),
+        count("compared_results", server="records", agreed="yes"),
+    )
+    await find_and_wait(ahead)
+    await ahead.request("read_record", record_id=RECORD)
+    await find_and_wait_again(ahead)
+    ahead.speculator.discard_server("records")
+    after = (
+        count("early_calls", **place, end="served"),
+        count("early_call_seconds", **place, use="saved"),
+        count("early_call_seconds", **place, use="wasted"),
+        count("compared_results", server="records", agreed="yes"),
+    )
+    grown = [now - then for now, then in zip(after, before, strict=True)]
+    assert grown[:2] == [1, pytest.approx(CALL_S)]
+    assert grown[2] > 0
+    assert grown[3] == 0
+
+
+async def test_refusals_are_counted_by_reason(ahead):
+    ahead.is_on = False
+    before = count("early_call_refusals", form="next_call", reason="switched_off")
+    await ahead.request("find_records", owner="ann")
+    await ahead.pause()
+    assert count("early_call_refusals", form="next_call", reason="switched_off") > before

@@ -1,0 +1,39 @@
+"""Counts what becomes of calls made ahead, for monitoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from execution.early_calls import EarlyEnd
+from gateway_project.foundation import telemetry
+
+if TYPE_CHECKING:
+    from execution.call_outcome import SpeculationForm
+    from execution.early_calls import EndedEarlyCall
+    from execution.speculation_rules import AdmissibilityReason
+
+WASTED: Final = frozenset({EarlyEnd.UNUSED, EarlyEnd.FAILED})
+"""Ends of calls that nobody asked for, or that had no answer."""
+
+
+def count_ended(ended: EndedEarlyCall) -> None:
+    """Count a call made ahead by what became of it."""
+    server, form = ended.tool.server, ended.early.form.value
+    telemetry.early_calls.labels(server, form, ended.end.value).inc()
+    is_wasted = ended.end in WASTED
+    seconds = ended.duration_s if is_wasted else ended.saved_s
+    telemetry.early_call_seconds.labels(server, form, "wasted" if is_wasted else "saved").inc(
+        max(seconds, 0.0)
+    )
+    telemetry.early_call_dollars.labels(server, form, "wasted" if is_wasted else "used").inc(
+        float(ended.cost)
+    )
+    if ended.agreed is not None:
+        telemetry.compared_results.labels(server, "yes" if ended.agreed else "no").inc()
+
+
+def count_refused(form: SpeculationForm, reasons: Iterable[AdmissibilityReason]) -> None:
+    """Count a call that was not made ahead, once for each kind of reason."""
+    for code in {reason.code for reason in reasons}:
+        telemetry.early_call_refusals.labels(form.value, code.value).inc()
