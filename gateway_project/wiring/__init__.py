@@ -164,6 +164,7 @@ async def run_gateway(
             find_calibration=predictions.calibrations.find_calibration,
             runs=runs,
             memory=memory.sessions,
+            estimate_p95_ms=memory.estimate_p95_ms,
             recall=outcomes.recall,
             speculation=speculation.speculator,
             rules=lambda: current.snapshot.rules,
