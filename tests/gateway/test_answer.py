@@ -126,7 +126,7 @@ def test_past_intents_are_listed_by_tools_and_numbers_only():
 
 def test_the_log_contains_nothing_of_the_request():
     figures = answer(5, schema=city(), city="Atlantis").log_fields
-    assert set(figures) == {"speculation_id", "mode", "confidence", "tasks"}
+    assert set(figures) == {"speculation_id", "mode", "confidence", "tasks", "fallback"}
     assert "Atlantis" not in str(figures)
 
 
