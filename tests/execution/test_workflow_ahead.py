@@ -14,12 +14,12 @@ from execution.planning import parse, plan
 from execution.speculation import workflow as ahead
 from execution.speculation.workflow import AheadDependencies, run_workflow_ahead
 from execution.workflow import RunOptions
-from tests.execution.early_world import OTHER, READ, WRITE, World, settle
+from tests.execution.early_world import ANYTHING, OTHER, READ, WRITE, World, settle
 from tests.execution.speculation_setup import ANN, known_tool
 from tests.patience import PATIENCE_S
 from tools.upstream.result import UpstreamResult
 
-OPEN = known_tool("web:search", pk=4, input_schema={"type": "object"})
+OPEN = known_tool("web:search", pk=4, **ANYTHING)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ async def test_each_call_is_judged_again_with_its_final_arguments(world):
     world.upstream.answer = lambda _server, request: UpstreamResult(
         raw={"content": [], "structuredContent": {"id": "http://evil.example/" + request.tool}}
     )
-    own = known_tool("web:find", pk=5, input_schema={"type": "object"})
+    own = known_tool("web:find", pk=5, **ANYTHING)
     world.change_tools(READ, OTHER, own)
     reasons = await refusal(
         world, task("page", OTHER, n=1), task("find", own, id=ref("page", "/id"))

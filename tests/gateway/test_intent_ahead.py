@@ -40,7 +40,7 @@ from tools.upstream.result import UpstreamResult
 
 ANN = replace(CALLER, team=None, scopes=frozenset({"call", "search"}), session="conversation")
 FIELDS = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
-TAKES_ID = {"input_schema": FIELDS, "definition_hash": "e" * 64}
+TAKES_ID = {"input_schema": FIELDS, "definition_hash": "9" * 64}
 """Schemas are compiled once by hash, and other tests have others."""
 READ = known_tool("git:show", pk=1, annotations=CLOSED, **TAKES_ID)
 OTHER = known_tool("git:list", pk=2, annotations=CLOSED, **TAKES_ID)
