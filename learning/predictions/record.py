@@ -111,6 +111,8 @@ def record_jobs(jobs: Sequence[RecordJob], dependencies: RecordDependencies) -> 
     for job in jobs:
         if isinstance(job, ShownEvidence):
             _add_evidence(job.predicted.id, job.predicted.caller, job.evidence, at=job.at)
+            if job.evidence is Evidence.CALLS:  # as direct use, they teach in its place
+                episodes.drop_held([job.predicted.id])
         elif isinstance(job, StartedRun):
             _link_run(job, dependencies.digest)
     for one in predicted:

@@ -105,6 +105,16 @@ async def test_a_run_of_it_teaches_in_its_place(world, sealer, accepted_first):
     assert await stored() == {}
 
 
+async def test_the_same_calls_made_one_by_one_teach_in_its_place(world):
+    speculation = run_ahead(world)
+    world.call(1, name="Ann")
+    await world.recorder.flush()
+    assert speculation in await stored()
+    world.call(2, to="ann@x")
+    assert await world.outcome(speculation) == ("hit", 0.5)
+    assert await stored() == {}
+
+
 async def test_a_suggestion_that_was_not_run_teaches_nothing(world):
     world.suggest()
     await world.recorder.flush()
