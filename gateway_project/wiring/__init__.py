@@ -150,7 +150,7 @@ async def run_gateway(
             speculation=speculation.speculator,
         )
         predictions = make_predictions(
-            sealer=current.sealer, capture=capture, thresholds=thresholds
+            config, sealer=current.sealer, capture=capture, thresholds=thresholds
         )
         outcomes = OutcomeRecall(predictions.calibrations.find_calibration)
         effects = replace(
@@ -166,6 +166,7 @@ async def run_gateway(
             find_calibration=predictions.calibrations.find_calibration,
             runs=runs,
             memory=memory.sessions,
+            estimate_p95_ms=memory.estimate_p95_ms,
             recall=outcomes.recall,
             speculation=speculation.speculator,
             rules=lambda: current.snapshot.rules,
