@@ -434,8 +434,8 @@ class Speculator:
     # Reporting.
 
     def _note_removed(self, result: EarlyResult) -> None:
-        if result.outcome is not None:
-            self._report(result, EarlyEnd.UNUSED)
+        """Report what was removed unused; its task cannot, if it is cancelled before it begins."""
+        self._report(result, EarlyEnd.UNUSED)
 
     def _report(
         self,

@@ -453,6 +453,47 @@ async def test_ending_the_process_stops_what_is_in_flight(world):
     assert (world.upstream.cancelled, world.ends) == (1, ["unused"])
 
 
+async def test_a_call_that_is_discarded_before_it_begins_ends_too(world):
+    assert world.dispatch(id="1") == []
+    world.speculator.discard_all()
+    await settle()
+    assert (world.ends, world.sent) == (["unused"], 0)
+
+
+async def test_a_storm_of_discards_leaves_nothing_behind(world):
+    world.upstream.gate = asyncio.Event()
+    dispatched = 0
+    for number in range(200):
+        dispatched += world.dispatch(id=str(number)) == []
+        await settle(number % 4)
+        world.speculator.discard_server("git")
+    await settle(20)
+    assert dispatched == 200
+    assert world.ends == ["unused"] * 200
+    assert world.upstream.cancelled == world.sent < 200
+    assert world.speculator.kept == (0, 0)
+
+
+async def test_an_answer_after_cancellation_is_not_kept(world):
+    finished = []
+
+    async def answer_though_cancelled(_server, _request):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            finished.append(True)
+        return UpstreamResult(raw={"content": [{"type": "text", "text": "late"}]})
+
+    world.upstream.call_tool = answer_though_cancelled
+    assert world.dispatch(id="1") == []
+    await settle()
+    world.speculator.discard_all()
+    await settle()
+    assert finished
+    assert world.speculator.kept == (0, 0)
+    assert world.ends == ["unused"]
+
+
 async def test_every_call_made_ahead_ends_once_and_gives_its_place_back(world):
     for number in range(30):
         world.dispatch(id=number)
