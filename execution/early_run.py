@@ -12,11 +12,17 @@ class EarlyTask:
     """A call of a workflow that was run ahead.
 
     Attributes:
+        task: Id of the task.
         tool: Canonical id.
+        arguments: As they were sent.
+        started_s: Seconds from the start of the run.
         duration_ms: Milliseconds that the server took.
     """
 
+    task: str
     tool: str
+    arguments: Mapping[str, Any]
+    started_s: float
     duration_ms: float
 
 

@@ -76,6 +76,8 @@ class IntentEffects:
         find_calibration: Returns how the confidence of a team's suggestions is corrected.
         speculation: Makes calls ahead, and answers requests with their results.
         rules: Returns catalogue and grants in force.
+        estimate_p95_ms: 95th percentile of a tool's duration in a team, by primary keys; None:
+            unknown. Never waits.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -92,6 +94,7 @@ class IntentEffects:
     find_calibration: Callable[[int | None], CalibrationMap] = lambda _team: IDENTITY
     speculation: Speculation = NO_SPECULATION
     rules: Callable[[], AdmissibilityRules] = load_no_rules
+    estimate_p95_ms: Callable[[int | None, int], float | None] = lambda _team, _tool: None
 
 
 @dataclass(frozen=True, kw_only=True)

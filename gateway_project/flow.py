@@ -215,9 +215,7 @@ async def handle_intent(
     *,
     downstream: Downstream = NO_CLIENT,
 ) -> IntentAnswer:
-    """Suggest a workflow with bound arguments for an intent.
-
-    If it is sure enough and admissible, it is run at once, and its results come with it.
+    """Suggest a workflow with bound arguments for an intent; run it at once if it is sure enough.
 
     If tools cannot be ranked, the answer is a draft from words alone, and a warning says why.
 
@@ -275,11 +273,12 @@ async def give_feedback(effects: Effects, caller: Caller, request: FeedbackReque
     """
     _require_search_scope(caller)
     speculation = feedback.parse_speculation_id(request.speculation)
-    changed_tools = await run_in_worker_thread(
-        feedback.find_changed_tools, request, caller=caller, catalogue=effects.catalogue()
+    catalogue = effects.catalogue()
+    stated = await run_in_worker_thread(
+        feedback.find_stated_tasks, request, caller=caller, catalogue=catalogue
     )
     given = await effects.predictions.give_feedback(
-        caller, speculation, request.verdict, changed_tools=changed_tools
+        caller, speculation, request.verdict, stated=stated, names=feedback.name_tools(catalogue)
     )
     if request.verdict is not Verdict.ACCEPT:
         effects.speculation.discard_prediction(speculation)

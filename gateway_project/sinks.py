@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from uuid import UUID
 
 from execution.call import EndedCall
@@ -11,11 +12,11 @@ from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
-from gateway_project.intent.ran_ahead import RanAhead
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
 from learning.predictions.open_intents import IntentRan
 from learning.sessions.memory import AnsweredIntent
+from learning.suggested_episodes import build_run_episode
 
 
 def record_intent(
@@ -52,17 +53,19 @@ def record_intent(
         is_admitted=answer.would_speculate,
         is_runnable=answer.is_runnable,
         context=context,
-        ran=_describe_run(answer.ahead),
+        ran=_describe_run(answer, intent=request.intent),
     )
 
 
-def _describe_run(ahead: RanAhead) -> IntentRan:
+def _describe_run(answer: IntentAnswer, *, intent: str) -> IntentRan:
     """Return what is recorded of a suggestion that was run ahead, or why it was not."""
-    if ahead.run is None:
-        return IntentRan(fallback=ahead.fallback_code)
+    run = answer.ahead.run
+    if run is None:
+        return IntentRan(fallback=answer.ahead.fallback_code)
     return IntentRan(
-        tasks=tuple((task.tool, task.duration_ms) for task in ahead.run.tasks),
-        took_ms=MS_PER_S * ahead.run.took_s,
+        tasks=tuple((task.tool, task.duration_ms) for task in run.tasks),
+        took_ms=MS_PER_S * run.took_s,
+        episode=build_run_episode(intent, answer.predicted_tasks, run, at=time.time()),
     )
 
 

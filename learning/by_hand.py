@@ -52,7 +52,7 @@ def build_ended_run(episode: Episode, *, run: UUID, team: int | None) -> EndedRu
         intent=episode.intent,
         workflow=Workflow(tasks=tuple(tasks)),
         answered_calls=tuple(_sum_calls(name, group) for name, group in groups.items()),
-        call_durations=_count_durations(episode.calls),
+        call_durations=_count_durations(episode.calls) if episode.was_made else (),
         weight=episode.certainty,
     )
 

@@ -143,11 +143,13 @@ class Episode:
         calls: In the order they were made; at least one.
         intent: What they were for; empty: unknown.
         certainty: How sure it is that they belong together, and to the intent, in (0, 1).
+        was_made: Whether the calls were made; else a client stated them, and they took no time.
     """
 
     calls: tuple[SessionCall, ...]
     intent: str
     certainty: float
+    was_made: bool = True
 
     @property
     def ended_at(self) -> float:
@@ -159,6 +161,7 @@ class Episode:
         return {
             "intent": self.intent,
             "certainty": self.certainty,
+            "was_made": self.was_made,
             "calls": [
                 {
                     "number": call.number,
@@ -192,7 +195,12 @@ class Episode:
             )
             for row in document["calls"]
         )
-        return cls(calls=tuple(calls), intent=document["intent"], certainty=document["certainty"])
+        return cls(
+            calls=tuple(calls),
+            intent=document["intent"],
+            certainty=document["certainty"],
+            was_made=document.get("was_made", True),
+        )
 
 
 class OwnedEpisode(NamedTuple):

@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
 
-from execution.prediction_outcome import WRONG_OUTCOMES, Outcome, Verdict
+from execution.prediction_outcome import RESOLVE_AFTER_S, WRONG_OUTCOMES, Outcome, Verdict
 from execution.store import reservations, speculations, transactions
 from execution.store.speculations import IsAllowed, ResolvedSpeculation
 from learning.memory.context import ContextKey
 from learning.prediction import ResolvedPrediction
-from learning.store import totals
+from learning.store import episodes, totals
 from learning.store.totals import CountedPrediction
 
+RUN_MAY_FOLLOW: Final = timedelta(seconds=RESOLVE_AFTER_S)
+"""Time after an explicit verdict in which the caller may still run the workflow."""
 LearnResolved = Callable[[Sequence[ResolvedPrediction]], None]
 """Learns from resolved predictions within their transaction; blocking."""
 
@@ -160,9 +163,22 @@ def _record_outcomes(resolved: Sequence[ResolvedSpeculation], learn: LearnResolv
         )
         for one in resolved
     )
+    _settle_episodes([one for one in resolved if not one.is_shadow])
     telling = _select_telling(resolved)
     if telling:
         learn(telling)
+
+
+def _settle_episodes(ran: Sequence[ResolvedSpeculation]) -> None:
+    """Let workflows that were run ahead teach if they were right, and forget the others.
+
+    A run of an accepted workflow teaches in its place: its episode waits until none can follow.
+    """
+    for one in ran:
+        if one.outcome is Outcome.HIT:
+            wait = RUN_MAY_FOLLOW if one.is_explicit else timedelta(0)
+            episodes.release_episode(one.id, weight=one.weight, at=one.resolved_at + wait)
+    episodes.drop_held([one.id for one in ran if one.outcome is not Outcome.HIT])
 
 
 def _select_telling(found: Iterable[ResolvedSpeculation]) -> list[ResolvedPrediction]:

@@ -9,6 +9,7 @@ from execution.ended_run import EndedRun
 from execution.status import RunStatus
 from execution.workflow import ResultReference, WorkflowTask
 from gateway_project.foundation.references import (
+    ReferenceTarget,
     make_reference,
     parse_item,
     parse_literal,
@@ -50,20 +51,25 @@ def build_past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
 
 def _build_run_task(task: WorkflowTask, tool: int) -> RunTask:
     arguments = {
-        name: _replace_items(value, task.for_each) for name, value in task.arguments.items()
+        name: replace_items(value, task.for_each) for name, value in task.arguments.items()
     }
     return RunTask(id=task.id, tool=tool, arguments=arguments, depends_on=task.waits_for)
 
 
-def _replace_items(value: Any, items: ResultReference | None) -> Any:
-    """Replace item references by references to the list's first item."""
+def replace_items(value: Any, items: ResultReference | ReferenceTarget | None) -> Any:
+    """Return a value with references to items replaced by references to the list's first item.
+
+    Args:
+        value: Of the arguments of a for-each task.
+        items: The list; None: there is none, and nothing is replaced.
+    """
     if items is None or parse_reference(value) or parse_literal(value):
         return value
     pointer = parse_item(value)
     if pointer is not None:
         return make_reference(items.task, f"{items.pointer}{FIRST_ITEM}{pointer}")
     if isinstance(value, Mapping):
-        return {name: _replace_items(inner, items) for name, inner in value.items()}
+        return {name: replace_items(inner, items) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_replace_items(inner, items) for inner in value]
+        return [replace_items(inner, items) for inner in value]
     return value

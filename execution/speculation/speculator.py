@@ -196,9 +196,13 @@ class Speculator:
         if len(self._shared_sessions) > MAX_SHARED:
             self._shared_sessions.popitem(last=False)
 
-    def discard_server(self, server: str) -> None:
+    def discard_server(self, server: str, *, stops_calls: bool = True) -> None:
         """See `Speculation`."""
-        self._results.remove_where(lambda result: result.tool.server == server)
+        self._results.remove_where(
+            lambda result: (
+                result.tool.server == server and (stops_calls or result.outcome is not None)
+            )
+        )
 
     def discard_prediction(self, prediction: UUID) -> None:
         """See `Speculation`."""

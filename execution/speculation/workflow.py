@@ -79,6 +79,8 @@ class _Calls:
     provenance: TaskProvenance
     downstream: Downstream
     made: dict[TaskKey, CallOutcome] = field(default_factory=dict)
+    calls: list[EarlyTask] = field(default_factory=list)
+    started_at: float = field(default_factory=time.monotonic)
     refusal: tuple[AdmissibilityReason, ...] = ()
 
     async def invoke(self, invocation: Invocation) -> CallOutcome:
@@ -93,6 +95,7 @@ class _Calls:
                 provenance=self._trace(task),
             ),
         )
+        started_s = time.monotonic() - self.started_at
         try:
             outcome = await self.dependencies.speculation.make(
                 self.caller, early, downstream=self.downstream
@@ -101,6 +104,15 @@ class _Calls:
             self.refusal = self.refusal or _name_task(refused.reasons, task.id)
             raise
         self.made[invocation.task, invocation.item] = outcome
+        self.calls.append(
+            EarlyTask(
+                task=task.id,
+                tool=invocation.tool,
+                arguments=invocation.arguments,
+                started_s=started_s,
+                duration_ms=MS_PER_S * outcome.duration_s,
+            )
+        )
         return outcome
 
     def prepare(self, tool: str, arguments: Mapping[str, Any]) -> PreparedCall:
@@ -173,7 +185,6 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
         provenance=provenance,
         downstream=downstream,
     )
-    started = time.monotonic()
     try:
         async with asyncio.timeout(MAX_TIME_S):
             status = await _make_execution(made).run()
@@ -182,7 +193,7 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
         raise SpeculationRefused((make_reason(ReasonCode.TOO_SLOW, message),)) from None
     if status is not RunStatus.SUCCEEDED:
         raise SpeculationRefused(made.refusal or (_explain_failure(),))
-    return _collect(made, took_s=time.monotonic() - started)
+    return _collect(made, took_s=time.monotonic() - made.started_at)
 
 
 def _make_execution(made: _Calls) -> Execution:
@@ -223,10 +234,7 @@ def _collect(made: _Calls, *, took_s: float) -> EarlyRun:
     return EarlyRun(
         raw_results={**dict.fromkeys(lists, ()), **results},
         lists=frozenset(lists),
-        tasks=tuple(
-            EarlyTask(tool=one.tool, duration_ms=MS_PER_S * one.duration_s)
-            for one in made.made.values()
-        ),
+        tasks=tuple(made.calls),
         took_s=took_s,
     )
 

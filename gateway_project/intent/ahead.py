@@ -14,6 +14,7 @@ from execution.planning import parse, plan
 from execution.planning.parse import InvalidWorkflow
 from execution.speculation.early_results import is_keepable
 from execution.speculation.workflow import (
+    MS_PER_S,
     AheadDependencies,
     TaskProvenance,
     run_workflow_ahead,
@@ -81,7 +82,7 @@ async def _run_ahead(
             prediction=UUID(answer.speculation_id),
             dependencies=AheadDependencies(speculation=effects.speculation, rules=effects.rules),
             provenance=trace_arguments(answer.suggestion),
-            expected_s={},
+            expected_s=_estimate_durations(effects, caller, answer),
             downstream=downstream,
         )
     except InvalidWorkflow as error:
@@ -92,6 +93,17 @@ async def _run_ahead(
         message = "Its results are too large to come with the answer; run_workflow has them."
         return RanAhead(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
     return RanAhead(run=run)
+
+
+def _estimate_durations(
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer
+) -> dict[str, float]:
+    """Return the 95th percentile in seconds by canonical id, of tools of which it is known."""
+    known = {
+        task.name: effects.estimate_p95_ms(caller.team, task.tool)
+        for task in answer.suggestion.tasks
+    }
+    return {tool: ms / MS_PER_S for tool, ms in known.items() if ms is not None}
 
 
 def trace_arguments(suggestion: Suggestion) -> TaskProvenance:

@@ -46,10 +46,10 @@ def parse_speculation_id(text: str) -> UUID:
         raise UnknownSpeculation(strip_invisible(text[:MAX_ID_LENGTH])) from None
 
 
-def find_changed_tools(
+def find_stated_tasks(
     request: FeedbackRequest, *, caller: Caller, catalogue: Catalogue
-) -> list[int] | None:
-    """Return the primary keys of the tools that would have been right; None: not stated.
+) -> tuple[PredictedTask, ...] | None:
+    """Return the tasks of the workflow that would have been right; None: not stated.
 
     Raises:
         InvalidWorkflow: If the workflow is malformed.
@@ -58,10 +58,15 @@ def find_changed_tools(
     if request.verdict is not Verdict.MODIFY or request.workflow is None:
         return None
     workflow = parse.parse(request.workflow)
-    return sorted(catalogue.find_tool(task.tool, caller).pk for task in workflow.tasks)
+    return list_tasks(workflow, lambda tool: catalogue.find_tool(tool, caller).pk)
 
 
 def list_known_tasks(workflow: Workflow, catalogue: Catalogue) -> tuple[PredictedTask, ...]:
     """Return the tasks of a workflow with canonical tool ids; not those of removed tools."""
     known = tuple(task for task in workflow.tasks if task.tool in catalogue.tools)
     return list_tasks(Workflow(tasks=known), lambda tool: catalogue.tools[tool].pk)
+
+
+def name_tools(catalogue: Catalogue) -> dict[int, str]:
+    """Return the canonical ids of all tools by primary key."""
+    return {tool.pk: tool.tool for tool in catalogue.tools.values()}

@@ -49,6 +49,10 @@ class ProcessMemory:
         models = self.models
         return None if models is None else models.find_start_threshold(server, team, budget)
 
+    def estimate_p95_ms(self, team: int | None, tool: int) -> float | None:
+        """Return the 95th percentile of a tool's duration; see `TeamModels`."""
+        return None if self.models is None else self.models.estimate_p95_ms(team, tool)
+
     async def run(self) -> None:
         """Load events, analyse sessions and keep models current until cancelled."""
         async with TaskGroup() as group:

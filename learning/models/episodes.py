@@ -1,4 +1,4 @@
-"""Episodes of direct use that wait to be learned from."""
+"""Episodes that wait to be learned from, or for the outcome of their prediction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tools.models import Team
 
 
 class UnlearnedEpisode(models.Model):
-    """Direct calls that belong together; deleted once it was learned from, within seconds."""
+    """Calls that belong together; deleted once it was learned from, within seconds.
+
+    Those of a workflow that was run ahead have the id of its prediction and wait for its outcome.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(
@@ -24,6 +27,12 @@ class UnlearnedEpisode(models.Model):
     )
     content = models.BinaryField(help_text="The calls and what they were for; sealed.")
     stored_at = models.DateTimeField(db_default=Now())
+    weight = models.FloatField(
+        null=True,
+        blank=True,
+        db_default=1.0,
+        help_text="How much it teaches, in (0, 1]; empty: its prediction has no outcome yet.",
+    )
 
     class Meta:
         verbose_name = "unlearned episode"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 from uuid import UUID
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from execution.predicted_workflow import PredictedTask
     from gateway_project.foundation.caller import Caller
     from learning.memory.context import ContextKey
+
+
+NO_NAMES: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,9 +110,17 @@ class Predictions(Protocol):
         speculation: UUID,
         verdict: Verdict,
         *,
-        changed_tools: Sequence[int] | None = None,
+        stated: Sequence[PredictedTask] | None = None,
+        names: Mapping[int, str] = NO_NAMES,
     ) -> Feedback:
         """Resolve a caller's suggestion by what they say of it.
+
+        Args:
+            caller: Who judges.
+            speculation: Id of the suggestion.
+            verdict: What they say of it.
+            stated: The calls that would have been right; None: not stated.
+            names: Canonical ids of their tools by primary key.
 
         Raises:
             UnknownSpeculation: If the caller has no such suggestion.
@@ -136,7 +148,8 @@ class NoPredictions:
         speculation: UUID,
         verdict: Verdict,  # noqa: ARG002
         *,
-        changed_tools: Sequence[int] | None = None,  # noqa: ARG002
+        stated: Sequence[PredictedTask] | None = None,  # noqa: ARG002
+        names: Mapping[int, str] = NO_NAMES,  # noqa: ARG002
     ) -> NoReturn:
         """See `Predictions`."""
         raise UnknownSpeculation(speculation)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from execution.predicted_workflow import PredictedTask, is_call_of
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, read_calls
+from learning.episodes import Episode
 from learning.memory.context import ContextKey
 
 MAX_PER_SESSION: Final = 8
@@ -29,11 +30,13 @@ class IntentRan:
         tasks: Tool and milliseconds of each call; None: it was not run ahead.
         took_ms: Milliseconds that it took altogether; None: likewise.
         fallback: Code of the reason for which it was not run ahead; empty: none.
+        episode: What it teaches if it was right; None: it was not run ahead.
     """
 
     tasks: tuple[tuple[str, float], ...] | None = None
     took_ms: float | None = None
     fallback: str = ""
+    episode: Episode | None = None
 
 
 NOT_RUN: Final = IntentRan()
@@ -120,6 +123,11 @@ class OpenIntents:
     def list_open(self, caller: SessionKey, *, at: float) -> list[PredictedIntent]:
         """Return the open suggestions of a session, newest first."""
         return [one.predicted for one in reversed(self._list_open(caller, at))]
+
+    def find(self, caller: SessionKey, speculation: UUID) -> PredictedIntent | None:
+        """Return a suggestion of a session; None: it is not followed."""
+        opened = self._by_session.get(caller, ())
+        return next((one.predicted for one in opened if one.predicted.id == speculation), None)
 
     def close(self, caller: SessionKey, speculation: UUID) -> None:
         """Stop following a suggestion whose outcome is known."""

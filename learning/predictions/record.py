@@ -18,12 +18,15 @@ from execution.predicted_workflow import (
     estimate_saving_ms,
     fingerprint_workflow,
 )
-from execution.prediction_outcome import Evidence, Outcome, read_run
+from execution.prediction_outcome import EXPLICIT_WEIGHT, Evidence, Outcome, read_run
 from execution.store import speculations
 from execution.store.speculations import FoundEvidence, NewSpeculation, ResolvedSpeculation
+from gateway_project.foundation.sealing import Sealer
+from learning import outcomes
+from learning.episodes import Episode, OwnedEpisode
 from learning.memory.event import Event, EventKind, EventOutcome
 from learning.predictions.open_intents import PredictedIntent, SessionKey
-from learning.store import experience
+from learning.store import episodes, experience
 
 NO_SESSION: Final = 0
 """Session of an event that belongs to none."""
@@ -86,11 +89,14 @@ class RecordDependencies:
         digest: Keyed digest of JSON values.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
+        episode_sealer: Seals what workflows teach that nobody ran as a run; None: they teach
+            nothing.
     """
 
     digest: ComputeDigest
     count_tokens: Callable[[str], int] | None = None
     record_event: Callable[[Event], None] = lambda _event: None
+    episode_sealer: Sealer | None = None
 
 
 def record_jobs(jobs: Sequence[RecordJob], dependencies: RecordDependencies) -> None:
@@ -105,10 +111,38 @@ def record_jobs(jobs: Sequence[RecordJob], dependencies: RecordDependencies) -> 
     for job in jobs:
         if isinstance(job, ShownEvidence):
             _add_evidence(job.predicted.id, job.predicted.caller, job.evidence, at=job.at)
+            if job.evidence is Evidence.CALLS:  # as direct use, they teach in its place
+                episodes.drop_held([job.predicted.id])
         elif isinstance(job, StartedRun):
             _link_run(job, dependencies.digest)
     for one in predicted:
         dependencies.record_event(_build_start_event(one))
+
+
+def record_stated_episode(
+    predicted: PredictedIntent,
+    episode: Episode | None,
+    dependencies: RecordDependencies,
+    *,
+    at: float,
+) -> None:
+    """Store what the workflow teaches that a caller stated in place of a suggestion.
+
+    It waits until no run of it can follow that names the suggestion: that would teach the same.
+
+    Args:
+        predicted: The suggestion.
+        episode: The workflow; None: it teaches nothing.
+        dependencies: Collaborators of recording.
+        at: When it was stated, Unix time in seconds.
+    """
+    sealer = dependencies.episode_sealer
+    if episode is None or sealer is None:
+        return
+    owned = OwnedEpisode(episode, predicted.caller[1])
+    episodes.insert_episodes({predicted.id: owned}, sealer=sealer, weight=None)
+    teaches_at = datetime.fromtimestamp(at, UTC) + outcomes.RUN_MAY_FOLLOW
+    episodes.release_episode(predicted.id, weight=EXPLICIT_WEIGHT, at=teaches_at)
 
 
 def build_end_event(resolved: ResolvedSpeculation) -> Event:
@@ -164,6 +198,14 @@ def _record_predictions(
                 took_ms=one.ran.took_ms,
             )
         )
+    held = {
+        one.id: OwnedEpisode(one.ran.episode, one.caller[1])
+        for one in predicted
+        if one.ran.episode is not None
+    }
+    # First: the outcome of a prediction must find what it decides about.
+    if held and dependencies.episode_sealer is not None:
+        episodes.insert_episodes(held, sealer=dependencies.episode_sealer, weight=None)
     speculations.insert_speculations(rows)
 
 
@@ -247,6 +289,7 @@ def _add_run(
         run=job.run,
         changed_tools=None if resemblance is Resemblance.SAME else ran.tools,
     )
+    episodes.delete_episode(speculation)  # the run teaches in its place
 
 
 def _add_evidence(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +24,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from learning import outcomes
 from learning.outcomes import LearnResolved
 from learning.predictions.calibrations import CalibrationCache
-from learning.predictions.interface import Feedback
+from learning.predictions.interface import NO_NAMES, Feedback
 from learning.predictions.open_intents import (
     NOT_RUN,
     IntentRan,
@@ -39,7 +39,9 @@ from learning.predictions.record import (
     StartedRun,
     build_end_event,
     record_jobs,
+    record_stated_episode,
 )
+from learning.suggested_episodes import build_stated_episode
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
@@ -169,16 +171,19 @@ class PredictionRecorder:
         speculation: UUID,
         verdict: Verdict,
         *,
-        changed_tools: Sequence[int] | None = None,
+        stated: Sequence[PredictedTask] | None = None,
+        names: Mapping[int, str] = NO_NAMES,
     ) -> Feedback:
         """See `Predictions`."""
+        session = _identify_session(caller)
+        predicted = self._open.find(session, speculation)
         give = partial(
             self._resolve_by_verdict,
             speculation,
             verdict,
             user=caller.user,
             team=caller.team,
-            changed_tools=changed_tools,
+            changed_tools=None if stated is None else sorted(task.tool for task in stated),
         )
         try:
             async with asyncio.timeout(FEEDBACK_TIMEOUT_S):
@@ -186,10 +191,27 @@ class PredictionRecorder:
         except TimeoutError:  # the verdict may be recorded nevertheless; it can be repeated
             reason = TimeoutError(f"no answer within {FEEDBACK_TIMEOUT_S:g} s")
             raise RunsUnavailable(reason) from None
-        self._open.close(_identify_session(caller), speculation)
+        self._open.close(session, speculation)
         if is_new:
             self._report([resolved])
+            if stated and predicted is not None:
+                await self._teach_stated(predicted, stated, names)
         return Feedback(speculation=speculation, outcome=resolved.outcome, is_new=is_new)
+
+    async def _teach_stated(
+        self,
+        predicted: PredictedIntent,
+        stated: Sequence[PredictedTask],
+        names: Mapping[int, str],
+    ) -> None:
+        """Let the workflow that a caller states to be right teach what they asked for."""
+        episode = build_stated_episode(predicted.intent, stated, names, at=self._clock())
+        try:
+            await run_in_database_thread(
+                record_stated_episode, predicted, episode, self._dependencies, at=self._clock()
+            )
+        except django.db.Error as error:  # the verdict itself is recorded
+            log.warning("predictions.workflow_not_learned", reason=summarize_error(error))
 
     async def _record_verdict(
         self, give: Callable[[], tuple[ResolvedSpeculation, bool]]

@@ -159,6 +159,11 @@ class TeamModels:
         waste = known.waste.get(server) if known is not None else None
         return None if waste is None else find_threshold(waste, budget)
 
+    def estimate_p95_ms(self, team: int | None, tool: int) -> float | None:
+        """Return the 95th percentile of a tool's duration in a team; None: too little is known."""
+        model = self.find_model(team)
+        return None if model is None else model.estimate_p95_ms(tool)
+
     def set_tools(self, team: int | None, tools: ToolProfiles) -> None:
         """Say which tools a team sees now: its chances are fitted for them."""
         self._use_team(team).tools = tools

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -16,13 +18,15 @@ from tools.models import Team
 
 _SELECT_WAITING = """
 SELECT id FROM learning_unlearnedepisode
-WHERE stored_at <= statement_timestamp() - make_interval(secs => %s)
+WHERE stored_at <= statement_timestamp() - make_interval(secs => %s) AND weight IS NOT NULL
 ORDER BY stored_at, id
 LIMIT %s
 """
 
 
-def insert_episodes(found: Mapping[UUID, OwnedEpisode], *, sealer: Sealer) -> None:
+def insert_episodes(
+    found: Mapping[UUID, OwnedEpisode], *, sealer: Sealer, weight: float | None = 1.0
+) -> None:
     """Store episodes by id, all or none; known ids, and those of deleted teams, are dropped.
 
     So are episodes with numbers that are too long for JSON.
@@ -30,9 +34,12 @@ def insert_episodes(found: Mapping[UUID, OwnedEpisode], *, sealer: Sealer) -> No
     Args:
         found: The episodes.
         sealer: Seals them.
+        weight: How much they teach, in (0, 1]; None: not before `release_episode`.
     """
     rows = {
-        pk: UnlearnedEpisode(id=pk, team_id=team, content=sealer.seal_bytes(content))
+        pk: UnlearnedEpisode(
+            id=pk, team_id=team, content=sealer.seal_bytes(content), weight=weight
+        )
         for pk, (episode, team) in found.items()
         if (content := _encode(episode)) is not None
     }
@@ -66,18 +73,33 @@ def load_waiting(*, settled_s: float, limit: int) -> Sequence[UUID]:
         return [pk for (pk,) in cursor.fetchall()]
 
 
+def release_episode(pk: UUID, *, weight: float, at: datetime) -> None:
+    """Let an episode that waits for an outcome teach from a time on."""
+    UnlearnedEpisode.objects.filter(pk=pk, weight=None).update(weight=weight, stored_at=at)
+
+
+def drop_held(pks: Collection[UUID]) -> None:
+    """Delete those of these episodes that wait for an outcome."""
+    if pks:
+        UnlearnedEpisode.objects.filter(pk__in=pks, weight=None).delete()
+
+
 def load_episode(pk: UUID, *, sealer: Sealer) -> OwnedEpisode | None:
-    """Return a stored episode; None if it is gone.
+    """Return a stored episode, its certainty weighted; None if it is gone, or waits.
 
     Raises:
         UnsealingFailed: If no key opens it.
     """
-    row = UnlearnedEpisode.objects.filter(pk=pk).values_list("content", "team_id").first()
+    row = (
+        UnlearnedEpisode.objects.filter(pk=pk).values_list("content", "team_id", "weight").first()
+    )
     if row is None:
         return None
-    content, team = row
-    document = json.loads(sealer.unseal_bytes(bytes(content)))
-    return OwnedEpisode(Episode.from_json(document), team)
+    content, team, weight = row
+    if weight is None:
+        return None
+    episode = Episode.from_json(json.loads(sealer.unseal_bytes(bytes(content))))
+    return OwnedEpisode(replace(episode, certainty=weight * episode.certainty), team)
 
 
 def delete_episode(pk: UUID) -> bool:

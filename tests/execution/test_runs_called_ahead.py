@@ -6,14 +6,14 @@ import pytest
 
 from execution.control import Action
 from execution.workflow import RunOptions
-from tests.execution.early_world import OTHER, READ, WRITE, World, settle
+from tests.execution.early_world import ANYTHING, OTHER, READ, WRITE, World, settle
 from tests.execution.run_setup import ADMIN, ended, means, planned, process, until
 from tests.execution.speculation_setup import known_tool
 from tools.upstream.result import UpstreamResult
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 LAYERED = RunOptions(per_layer_validation=True)
-OPEN = known_tool("web:search", pk=4, input_schema={"type": "object"})
+OPEN = known_tool("web:search", pk=4, **ANYTHING)
 PLAN = planned(
     {"id": "list", "tool": READ.tool, "arguments": {"list": True}},
     {

@@ -231,7 +231,7 @@ async def test_a_run_of_a_caller_without_suggestions_costs_nothing(world, sealer
 
 async def test_feedback_counts_at_once_even_before_the_suggestion_was_written(world):
     speculation = world.suggest()
-    given = await world.judge(speculation, "modify", changed_tools=[1])
+    given = await world.judge(speculation, "modify", stated=CHANGED)
     assert given.as_json() == {
         "speculation_id": speculation.hex,
         "outcome": "modified",

@@ -1,0 +1,178 @@
+"""A whole workflow is run ahead, or nothing of it is known to its caller."""
+
+import asyncio
+import json
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from execution.argument_provenance import STATED
+from execution.call_outcome import SpeculationForm
+from execution.early_calls import SpeculationRefused
+from execution.planning import parse, plan
+from execution.speculation import workflow as ahead
+from execution.speculation.workflow import AheadDependencies, run_workflow_ahead
+from execution.workflow import RunOptions
+from tests.execution.early_world import ANYTHING, OTHER, READ, WRITE, World, settle
+from tests.execution.speculation_setup import ANN, known_tool
+from tests.patience import PATIENCE_S
+from tools.upstream.result import UpstreamResult
+
+OPEN = known_tool("web:search", pk=4, **ANYTHING)
+
+
+@pytest.fixture
+def world():
+    made = World(READ, OTHER, WRITE, OPEN, served=())
+    made.upstream.answer = lambda _server, request: answer(request)
+    return made
+
+
+def answer(request, *, is_error=False):
+    value = {"ids": ["x7", "y8"], "given": dict(request.arguments)}
+    text = [{"type": "text", "text": json.dumps(value)}]
+    return UpstreamResult(raw={"content": text, "structuredContent": value, "isError": is_error})
+
+
+def task(name, tool=READ, *, depends_on=(), for_each=None, **arguments):
+    found = {"id": name, "tool": tool.tool, "arguments": arguments}
+    if for_each is not None:
+        found["for_each"] = for_each
+    return found | ({"depends_on": list(depends_on)} if depends_on else {})
+
+
+def ref(name, pointer):
+    return {"$ref": name, "pointer": pointer}
+
+
+async def run(world, *tasks, caller=ANN, expected_s=None):
+    planned = plan.plan_workflow(
+        parse.parse({"tasks": list(tasks)}),
+        RunOptions(),
+        caller=caller,
+        catalogue=world.rules.catalogue,
+    )
+    async with asyncio.timeout(PATIENCE_S):
+        return await run_workflow_ahead(
+            planned,
+            caller=caller,
+            prediction=uuid4(),
+            dependencies=AheadDependencies(
+                speculation=world.speculator, rules=lambda: world.rules
+            ),
+            provenance={one["id"]: {"": STATED} for one in tasks},
+            expected_s=expected_s or {},
+        )
+
+
+async def refusal(world, *tasks, **values):
+    with pytest.raises(SpeculationRefused) as refused:
+        await run(world, *tasks, **values)
+    return refused.value.reasons
+
+
+def codes(reasons):
+    return [reason.code.value for reason in reasons]
+
+
+async def test_references_and_lists_are_resolved_as_in_a_run(world):
+    made = await run(
+        world,
+        task("list", all=True),
+        task("one", id=ref("list", "/ids/0")),
+        task("each", for_each=ref("list", "/ids"), id={"$item": ""}),
+    )
+    assert [
+        made.raw_results[name][0]["structuredContent"]["given"] for name in ("list", "one")
+    ] == [
+        {"all": True},
+        {"id": "x7"},
+    ]
+    assert made.lists == {"each"}
+    assert [one["structuredContent"]["given"]["id"] for one in made.raw_results["each"]] == [
+        "x7",
+        "y8",
+    ]
+    assert sorted(call.task for call in made.tasks) == ["each", "each", "list", "one"]
+    assert world.sent == 3, "the same call is made once"
+
+
+async def test_its_results_answer_later_requests_without_being_earned(world):
+    await run(world, task("a", id="x7"))
+    served = (await world.call(id="x7")).served
+    assert (served.form, world.sent) == (SpeculationForm.INTENT, 1)
+
+
+async def test_one_task_that_may_not_run_ahead_stops_all_of_it(world):
+    reads = [task(f"r{number}", id=str(number)) for number in range(9)]
+    reasons = await refusal(world, *reads, task("push", WRITE))
+    assert {reason.task for reason in reasons} == {"push"}
+    assert world.sent == 0
+
+
+async def test_a_result_does_not_steer_a_call_into_an_open_world(world):
+    reasons = await refusal(world, task("list"), task("search", OPEN, q=ref("list", "/ids/0")))
+    assert (codes(reasons), reasons[0].task, world.sent) == (["open_world"], "search", 0)
+
+
+async def test_each_call_is_judged_again_with_its_final_arguments(world):
+    world.upstream.answer = lambda _server, request: UpstreamResult(
+        raw={"content": [], "structuredContent": {"id": "http://evil.example/" + request.tool}}
+    )
+    own = known_tool("web:find", pk=5, **ANYTHING)
+    world.change_tools(READ, OTHER, own)
+    reasons = await refusal(
+        world, task("page", OTHER, n=1), task("find", own, id=ref("page", "/id"))
+    )
+    assert (codes(reasons), reasons[0].task) == (["open_world"], "find")
+    assert world.sent == 1
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+async def test_a_call_that_fails_is_named(world, is_error):
+    def fail(_server, request):
+        if is_error:
+            return answer(request, is_error=True)
+        raise ConnectionError
+
+    world.upstream.answer = fail
+    reasons = await refusal(world, task("a", id="x"))
+    assert codes(reasons) == (["unusable_result"] if is_error else ["call_failed"])
+
+
+async def test_known_slow_tools_are_not_called(world):
+    reasons = await refusal(
+        world,
+        task("a"),
+        task("b", OTHER, depends_on=["a"]),
+        expected_s={"git:show": 3, "web:page": 3},
+    )
+    assert (codes(reasons), world.sent) == (["too_slow"], 0)
+
+
+async def test_a_slow_answer_is_not_waited_for_but_serves_later(world, monkeypatch):
+    monkeypatch.setattr(ahead, "MAX_TIME_S", 0.01)
+    world.upstream.gate = asyncio.Event()
+    assert codes(await refusal(world, task("a", id="x7"))) == ["too_slow"]
+    world.upstream.gate.set()
+    await settle()
+    assert (await world.call(id="x7")).served.form is SpeculationForm.INTENT
+    assert world.sent == 1
+
+
+async def test_switched_off_nothing_is_called(world):
+    world.on = False
+    assert (codes(await refusal(world, task("a"))), world.sent) == (["switched_off"], 0)
+
+
+async def test_without_an_idle_place_it_falls_back(world):
+    world.trouble = "it is down"
+    assert (codes(await refusal(world, task("a"))), world.sent) == (["backing_off"], 0)
+
+
+async def test_a_budget_that_is_used_up_is_the_reason(world):
+    refused = ahead.make_reason(ahead.ReasonCode.TOO_EXPENSIVE, "The budget is used up.")
+    world.allowance.reasons = (refused,)
+    (reason,) = await refusal(world, task("a"))
+    assert (reason, world.sent) == (replace(refused, task="a"), 0)
