@@ -1,15 +1,18 @@
 """A server of records, read and written, that notes each call of a tool in a file.
 
-    records.py LEDGER
+    records.py LEDGER [HOLD]
 
 Each call appends a line of JSON to LEDGER: `{"tool", "arguments"}`. Owner `o3` owns the record
-`rec-3003`, and so on. A record shows how often anything was written.
+`rec-3003`, and so on. A record shows how often anything was written. While the file HOLD exists,
+reads are noted but not answered.
 
 Only the standard library, so that it starts in no time. Speaks 2026-07-28.
 """
 
 import json
+import os
 import sys
+import time
 
 VERSION = "2026-07-28"
 PARAMETERS = {"find_records": "owner", "read_record": "record_id", "write_record": "record_id"}
@@ -49,6 +52,8 @@ def main():
                 name, arguments = params["name"], params["arguments"]
                 ledger.write(json.dumps({"tool": name, "arguments": arguments}) + "\n")
                 written += name == "write_record"
+                while name == "read_record" and sys.argv[2:] and os.path.exists(sys.argv[2]):
+                    time.sleep(0.02)
                 if name == "find_records":
                     number = int(arguments["owner"].removeprefix("o"))
                     found = {"records": [{"record_id": f"rec-{number}00{number}"}]}
