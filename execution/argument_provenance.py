@@ -15,6 +15,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
 
+from execution import steering_names
 from gateway_project.foundation import canonical
 from gateway_project.foundation.references import (
     is_reference_mark,
@@ -22,7 +23,6 @@ from gateway_project.foundation.references import (
     parse_literal,
     parse_reference,
 )
-from tools.name_words import split_name_words
 
 MAX_IDENTIFIER_CHARS: Final = 64
 """Characters of an identifier: those of a SHA-256 in hexadecimal digits."""
@@ -42,19 +42,6 @@ _LOCATOR: Final = re.compile(
     re.IGNORECASE,
 )
 """Something in a text that reads as a URL, host, path or e-mail address, rather once too often."""
-_PLACES: Final = (
-    "url urls uri uris link links href host hosts hostname domain domains ip address addresses "
-    "path paths file files filename directory dir folder folders cwd root email emails mail to cc "
-    "bcc recipient recipients endpoint origin proxy server webhook callback redirect location "
-    "destination target source"
-)
-_TEXTS: Final = (
-    "query queries q search keyword keywords term terms text message content contents body prompt "
-    "question comment note description title subject sql command code script expression pattern "
-    "filter"
-)
-_STEERING_WORDS: Final = frozenset(f"{_PLACES} {_TEXTS}".split())
-"""Last words of the names of parameters that take a place or a text."""
 _FORMATS: Final = frozenset(
     {
         "uri", "uri-reference", "uri-template", "iri", "iri-reference", "hostname", "idn-hostname",
@@ -265,6 +252,8 @@ class _Place:
     origin: Provenance
     nodes: tuple[Mapping[str, Any], ...]
     parameter: str = ""
+    keys: tuple[str, ...] = ()
+    """Keys on the way to the value, declared or not."""
     is_reference: bool = False
     is_cut: bool = False
     """Whether not all alternatives of its schema, or of what holds it, were looked at."""
@@ -312,8 +301,7 @@ class _Inspection:
             nodes = item_nodes
             if isinstance(key, str):
                 nodes = _find_member_nodes(place.nodes, key, self.schema)
-            parameter = key if isinstance(key, str) and nodes else place.parameter
-            yield self._make_place(member, pointer, nodes, place, parameter)
+            yield self._make_place(member, pointer, nodes, place, key)
 
     def _make_place(
         self,
@@ -321,7 +309,7 @@ class _Inspection:
         pointer: str,
         nodes: tuple[Mapping[str, Any], ...],
         parent: _Place,
-        parameter: str,
+        key: object,
     ) -> _Place:
         origin = self.provenance.get(pointer, parent.origin)
         is_reference = is_reference_mark(value)
@@ -336,7 +324,8 @@ class _Inspection:
             value=value,
             origin=origin,
             nodes=nodes,
-            parameter=parameter,
+            parameter=key if isinstance(key, str) and nodes else parent.parameter,
+            keys=(*parent.keys, key) if isinstance(key, str) else parent.keys,
             is_reference=is_reference,
             is_cut=parent.is_cut or len(nodes) >= _MAX_NODES,
         )
@@ -405,11 +394,11 @@ def _describe(origin: Provenance) -> str:
 
 
 def _is_steering_parameter(place: _Place) -> bool:
-    """Whether a parameter names a place or takes a text, by its name or declared format."""
+    """Whether a value is a place or a text, by the names on the way to it or a declared format."""
     if place.is_cut or any(_has_steering_format(node) for node in place.nodes):
         return True
-    words = split_name_words(place.parameter)
-    return bool(words) and words[-1] in _STEERING_WORDS
+    is_text = place.is_reference or isinstance(place.value, str)
+    return steering_names.takes_place_or_text(place.keys, is_text=is_text)
 
 
 def _has_steering_format(node: Mapping[str, Any]) -> bool:

@@ -126,6 +126,42 @@ def test_only_the_client_states_places_and_texts(name):
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "host_name", "hostName", "url1", "url_2", "search_string", "domain_name", "url_to_fetch",
+        "website", "fqdn", "query_text", "emailAddress", "pathOfFile", "dst",
+    ],
+)  # fmt: skip
+def test_a_place_or_a_text_is_known_by_any_word_of_its_name(name):
+    schema = {"properties": {name: {}, "x": {"type": "object"}}}
+    for arguments in (
+        {name: "intranet"},
+        {"x": {name: "intranet"}},
+        {name: {"value": "intranet"}},
+    ):
+        found = find_steering_values(
+            arguments, {"": OWN}, input_schema=schema, server="github", is_closed_world=False
+        )
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"file_id": "W1"}, {"message_ids": ["W1"]}, {"target_type": "W1"}, {"pathHash": "W1"},
+        {"query_size": 5}, {"target_id": 5}, {"file": {"id": "W1"}}, {"repo": "W1"},
+        {"order_id": "#W5744371"}, {"user_name": "octocat"},
+    ],
+)  # fmt: skip
+def test_the_id_of_a_place_or_a_text_is_none_itself(arguments):
+    schema = {"properties": {name: {"properties": {"id": {}}} for name in arguments}}
+    found = find_steering_values(
+        arguments, {"": OWN}, input_schema=schema, server="github", is_closed_world=False
+    )
+    assert found == ()
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         {"state": "open"},
