@@ -31,9 +31,9 @@ NAMES = (
     "loop_stalls",
     "events",
     "thresholds",
+    "speculation_curve",
     "next_call",
     "prefetch_value",
-    "speculation_curve",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"

@@ -7,8 +7,8 @@ as it was recorded, with a pause before each call; the sets are played at once, 
 each server answers as recorded, 300 ms later. The other folds are the history that the gateway
 starts with. The servers are trusted, free, and declare what only reads; a tool still has to earn
 that its results are served, so that its first calls made ahead are compared only. The same
-sessions are played once more to a gateway that speculates nothing, and once more to both without
-a pause by several clients.
+sessions are played once more, with shorter pauses, to a gateway that speculates nothing, and reads
+of them to both without a pause, by several clients.
 """
 
 from __future__ import annotations

@@ -156,8 +156,13 @@ class Speculation(Protocol):
     def share(self, caller: Caller, run: UUID) -> None:
         """Let the tasks of a run be answered with the results of the session that starts it."""
 
-    def discard_server(self, server: str) -> None:
-        """Discard all results of a server, and stop its calls made ahead."""
+    def discard_server(self, server: str, *, stops_calls: bool = True) -> None:
+        """Discard all results of a server, and stop its calls made ahead.
+
+        Args:
+            server: Its name.
+            stops_calls: False: a call in flight goes on, since it will see the change.
+        """
 
     def discard_prediction(self, prediction: UUID) -> None:
         """Stop what a prediction started, and discard its results."""
@@ -210,7 +215,7 @@ class NoSpeculation:
     def share(self, caller: Caller, run: UUID) -> None:
         """See `Speculation`."""
 
-    def discard_server(self, server: str) -> None:
+    def discard_server(self, server: str, *, stops_calls: bool = True) -> None:
         """See `Speculation`."""
 
     def discard_prediction(self, prediction: UUID) -> None:

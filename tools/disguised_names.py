@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from tools import foreign_verbs, hidden_text
+from tools import foreign_verbs, hidden_text, operator_verbs
 from tools.danger import LEADING, MAX_CHARS, DangerMatcher
 from tools.name_words import split_name_words
 
@@ -39,6 +39,7 @@ _ADVERBS: Final = frozenset(
     ]
 )  # fmt: skip
 _JOINTS: Final = ("and", "then", "or", "plus", "with")
+_CONJUNCTIONS: Final = frozenset(["and", "then", "or"])
 _READ_VERBS: Final = (
     "get", "list", "find", "read", "fetch", "check", "search", "show", "view", "query", "scan",
     "lookup", "load", "count", "test", "select", "peek", "look",
@@ -78,9 +79,17 @@ def explain_disguises(
         reasons += [
             f"its {kind} can be read as {word.lstrip(LEADING)!r}" for word in sorted(found)
         ]
-        verbs = foreign_verbs.find_foreign_verbs(text)
-        reasons += [f"its {kind} says {verb!r}, a verb of writing" for verb in verbs]
+        verbs = [*foreign_verbs.find_foreign_verbs(text), *_find_operator_verbs(text)]
+        reasons += [
+            f"its {kind} says {verb!r}, a verb of writing" for verb in dict.fromkeys(verbs)
+        ]
     return tuple(reasons)
+
+
+def _find_operator_verbs(text: str) -> Iterator[str]:
+    """Yield verbs of operators in a text and in its other readings."""
+    for reading in (text, *list_readings(text, is_verb=operator_verbs.is_operator_verb)):
+        yield from operator_verbs.find_operator_verbs(reading)
 
 
 def find_disguises(text: str) -> tuple[str, ...]:
@@ -136,10 +145,17 @@ def _iterate_readings(text: str, is_verb: IsVerb) -> Iterator[str]:
         yield " ".join(spelled)
         words = tuple(part for word in words for part in _LETTERS.findall(word))
         yield " ".join(words)
+    yield from _iterate_imperatives(words, is_verb)
+
+
+def _iterate_imperatives(words: tuple[str, ...], is_verb: IsVerb) -> Iterator[str]:
+    """Yield what follows a prefix, a conjunction, an adverb or a noun, if it is a verb."""
     for at, word in enumerate(words):
         for parts in _split_joined(word, is_verb):
             yield " ".join((*words[:at], *parts, *words[at + 1 :]))
             yield " ".join((*words[:at], parts[-1], *words[at + 1 :]))
+        if word in _CONJUNCTIONS and is_verb("".join(words[at + 1 : at + 2])):
+            yield " ".join(words[at + 1 :])  # `list_then_sync`
     rest = _drop_adverbs(words)
     if rest and len(rest) < len(words) and is_verb(rest[0]):
         yield " ".join(rest)

@@ -126,7 +126,7 @@ class CallsInFlight:
             load.real -= 1
             self._real_count -= 1
         now = self._clock()
-        load.note_real(now - started, beside_early=beside_early, now=now)
+        load.note_real(tool.pk, now - started, beside_early=beside_early, now=now)
         return outcome
 
     def _make_way(self, server: str) -> None:

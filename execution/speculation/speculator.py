@@ -196,9 +196,13 @@ class Speculator:
         if len(self._shared_sessions) > MAX_SHARED:
             self._shared_sessions.popitem(last=False)
 
-    def discard_server(self, server: str) -> None:
+    def discard_server(self, server: str, *, stops_calls: bool = True) -> None:
         """See `Speculation`."""
-        self._results.remove_where(lambda result: result.tool.server == server)
+        self._results.remove_where(
+            lambda result: (
+                result.tool.server == server and (stops_calls or result.outcome is not None)
+            )
+        )
 
     def discard_prediction(self, prediction: UUID) -> None:
         """See `Speculation`."""
@@ -430,8 +434,8 @@ class Speculator:
     # Reporting.
 
     def _note_removed(self, result: EarlyResult) -> None:
-        if result.outcome is not None:
-            self._report(result, EarlyEnd.UNUSED)
+        """Report what was removed unused; its task cannot, if it is cancelled before it begins."""
+        self._report(result, EarlyEnd.UNUSED)
 
     def _report(
         self,

@@ -30,6 +30,8 @@ RUNS_AT_ONCE: Final = 11
 MAX_RUNS: Final = 30
 MAX_ROUNDS: Final = 40
 """Rounds of two calls until the second one is answered ahead."""
+LEARNED_ROUNDS: Final = 5
+"""Rounds in an earlier session, from which it is learned that the calls follow each other."""
 THINKING_S: Final = 0.7
 """Pause of the client between two calls: a language model takes longer."""
 POLL_S: Final = 0.25
@@ -152,6 +154,8 @@ async def _show(
             await run_in_database_thread(plan.set_trust, True)
             console.print("[bold]An admin trusts these servers[/bold], which declare what reads.")
             ran_ahead, answer_ms = await _show_results(console, client, plan.intent, asking_ms)
+            for _ in range(LEARNED_ROUNDS):
+                await _make_both_calls(client, plan)
         async with connect() as client:  # it knows what the last session taught
             compared, called_ms, served_ms = await _show_next_call(console, client, plan)
     finally:
@@ -256,11 +260,7 @@ async def _show_next_call(
     console.print(f"\n[bold]The next call is made ahead[/bold]: {first}, a pause, then {then}")
     called_ms = 0.0
     for round_ in range(MAX_ROUNDS):
-        await client.call_tool("call_tool", dict(plan.first_call))
-        await asyncio.sleep(THINKING_S)
-        started = time.perf_counter()
-        result = await client.call_tool("call_tool", dict(plan.next_call))
-        took_ms = MS_PER_S * (time.perf_counter() - started)
+        result, took_ms = await _make_both_calls(client, plan)
         served = (result.meta or {}).get(SERVED_META)
         if served is not None:
             console.print(
@@ -273,6 +273,15 @@ async def _show_next_call(
         called_ms = took_ms
     console.print("[yellow]the second call was never answered ahead[/yellow]")
     return MAX_ROUNDS, called_ms, 0.0
+
+
+async def _make_both_calls(client: Any, plan: SpeculationPlan) -> tuple[Any, float]:
+    """Make both calls, with a pause between; return the result of the second, and its time."""
+    await client.call_tool("call_tool", dict(plan.first_call))
+    await asyncio.sleep(THINKING_S)
+    started = time.perf_counter()
+    result = await client.call_tool("call_tool", dict(plan.next_call))
+    return result, MS_PER_S * (time.perf_counter() - started)
 
 
 async def _ask(client: Any, intent: str) -> dict[str, Any]:

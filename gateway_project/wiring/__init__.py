@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from uuid import UUID
 
 from gateway_project import metrics
 from gateway_project.access import callers
@@ -34,6 +35,7 @@ from gateway_project.wiring.suggester import RankerLoader
 from gateway_project.wiring.thresholds import Thresholds, make_thresholds
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
+from learning.learner import Learner
 from learning.predictions.recorder import PredictionRecorder
 from learning.recall import OutcomeRecall
 from tools import item_store, search, token_count
@@ -144,7 +146,7 @@ async def run_gateway(
             works=works,
             claims=claims,
             on_call_ended=memory.sessions.record_task_call,
-            on_run_ended=learning.enqueue_ended_run,
+            on_run_ended=partial(_end_run, memory, learning),
             speculation=speculation.speculator,
         )
         predictions = make_predictions(
@@ -224,6 +226,12 @@ def _distribute_learned(
             rankers.invalidate()
 
     return distribute
+
+
+async def _end_run(memory: ProcessMemory, learning: Learner, run: UUID) -> None:
+    """Tell the sessions and the learner that a run ended here."""
+    memory.sessions.record_run_end(run)
+    await learning.enqueue_ended_run(run)
 
 
 def _start_housekeeping(

@@ -37,6 +37,7 @@ DEBOUNCE_S = 0.15
 FIRST_RETRY_S = 1.0
 MAX_RETRY_S = 60.0
 TROUBLED_STATES = frozenset({"backoff", "open", "failed"})
+CONNECTING_STATES = frozenset({"connecting", "ready"})
 CHANGED_ITEM_KINDS: Mapping[ListName, tuple[ItemKind, ...]] = {
     "resources": ("resources", "templates"),
     "prompts": ("prompts",),
@@ -96,7 +97,8 @@ class CurrentSnapshot:
 
     def handle_upstream_status(self, status: ServerStatus) -> None:
         """Handle a server's new status; what an earlier connection said may be outdated."""
-        self.speculation.discard_server(status.name)
+        is_connecting = status.state in CONNECTING_STATES  # perhaps for a call made ahead
+        self.speculation.discard_server(status.name, stops_calls=not is_connecting)
         if status.state == "ready" and self.item_lists is not None:
             self.item_lists.mark_restarted(status.name)
         self.statuses.put_nowait(status)

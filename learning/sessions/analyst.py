@@ -25,6 +25,7 @@ from learning.sessions.session import StatedWords
 if TYPE_CHECKING:
     from execution.early_calls import Speculation
     from execution.speculation_rules import AdmissibilityRules
+    from gateway_project.foundation.caller import Caller
     from graph.suggestion.next_call.model import NextCallModel
     from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught
     from learning.sessions.registry import SessionRegistry
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         SessionAnalysis,
     )
     from learning.sessions.team_models import TeamModels
+    from tools.upstream.downstream import Downstream
 
 IDLE_S: Final = 0.1
 """Silence after which a session is analysed. Clients with a language model pause for longer; for
@@ -179,18 +181,30 @@ class SessionAnalyst:
     ) -> list[NextCallPrediction]:
         """Call ahead what may be called ahead; return the predictions that stay shadows.
 
-        Nothing is called ahead for the session of a run: its workflow says what comes next.
+        The workflow of a run says what comes next, so nothing is called ahead for it until it has
+        ended; then it is for whoever started it.
         """
-        if session.run is not None:
+        made_for = self._find_calling(session)
+        if made_for is None:
             return list(predictions)
+        caller, downstream = made_for
         shadows = []
         for one in predictions:
             early = make_early_call(one.call, prediction=one.id, tool=one.tool)
-            if self._speculation.dispatch(session.caller, early, downstream=session.downstream):
+            if self._speculation.dispatch(caller, early, downstream=downstream):
                 shadows.append(one)
             else:
                 analysis.pending.discard(one.key)
         return shadows
+
+    def _find_calling(self, session: Session) -> tuple[Caller, Downstream] | None:
+        """Return whom calls predicted in a session are made for; None: nobody makes them."""
+        if session.run is None:
+            return session.caller, session.downstream
+        if session.starter is None or not session.has_run_ended:
+            return None
+        starting = self._registry.find_session(session.starter)
+        return None if starting is None else (starting.caller, starting.downstream)
 
     def _compute(
         self,

@@ -68,6 +68,9 @@ class SessionMemory(Protocol):
     def record_run(self, caller: Caller, run: UUID) -> None:
         """Record that a caller started a run, whose calls share the context of its session."""
 
+    def record_run_end(self, run: UUID) -> None:
+        """Record that a run ended: whoever started it may go on from its results."""
+
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """Record how an agent decided that a run goes on."""
 
@@ -97,6 +100,9 @@ class NoMemory:
         """See `SessionMemory`."""
 
     def record_run(self, caller: Caller, run: UUID) -> None:
+        """See `SessionMemory`."""
+
+    def record_run_end(self, run: UUID) -> None:
         """See `SessionMemory`."""
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:

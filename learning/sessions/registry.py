@@ -109,6 +109,7 @@ class SessionRegistry:
         self._category_keys: dict[str, ContextKey] = {}
         self._busy: OrderedDict[Session, None] = OrderedDict()
         self._forgotten: list[Session] = []
+        self._runs: dict[UUID, Session] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -215,7 +216,20 @@ class SessionRegistry:
         The session of the run has the context of the session that started it.
         """
         context = self._touch(caller).context
-        self._touch_run(caller, run).context = context
+        session = self._touch_run(caller, run)
+        session.context, session.starter = context, caller
+
+    def record_run_end(self, run: UUID) -> None:
+        """See `SessionMemory`.
+
+        What its calls have shown is analysed once more, to predict how its starter goes on.
+        """
+        session = self._runs.get(run)
+        if session is None or session.starter is None:
+            return
+        session.has_run_ended, session.active_at = True, self._clock()
+        self._sessions.move_to_end(session.key)
+        self._let_analyse(session)
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """See `SessionMemory`."""
@@ -302,6 +316,8 @@ class SessionRegistry:
 
     def _forget(self, session: Session) -> None:
         del self._sessions[session.key]
+        if session.run is not None and self._runs.get(session.run) is session:
+            del self._runs[session.run]
         self._busy.pop(session, None)
         self._forgotten.append(session)
 
@@ -334,6 +350,8 @@ class SessionRegistry:
             active_at=now,
             run=run,
         )
+        if run is not None:
+            self._runs[run] = session
         return session
 
     def _touch_run(self, caller: Caller, run: UUID) -> Session:
@@ -389,6 +407,9 @@ class SessionRegistry:
             session.has_gap = True
             telemetry.unanalysed_calls.inc()
         session.waiting.append(item)
+        self._let_analyse(session)
+
+    def _let_analyse(self, session: Session) -> None:
         self._busy[session] = None
         self._busy.move_to_end(session)
         self.changed.set()

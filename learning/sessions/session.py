@@ -115,6 +115,8 @@ class Session:
         downstream: By which servers know its caller, as of its latest call; without a way to ask
             or tell the client anything.
         run: The run that it is; None: it is a conversation.
+        starter: Who started the run, with the session of that; None: not known here.
+        has_run_ended: Whether the run has ended.
         context: Context of its latest intent or search; None: there was none.
         call_count: Number of its answered calls.
         waiting: What waits to be analysed, oldest first.
@@ -129,6 +131,8 @@ class Session:
     active_at: float
     downstream: Downstream = NO_CLIENT
     run: UUID | None = None
+    starter: Caller | None = None
+    has_run_ended: bool = False
     context: ContextKey | None = None
     call_count: int = 0
     waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)

@@ -9,7 +9,13 @@ from execution.call_errors import DeadlineExceeded
 from execution.call_outcome import SpeculationForm
 from execution.early_calls import SpeculationRefused
 from execution.speculation import early_results
-from execution.speculation.server_load import FIRST_PAUSE_S, MAX_FAILURES, ServerLoad
+from execution.speculation.server_load import (
+    FIRST_PAUSE_S,
+    MAX_FAILURES,
+    MIN_ALONE,
+    MIN_BESIDE,
+    ServerLoad,
+)
 from tests.execution.early_world import OTHER, READ, SECOND, WRITE, World, settle
 from tests.execution.speculation_setup import ANN, grant, known_server, plain_tool
 from tools.upstream.errors import ServerStopped
@@ -332,26 +338,53 @@ async def test_after_failures_a_server_is_left_alone_for_a_while(world):
     assert world.dispatch(id="a") == []
 
 
+def note(load, *durations_s, tool=1, beside, now=0.0):
+    for duration_s in durations_s:
+        load.note_real(tool, duration_s, beside_early=beside, now=now)
+
+
 def test_calls_that_slow_down_requests_are_stopped_for_longer_and_longer():
     load = ServerLoad()
-
-    def slow_down(now):
-        for _ in range(5):
-            load.note_real(0.1, beside_early=False, now=now)
-            load.note_real(0.2, beside_early=True, now=now)
-
-    slow_down(0.0)
+    note(load, *[0.1] * MIN_ALONE, beside=False)
+    note(load, *[0.2] * MIN_BESIDE, beside=True)
     assert load.is_backing_off(FIRST_PAUSE_S - 1)
     assert not load.is_backing_off(FIRST_PAUSE_S)
-    slow_down(100.0)
+    note(load, *[0.2] * MIN_BESIDE, beside=True, now=100.0)
     assert load.is_backing_off(100.0 + 2 * FIRST_PAUSE_S - 1)
 
 
-def test_calls_that_slow_down_nothing_go_on():
+def test_after_calls_that_slowed_nothing_down_the_next_pause_is_short_again():
     load = ServerLoad()
-    for _ in range(50):
-        load.note_real(0.1, beside_early=False, now=0.0)
-        load.note_real(0.11, beside_early=True, now=0.0)
+    note(load, *[0.1] * MIN_ALONE, beside=False)
+    note(load, *[0.2] * MIN_BESIDE, beside=True)
+    note(load, *[0.1] * MIN_BESIDE, beside=True, now=100.0)
+    note(load, *[0.9] * MIN_BESIDE, beside=True, now=200.0)
+    assert load.is_backing_off(200.0 + FIRST_PAUSE_S - 1)
+    assert not load.is_backing_off(200.0 + FIRST_PAUSE_S)
+
+
+@pytest.mark.parametrize(
+    ("alone", "beside"),
+    [
+        ([0.1] * 50, [0.11] * 50),
+        ([0.1] * 20, [0.1] * 9 + [8.0] + [0.1] * 20),  # the machine was busy
+        ([0.002] * 20, [0.01] * 20),  # too little to matter
+        ([0.1] * (MIN_ALONE - 1), [0.9] * 50),
+        ([0.1] * 20, [0.9] * (MIN_BESIDE - 1)),
+    ],
+)
+def test_calls_that_slow_down_nothing_go_on(alone, beside):
+    load = ServerLoad()
+    note(load, *alone, beside=False)
+    note(load, *beside, beside=True)
+    assert not load.is_backing_off(0.0)
+
+
+def test_a_slow_tool_is_not_compared_with_a_quick_one():
+    load = ServerLoad()
+    note(load, *[0.01] * 20, beside=False)
+    note(load, *[0.8] * 20, tool=2, beside=False)
+    note(load, *[0.8] * 20, tool=2, beside=True)
     assert not load.is_backing_off(0.0)
 
 
@@ -418,6 +451,47 @@ async def test_ending_the_process_stops_what_is_in_flight(world):
     with pytest.raises(asyncio.CancelledError):
         await running
     assert (world.upstream.cancelled, world.ends) == (1, ["unused"])
+
+
+async def test_a_call_that_is_discarded_before_it_begins_ends_too(world):
+    assert world.dispatch(id="1") == []
+    world.speculator.discard_all()
+    await settle()
+    assert (world.ends, world.sent) == (["unused"], 0)
+
+
+async def test_a_storm_of_discards_leaves_nothing_behind(world):
+    world.upstream.gate = asyncio.Event()
+    dispatched = 0
+    for number in range(200):
+        dispatched += world.dispatch(id=str(number)) == []
+        await settle(number % 4)
+        world.speculator.discard_server("git")
+    await settle(20)
+    assert dispatched == 200
+    assert world.ends == ["unused"] * 200
+    assert world.upstream.cancelled == world.sent < 200
+    assert world.speculator.kept == (0, 0)
+
+
+async def test_an_answer_after_cancellation_is_not_kept(world):
+    finished = []
+
+    async def answer_though_cancelled(_server, _request):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            finished.append(True)
+        return UpstreamResult(raw={"content": [{"type": "text", "text": "late"}]})
+
+    world.upstream.call_tool = answer_though_cancelled
+    assert world.dispatch(id="1") == []
+    await settle()
+    world.speculator.discard_all()
+    await settle()
+    assert finished
+    assert world.speculator.kept == (0, 0)
+    assert world.ends == ["unused"]
 
 
 async def test_every_call_made_ahead_ends_once_and_gives_its_place_back(world):

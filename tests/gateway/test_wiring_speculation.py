@@ -28,10 +28,11 @@ OTHER = tool("time:now", pk=2)
 
 class RecordingSpeculation(NoSpeculation):
     def __init__(self):
-        self.discarded = []
+        self.discarded, self.stopped = [], []
 
-    def discard_server(self, server):
+    def discard_server(self, server, *, stops_calls=True):
         self.discarded.append(server)
+        self.stopped += [server] * stops_calls
 
 
 def make_snapshot(*tools, servers=(), **values):
@@ -69,6 +70,17 @@ def test_a_changed_resource_and_a_new_connection_discard_them(current, speculati
     current.handle_resource_update("git", "file:///a", ["one"])
     current.handle_upstream_status(ServerStatus(name="time", state="ready"))
     assert speculation.discarded == ["git", "time"]
+
+
+@pytest.mark.parametrize(
+    ("state", "stopped"),
+    [("connecting", []), ("ready", []), ("backoff", ["git"]), ("idle", ["git"])],
+)
+def test_a_call_in_flight_survives_the_connection_that_it_waits_for(
+    current, speculation, state, stopped
+):
+    current.handle_upstream_status(ServerStatus(name="git", state=state))
+    assert (speculation.discarded, speculation.stopped) == (["git"], stopped)
 
 
 @pytest.mark.parametrize(

@@ -128,14 +128,41 @@ async def test_nothing_is_called_ahead_after_the_session_went_on(live, speculati
     assert speculation.dispatched == []
 
 
-async def test_nothing_is_called_ahead_for_the_session_of_a_run(live, speculation):
+def start_run(live, *, caller=ANN):
+    """Record a run and a call of one of its tasks; return its id and its own caller."""
     run = uuid.uuid4()
-    live.registry.record_run(ANN, run)
-    (session,) = [s for s in live.registry._sessions.values() if s.run == run]
+    live.registry.record_run(caller, run)
+    (session,) = [one for one in live.registry._sessions.values() if one.run == run]
     live.call(FIND, FOUND, caller=session.caller, owner="ann")
+    return run, session.caller
+
+
+async def test_nothing_is_called_ahead_for_a_run_that_goes_on(live, speculation):
+    _, own = start_run(live)
     await live.pause()
     assert speculation.dispatched == []
-    assert live.list_predicted(session.caller)
+    assert live.list_predicted(own)
+
+
+async def test_what_follows_a_run_is_called_ahead_for_whoever_started_it(live, speculation):
+    live.call(WRITE, downstream=BY_CONNECTION)
+    await live.pause()
+    run, own = start_run(live)
+    live.registry.record_run_end(run)
+    await live.pause()
+    ((caller, early, downstream),) = speculation.dispatched
+    assert (caller.session, downstream) == (ANN.session, BY_CONNECTION)
+    assert early.call.arguments == {"record_id": RECORD}
+    assert live.list_predicted(own) == []
+
+
+async def test_a_run_whose_starter_is_not_remembered_calls_nothing_ahead(live, speculation):
+    run, _ = start_run(live)
+    live.registry._forget(live.session(ANN))
+    live.registry.record_run_end(run)
+    live.registry.record_run_end(uuid.uuid4())
+    await live.pause()
+    assert speculation.dispatched == []
 
 
 async def test_each_call_is_made_for_the_session_that_it_was_predicted_for(live, speculation):

@@ -288,3 +288,18 @@ async def test_refusals_are_counted_by_reason(ahead):
     await ahead.request("find_records", owner="ann")
     await ahead.pause()
     assert count("early_call_refusals", form="next_call", reason="switched_off") > before
+
+
+async def test_a_server_that_connects_for_a_call_made_ahead_does_not_stop_it(ahead):
+    await ahead.earn()
+    await ahead.request("find_records", owner="ann")
+    ahead.gate.clear()
+    await ahead.live.pause()
+    ahead.speculator.discard_server("records", stops_calls=False)
+    ahead.gate.set()
+    await ahead.pause()
+    outcome = await ahead.request("read_record", record_id=RECORD)
+    assert outcome.served is not None
+    ahead.speculator.discard_server("records", stops_calls=False)
+    outcome = await ahead.request("read_record", record_id=RECORD)
+    assert outcome.served is None

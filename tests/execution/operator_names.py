@@ -1,0 +1,73 @@
+"""Names of tools of operators' servers, labelled by what they do before any rule was run on them.
+
+Git, Kubernetes, cloud command lines, databases, mail, payment, home automation, browsers, files.
+"""
+
+from __future__ import annotations
+
+_WRITING = """
+getDel get_del clean_up cleanup gc mv cp backup reindex refresh_token rotate_keys rotateSecret
+git_stash git_rebase git_cherry_pick git_bisect git_am git_gc git_restore git_pull cherry_pick
+stash_changes rebase_branch squash_commits amend_commit
+kubectl_scale kubectl_drain cordon_node drain_node uncordon_node taint_node scale_deployment
+rollout_undo rollout_restart helm_upgrade helm_rollback evict_pod port_forward
+terraform_destroy terraform_apply terraform_import provision_instance deprovision_host
+resize_instance reboot_instance hibernate_vm decommission_node failover_cluster promote_replica
+demote_primary detach_volume attach_policy mount_volume unmount_disk snapshot_volume
+assume_role grant_access revoke_grant elevate_privileges impersonate_user
+vacuum analyze_and_vacuum optimize_table flushdb flush_cache invalidate_cache evict_key expire_key
+hset hdel lpush rpop lpop getset incr decr increment_counter zadd sadd upsert_row bulk_load
+migrate_schema rollback_migration seed_database restore_dump alter_table rename_column
+reply_all forward_message mark_as_read mark_unread snooze_thread archive_thread unarchive_chat
+mute_channel invite_member kick_member ban_user pin_message react_to_message draft_reply
+unsend_message schedule_meeting rsvp_event decline_invite accept_invite
+capture_payment void_invoice issue_refund settle_balance top_up_wallet payout_now tip_driver
+authorize_card claim_reward bid_on_item checkout_cart
+turn_on_light turn_off_alarm unlock_door lock_car open_garage close_blinds arm_alarm disarm_alarm
+dim_lights set_thermostat start_vacuum pair_device ring_bell water_plants feed_cat
+click_element type_text press_key scroll_page fill_form navigate_to drag_element tap_button
+touch_file mkdir chmod ln_s symlink truncate_log tee zip_folder unzip_archive extract_archive
+rsync_folder sync_folder ftp_put scp_file wget_file curl_post post_json put_object
+register_webhook subscribe_topic ack_alert acknowledge_incident resolve_incident escalate_ticket
+page_oncall silence_alert assign_issue close_ticket reopen_issue upvote_post follow_user
+unfollow_user block_contact report_abuse print_document fax_document
+spawn_process fork_repository compile_project build_image train_model fine_tune_model
+pause_job resume_job requeue_message replay_events dispatch_event emit_signal notify_user
+alert_team warm_up_cache compact_log defragment_disk dedupe_contacts anonymize_records
+encrypt_volume
+swap_slots toggle_feature flip_switch bump_version tag_release cut_release ship_order
+book_table reserve_seat hold_item order_pizza hail_ride call_phone ring_phone text_contact
+"""
+
+_READING = """
+get_commit list_branches search_code get_file_contents list_commits git_log git_status git_diff
+git_show git_blame get_pull_request list_pull_requests list_pull_request_files get_me get_tag
+list_tags list_releases get_latest_release search_issues search_users list_notifications
+kubectl_get kubectl_describe kubectl_logs get_pod_logs list_pods get_events list_namespaces
+describe_node top_nodes list_deployments get_rollout_status helm_list helm_status get_service
+terraform_show terraform_output list_instances describe_instance list_buckets list_objects
+get_metrics query_metrics get_log_events list_volumes list_snapshots get_snapshot list_roles
+get_caller_identity get_bucket_policy list_backups get_backup list_tables describe_table
+get_schema explain_query count_rows list_databases table_info hget hgetall lrange ttl exists
+scan_keys zrange get_key info dbsize list_indexes index_stats get_migration_status
+list_messages read_message get_thread search_messages list_labels get_attachment list_channels
+get_channel_history list_members find_user get_profile list_events get_calendar free_busy
+list_payments get_payment list_charges get_charge list_refunds get_balance list_invoices
+get_invoice list_customers get_subscription list_payouts get_exchange_rate convert_currency
+get_state list_devices get_temperature get_sensor list_entities device_history list_automations
+get_page_title get_text page_content get_attribute list_tabs find_element
+list_directory read_file stat_file tree head tail grep file_info directory_tree search_files
+disk_usage list_processes system_info uptime whoami hostname ping traceroute dns_lookup whois
+get_weather forecast geocode reverse_geocode distance_matrix find_route nearby_places
+list_webhooks get_incident list_alerts get_ticket search_tickets list_issues issue_comments
+get_build_status list_jobs job_status get_job_log list_pipelines workflow_runs list_workflow_jobs
+get_release_notes compare_commits diff_files validate_schema check_status lint_report
+search_products get_order list_orders track_order order_status get_cart price_history
+get_backup_status backup_list list_cron_jobs get_refresh_rate copyright_info get_cpu list_mvps
+gcd cpi_data get_gc_stats reading_list settings_list set_theory news_update_list
+clean_air_index cleanliness_score stock_quote company_profile search_movies
+tldr summarize_text translate_text define_word spell_check sentiment
+"""
+
+WRITING = tuple(_WRITING.split())
+READING = tuple(_READING.split())
