@@ -21,14 +21,17 @@ _COMMANDS: Final = frozenset(_COMMANDS_LIST.split())
 """Words without another meaning; they count as the first and the last word of a name."""
 _VERBS_LIST: Final = (
     "backup cleanup reindex refresh stash squash bisect failover decommission hibernate mount "
-    "unmount elevate increment decrement increase decrease adjust alter snooze rsvp void settle "
-    "authorize acknowledge disarm arm dim scroll tap defragment defrag dedupe deduplicate "
-    "anonymize bump replay compile requeue rehydrate undo redo regenerate rebuild reprocess "
-    "reorder reassign reallocate redact recreate reload relocate remount unpublish uncordon "
-    "untag unset unshare unseal unarchive throttle unfreeze freeze thaw reroute eject dispense "
-    "print fax dial hangup whitelist blacklist allowlist denylist kickoff relaunch respawn "
-    "bounce recycle rollout rollforward zeroize scrub sanitize obfuscate pour mow vacuum "
-    "checkin retag resync recompute reseed reconcile repair heal seal"
+    "unmount elevate increment decrement increase decrease adjust alter snooze rsvp void "
+    "settle authorize acknowledge disarm arm dim scroll tap defragment defrag dedupe "
+    "deduplicate anonymize bump replay compile requeue rehydrate undo redo regenerate rebuild "
+    "reprocess reorder reassign reallocate redact recreate reload relocate remount unpublish "
+    "uncordon untag unset unshare unseal unarchive throttle unfreeze freeze thaw reroute "
+    "eject dispense print fax dial hangup whitelist blacklist allowlist denylist kickoff "
+    "relaunch respawn bounce recycle rollout rollforward zeroize scrub sanitize obfuscate "
+    "pour mow vacuum checkin retag resync recompute reseed reconcile repair heal seal vmotion "
+    "cutover quiesce rekey unwrap rebalance chargeback enrol expel flatten watermark "
+    "transcode stitch dub engage precondition summon preheat brew jailbreak sideload poke "
+    "nudge whisper triage redrive checkpoint collmod tokenise liquidate"
 )
 _VERBS: Final = frozenset(_VERBS_LIST.split())
 """Imperatives; they count as the first word, and as the second after a noun."""
@@ -70,6 +73,17 @@ _PHRASES: Final = tuple(
         ("kick", "off"),
         ("give", "access"),
         ("hand", "over"),
+        ("raise", "hand"),
+        ("wake", "on up"),
+        ("boot", "vm instance machine host server"),
+        ("flash", "lights firmware device"),
+        ("lower raise", "blinds volume price"),
+        ("fence", "node"),
+        ("hedge liquidate short", "position stock"),
+        ("bridge airdrop", "assets tokens"),
+        ("ping spam", "team user inbox everyone"),
+        ("honk", "horn"),
+        ("take", "one next"),
     )
 )
 """Words of which the second follows the first; they count as the beginning of a verb does."""
