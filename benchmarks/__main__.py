@@ -20,6 +20,7 @@ NAMES = (
     "discovery",
     "search_speed",
     "suggestion_speed",
+    "intent_ahead",
     "gateway_cost",
     "session_cost",
     "graph",
