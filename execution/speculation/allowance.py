@@ -47,9 +47,11 @@ class Reservation:
     """What a call made ahead may use.
 
     Attributes:
+        prediction: Id of the prediction that the call belongs to.
         money: Id of the reserved money; None: the call is free.
     """
 
+    prediction: UUID
     money: UUID | None
 
 
@@ -147,10 +149,19 @@ class Allowance:
             budget.record_dispatch(early.chance)
             self._weighed[early.prediction] = budget, early.chance
         price = self._find_price(tool.server)
-        return Reservation(await self._reserve_money(tool, caller, price) if price else None)
+        if not price:
+            return Reservation(early.prediction, None)
+        try:
+            money = await self._reserve_money(tool, caller, price)
+        except BaseException:
+            self._withdraw(early.prediction)
+            raise
+        return Reservation(early.prediction, money)
 
     def settle(self, reservation: Reservation, *, made: bool) -> None:
         """Settle a reservation once the call has ended; not made: it was not sent at all."""
+        if not made:
+            self._withdraw(reservation.prediction)
         if reservation.money is not None:
             self._unsettled.append((reservation.money, made))
             self._wake.set()
@@ -203,6 +214,13 @@ class Allowance:
         if self._is_stale or self._limits is None:
             self._is_stale = False
             self._limits = dict(await self._dependencies.load_limits())
+
+    def _withdraw(self, prediction: UUID) -> None:
+        """Weigh a call no more: it was not sent, so it is no waste."""
+        weighed = self._weighed.pop(prediction, None)
+        if weighed is not None:
+            budget, chance = weighed
+            budget.withdraw_dispatch(chance)
 
     async def _settle_all(self) -> None:
         while self._unsettled:

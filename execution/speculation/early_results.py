@@ -74,6 +74,7 @@ class EarlyResult:
         refusal: Why it was not made, or its answer not kept.
         error: Why there is no answer.
         joiners: Requests that wait for it.
+        is_sent: Whether it was sent to the server.
         is_discarded: Whether it may no longer answer a request.
         is_reported: Whether its end was reported.
     """
@@ -90,6 +91,7 @@ class EarlyResult:
     refusal: tuple[AdmissibilityReason, ...] = ()
     error: Exception | None = None
     joiners: int = 0
+    is_sent: bool = False
     is_discarded: bool = False
     is_reported: bool = False
 

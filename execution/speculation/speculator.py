@@ -275,11 +275,11 @@ class Speculator:
     async def _make(self, result: EarlyResult, downstream: Downstream) -> None:
         """Make a call ahead and keep its answer; the task of the call."""
         allowance, early = self._dependencies.allowance, result.early
-        reservation, is_sent, end = None, False, EarlyEnd.FAILED
+        reservation, end = None, EarlyEnd.FAILED
         try:
             reservation = await allowance.reserve(early, result.tool, caller=result.caller)
             self._require_unchanged(result)
-            result.started_at, is_sent = self._clock(), True
+            result.started_at, result.is_sent = self._clock(), True
             outcome = await self._call(result, downstream)
             self._in_flight.note_early(result.tool.server, failed=outcome.result.is_error)
             if not _is_usable(outcome):
@@ -292,12 +292,14 @@ class Speculator:
             raise
         except SpeculationRefused as refused:
             result.refusal = refused.reasons
+            count_refused(early.form, refused.reasons)
+            result.is_reported |= not result.is_sent  # it was no call, so it has no end
         except Exception as error:  # noqa: BLE001 - raised to those who wait for it
             self._in_flight.note_early(result.tool.server, failed=True)
             result.error = error
         finally:
             if reservation is not None:
-                allowance.settle(reservation, made=is_sent)
+                allowance.settle(reservation, made=result.is_sent)
             if result.outcome is None:
                 self._report(result, EarlyEnd.UNUSED if result.is_discarded else end)
                 self._results.remove(result)
@@ -460,7 +462,7 @@ class Speculator:
             agreed=agreed,
             duration_s=result.duration_s,
             saved_s=saved_s,
-            cost=price or Decimal(0),
+            cost=(price or Decimal(0)) if result.is_sent else Decimal(0),
         )
         count_ended(ended)
         self._dependencies.on_ended(ended)

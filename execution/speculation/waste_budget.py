@@ -83,6 +83,11 @@ class WasteBudget:
         self.dispatched += 1
         self._pending_waste += 1 - chance
 
+    def withdraw_dispatch(self, chance: float) -> None:
+        """Take back a dispatch, made at the given chance, that was not sent after all."""
+        self.dispatched -= 1
+        self._pending_waste = max(0.0, self._pending_waste - (1 - chance))
+
     def record_outcome(self, chance: float, *, was_used: bool) -> None:
         """Take note of what became of a dispatch, made at the given chance."""
         self._pending_waste = max(0.0, self._pending_waste - (1 - chance))

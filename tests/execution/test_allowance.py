@@ -158,3 +158,31 @@ async def test_other_callers_of_a_team_share_a_budget_and_other_teams_do_not():
     one = early(SpeculationForm.NEXT_CALL, chance=0.45, next_chance=0.45)
     assert world.allowance.check(one, FREE_TOOL, replace(ANN, user="ben"))
     assert not world.allowance.check(one, FREE_TOOL, replace(ANN, team=8))
+
+
+async def test_what_money_refuses_is_neither_waste_nor_weighed_any_more():
+    limits = {"paid": ServerLimits(waste=0.5, dollars_per_day=Decimal(1))}
+    world = await make_world(limits)
+    for _ in range(40):
+        one = early(SpeculationForm.NEXT_CALL, chance=0.6, next_chance=0.6)
+        assert await world.try_reserve(one, PRICED_TOOL) == ["over_budget"]
+        world.allowance.record_end(one, PRICED_TOOL, ANN, EarlyEnd.FAILED)
+    world.left = Decimal(1)
+    late = early(SpeculationForm.NEXT_CALL, chance=0.4, next_chance=0.4)
+    assert not isinstance(await world.try_reserve(late, PRICED_TOOL), list)
+
+
+async def test_what_is_not_sent_in_the_end_lets_nothing_else_be_wasted():
+    async def count_admitted(*, unsent):
+        world = await make_world(
+            {"git": ServerLimits(waste=0.2, calls_per_minute=1_000, dollars_per_day=Decimal(0))}
+        )
+        for _ in range(unsent):
+            sure = early(SpeculationForm.NEXT_CALL, chance=1.0, next_chance=1.0)
+            reservation = await world.allowance.reserve(sure, FREE_TOOL, caller=ANN)
+            world.allowance.settle(reservation, made=False)
+        unlikely = [early(SpeculationForm.NEXT_CALL, chance=0.6, next_chance=0.6)] * 100
+        answers = [await world.try_reserve(one) for one in unlikely]
+        return sum(not isinstance(one, list) for one in answers)
+
+    assert 0 < await count_admitted(unsent=0) == await count_admitted(unsent=200) < 100

@@ -282,6 +282,16 @@ async def test_what_is_switched_off_while_money_is_reserved_is_not_sent(world):
     assert [made for _, made in world.allowance.settled] == [False]
 
 
+async def test_a_call_that_money_refuses_has_no_end_to_report(world):
+    async def refuse(early, tool, *, caller):
+        raise SpeculationRefused(())
+
+    world.allowance.reserve = refuse
+    world.dispatch(id="a")
+    await settle()
+    assert (world.sent, world.ended) == (0, [])
+
+
 async def test_only_idle_places_are_taken(world):
     world.upstream.gate = asyncio.Event()
     assert [world.dispatch(id=n) for n in range(4)] == [[]] * 4
