@@ -8,8 +8,11 @@ from typing import Final, NamedTuple
 NEEDED: Final = 3
 """Agreements before a result is served."""
 KEPT_AGES: Final = NEEDED
-"""A result is served up to the least of the greatest ages that agreed so often: what is the same
-after two seconds need not be after a minute."""
+"""How often an age must have agreed: what is the same after two seconds need not be after a
+minute."""
+AGE_FACTOR: Final = 2.0
+"""Factor by which a served result may be older than that, since no two pauses of a client are
+alike."""
 
 
 class AgreementKey(NamedTuple):
@@ -49,7 +52,7 @@ class AgreementCounts(NamedTuple):
     @property
     def served_age_s(self) -> float:
         """Greatest age of a result that is served, in seconds."""
-        return min(self.ages_s) if len(self.ages_s) >= KEPT_AGES else 0.0
+        return AGE_FACTOR * min(self.ages_s) if len(self.ages_s) >= KEPT_AGES else 0.0
 
     def add(self, *, agreed: bool, age_s: float) -> AgreementCounts:
         """Return the counts with one more result."""

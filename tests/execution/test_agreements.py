@@ -6,6 +6,7 @@ import django.db
 import pytest
 
 from execution.agreement_counts import (
+    AGE_FACTOR,
     NEEDED,
     AgreementCounts,
     AgreementKey,
@@ -66,8 +67,8 @@ async def test_nothing_is_served_before_the_counts_are_loaded(shelf):
 
 async def test_only_ages_that_agreed_often_enough_are_served(shelf):
     agreements = await earned(shelf, ages=[0.1, 0.2, 0.3, 50.0])
-    assert agreements.is_served(TOOL, TEAM, 0.2)
-    assert not agreements.is_served(TOOL, TEAM, 0.25)
+    assert agreements.is_served(TOOL, TEAM, AGE_FACTOR * 0.2)
+    assert not agreements.is_served(TOOL, TEAM, AGE_FACTOR * 0.21)
 
 
 async def test_one_disagreement_ends_it_in_every_process_and_after_a_restart(shelf):
