@@ -36,8 +36,9 @@ Foregate fronts many MCP servers and finds the few tools a task needs.
 tools with their arguments; list the tools already in use in context_tools.
 2. call_tool with the id found (server:tool) and its arguments. It returns the server's own result.
 describe_tool returns the full definition if the summary is not enough.
-For a task of several steps, run_intent suggests a workflow: tools, order and arguments. \
-run_workflow runs it, or one of your own; independent tasks run in parallel. \
+For a task of several steps, run_intent suggests a workflow: tools, order and arguments. In mode \
+speculative_execution it was run already, and its results come with it. \
+Otherwise run_workflow runs it, or one of your own; independent tasks run in parallel. \
 A run outlives your request: get_run returns its status and results, control_run controls it. \
 give_feedback says whether a suggestion was right, so that the next ones are better. \
 If a call needs a person's approval, say so, and give them the link and `manage.py approvals`.
@@ -284,7 +285,7 @@ TOOLS: Final = (
     _make_tool(
         INTENT,
         "Suggest a workflow for a task: ordered tools, bound arguments, missing input. "
-        "Runs nothing; pass its workflow to run_workflow.",
+        "In mode speculative_execution its results are there; else pass it to run_workflow.",
         input_schema=_INTENT_INPUT,
         output_schema=INTENT_OUTPUT,
         annotations=_READ_ONLY,
