@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
+from collections.abc import Mapping
 from typing import Any, Final
 
-VERSION = "2026-07-28"
+from benchmarks import plain_server
+
 READS: Final = {
     "get_order": ("Return an order with its items and its status.", "order_id"),
     "list_orders": ("List the orders of a customer.", "customer_id"),
@@ -32,7 +33,6 @@ WRITES: Final = {
     "send_reminder": ("Send a reminder of an unpaid invoice.", "invoice_id"),
     "change_shift": ("Give a day at the desk to somebody else.", "date"),
 }
-_output = threading.Lock()
 
 
 def _describe_tool(name: str, description: str, parameter: str) -> dict[str, Any]:
@@ -56,39 +56,15 @@ TOOLS: Final = [
 
 def main() -> None:
     """Answer requests until stdin ends."""
-    delay_s = float(sys.argv[1])
-    for line in sys.stdin:
-        message = json.loads(line)
-        request, params = message.get("id"), message.get("params", {})
-        if request is None:
-            continue
-        if message["method"] == "tools/call":
-            found = {"about": params["name"], **params.get("arguments", {}), "state": "as planned"}
-            result = {
-                "content": [{"type": "text", "text": json.dumps(found)}],
-                "structuredContent": found,
-            }
-            timer = threading.Timer(delay_s, _answer, (request, result))
-            timer.daemon = True
-            timer.start()
-        elif message["method"] == "tools/list":
-            _answer(request, {"tools": TOOLS})
-        elif message["method"] == "server/discover":
-            _answer(request, {"supportedVersions": [VERSION], "capabilities": {"tools": {}}})
-        else:
-            _send({"id": request, "error": {"code": -32601, "message": "Method not found"}})
+    plain_server.serve(TOOLS, _answer_call, delay_s=float(sys.argv[1]))
 
 
-def _answer(request: object, result: dict[str, Any]) -> None:
-    whole = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
-    _send({"id": request, "result": whole})
-
-
-def _send(message: dict[str, Any]) -> None:
-    line = json.dumps({"jsonrpc": "2.0", **message})
-    with _output:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+def _answer_call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"about": name, **arguments, "state": "as planned"}
+    return {
+        "content": [{"type": "text", "text": json.dumps(found)}],
+        "structuredContent": found,
+    }
 
 
 if __name__ == "__main__":

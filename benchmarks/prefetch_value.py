@@ -173,12 +173,13 @@ def _register(sets: Sequence[PlayedSet]) -> None:
     sealed = sealing.load_or_create_sealer(settings.FOREGATE.home).seal({})
     for played in sets:
         for name in sorted({tool.partition(":")[0] for tool in played.access}):
-            script = str(BASE / "benchmarks" / "replay_server.py")
+            script = ["-m", "benchmarks.replay_server"]
             Server.objects.create(
                 name=name,
                 transport="stdio",
                 command=sys.executable,
-                args=[script, str(played.folder), name, str(played.control), str(LATENCY_S)],
+                args=[*script, str(played.folder), name, str(played.control), str(LATENCY_S)],
+                cwd=str(BASE),
                 env_sealed=sealed,
                 trusted=True,
                 price_per_call=0,

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-VERSION = "2026-07-28"
+from benchmarks import plain_server
+
 _JSON_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
 """JSON Schema has other names for these types."""
-_output = threading.Lock()
 
 
 class RecordedServer:
@@ -112,34 +111,7 @@ def main() -> None:
     """Answer requests until stdin ends."""
     folder, name, control, delay_s = sys.argv[1:]
     server = RecordedServer(Path(folder), name, Path(control))
-    for line in sys.stdin:
-        message = json.loads(line)
-        request, params = message.get("id"), message.get("params", {})
-        if request is None:
-            continue
-        if message["method"] == "tools/call":
-            result = server.answer(params["name"], params.get("arguments", {}))
-            timer = threading.Timer(float(delay_s), _answer, (request, result))
-            timer.daemon = True
-            timer.start()
-        elif message["method"] == "tools/list":
-            _answer(request, {"tools": server.tools})
-        elif message["method"] == "server/discover":
-            _answer(request, {"supportedVersions": [VERSION], "capabilities": {"tools": {}}})
-        else:
-            _send({"id": request, "error": {"code": -32601, "message": "Method not found"}})
-
-
-def _answer(request: object, result: dict[str, Any]) -> None:
-    whole = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
-    _send({"id": request, "result": whole})
-
-
-def _send(message: dict[str, Any]) -> None:
-    line = json.dumps({"jsonrpc": "2.0", **message})
-    with _output:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    plain_server.serve(server.tools, server.answer, delay_s=float(delay_s))
 
 
 if __name__ == "__main__":
