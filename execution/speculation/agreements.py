@@ -72,6 +72,11 @@ class Agreements:
             return False
         return age_s <= counts.served_age_s and self._draw() >= COMPARED_SHARE
 
+    def has_failed(self, tool: CatalogueTool, team: int | None) -> bool:
+        """Whether a result was not that of the call made again, so that none will be served."""
+        counts = self._counts.get(_make_key(tool, team))
+        return counts is not None and counts.disagreed > 0
+
     def record(self, tool: CatalogueTool, team: int | None, *, agreed: bool, age_s: float) -> None:
         """Record whether a result was that of the same call made again."""
         key = _make_key(tool, team)

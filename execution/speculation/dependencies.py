@@ -44,6 +44,9 @@ class ServingRules(Protocol):
     def is_served(self, tool: CatalogueTool, team: int | None, age_s: float) -> bool:
         """Whether a result of this age is served now; otherwise it is compared."""
 
+    def has_failed(self, tool: CatalogueTool, team: int | None) -> bool:
+        """Whether a result was not that of the call made again, so that none will be served."""
+
     def record(self, tool: CatalogueTool, team: int | None, *, agreed: bool, age_s: float) -> None:
         """Record whether a result was that of the same call made again."""
 

@@ -34,6 +34,15 @@ def explain_arguments(tool: CatalogueTool) -> AdmissibilityReason:
     )
 
 
+def explain_disagreement(tool: CatalogueTool) -> AdmissibilityReason:
+    """No result of it will be served."""
+    return make_reason(
+        ReasonCode.NOT_WORTH_IT,
+        f"A result of {tool.tool} made ahead was not that of the call made again; an admin can "
+        "have them compared anew.",
+    )
+
+
 def explain_unusable(tool: CatalogueTool) -> AdmissibilityReason:
     """Its answer is not kept."""
     return make_reason(

@@ -244,6 +244,7 @@ class Speculator:
         if self._in_flight.is_requested(key):
             return None
         reasons = (
+            *self._list_disagreements(early, tool, caller),
             *self._dependencies.allowance.check(early, tool, caller),
             *self._in_flight.list_reasons(
                 caller, tool, rules.catalogue.servers[tool.server], downstream
@@ -264,6 +265,15 @@ class Speculator:
         result.task.add_done_callback(self._tasks.discard)
         result.task.add_done_callback(lambda _task: self._in_flight.end_early(tool.server))
         return result
+
+    def _list_disagreements(
+        self, early: EarlyCall, tool: CatalogueTool, caller: Caller
+    ) -> Reasons:
+        """Return why no result of a next call would be served."""
+        has_failed = self._dependencies.agreements.has_failed
+        if early.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.team):
+            return (refusals.explain_disagreement(tool),)
+        return ()
 
     def _is_reusable(self, found: EarlyResult, early: EarlyCall) -> bool:
         """Whether a call need not be made again; a workflow takes no older results."""

@@ -52,7 +52,10 @@ class Agreed:
     """Serves what it is told to, and keeps what was compared."""
 
     def __init__(self, *served):
-        self.served, self.compared = set(served), []
+        self.served, self.failed, self.compared = set(served), set(), []
+
+    def has_failed(self, tool, team):
+        return tool.tool in self.failed
 
     def is_served(self, tool, team, age_s):
         return tool.tool in self.served
@@ -61,6 +64,7 @@ class Agreed:
         self.compared.append((tool.tool, agreed, age_s))
         if not agreed:
             self.served.discard(tool.tool)
+            self.failed.add(tool.tool)
 
 
 @dataclass

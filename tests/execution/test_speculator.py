@@ -233,6 +233,12 @@ async def test_a_result_that_differs_is_a_disagreement(world):
     assert world.agreements.compared == [("git:show", False, 0.0)]
 
 
+async def test_after_a_disagreement_next_calls_are_not_made_ahead_and_intents_are(world):
+    world.agreements.failed.add("git:show")
+    assert world.dispatch(id="a") == ["not_worth_it"]
+    assert world.dispatch(form=SpeculationForm.INTENT, id="a") == []
+
+
 async def test_a_write_meanwhile_leaves_nothing_to_compare(world):
     world.agreements.served.clear()
     await ready(world, id="a")

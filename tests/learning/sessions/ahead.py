@@ -54,6 +54,9 @@ class Earning:
         self.agreed = Counter()
         self.ended = set()
 
+    def has_failed(self, tool, team):
+        return tool.pk in self.ended
+
     def is_served(self, tool, team, age_s):
         return tool.pk not in self.ended and self.agreed[tool.pk, team] >= EARNED_BY
 
