@@ -73,7 +73,7 @@ def test_no_event_is_lost_or_doubled_when_processes_are_killed_under_load(tmp_pa
         process: record_until_killed(folder, process, count)
         for process, count in enumerate(EVENTS_BEFORE_KILL)
     }
-    left = spool.measure_folder(folder)
+    left, files = spool.measure_folder(folder), spool.list_files(folder)
     loader = EventLoader(Capture(Spool(folder, max_bytes=100_000_000)))
     loader.load_pending()
     stored = Counter(EpisodicEvent.objects.values_list("session", "tool"))
@@ -83,4 +83,5 @@ def test_no_event_is_lost_or_doubled_when_processes_are_killed_under_load(tmp_pa
         numbers = sorted(number for session, number in stored if session == process)
         assert numbers in ([*range(1, count + 1)], [*range(1, count + 2)])  # one unacknowledged
     assert spool.list_files(folder) == []
-    assert not EventSpool.objects.exists()
+    # A process may have been killed after it deleted a file and before it deleted the row.
+    assert not EventSpool.objects.filter(pk__in=files).exists()
