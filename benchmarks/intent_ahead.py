@@ -75,6 +75,9 @@ class _Unlimited:
     def is_served(self, *_: Any) -> bool:
         return True
 
+    def has_failed(self, *_: Any) -> bool:
+        return False
+
     def record(self, *_: Any, **__: Any) -> None:
         """Keep nothing."""
 
