@@ -27,6 +27,7 @@ from execution.models import (
     WorkflowExecution,
 )
 from gateway_project.access import audit, tokens
+from gateway_project.access.roles import CLIENT_SCOPES
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
@@ -44,8 +45,13 @@ from gateway_project.console.threshold_pages import (
     ThresholdChangeAdmin,
 )
 from gateway_project.console.token_form import TokenForm, form_for_user
-from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
+from gateway_project.models import (
+    ApiToken,
+    AuditEntry,
+    IdempotentRequest,
+    MetricTotal,
+    OneTimePassword,
+)
 from gateway_project.use_cases.approve_tools import approve_tools as approve
 from gateway_project.use_cases.approve_tools import compare_tools_in_full
 from gateway_project.use_cases.pin_tools import set_pinned
@@ -284,8 +290,9 @@ class ApiTokenAdmin(AuditedAdmin):
         return form_for_user(super().get_form(request, obj, change, **kwargs), caller_of(request))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Preselect the user and all scopes that they may grant except *."""
-        scopes = [s for s in tokens.grantable_scopes(caller_of(request)) if s != SCOPE_ALL]
+        """Preselect the user and the scopes of a client."""
+        caller = caller_of(request)
+        scopes = [scope for scope in CLIENT_SCOPES if caller.has_scope(scope)]
         return {"scopes": scopes, "user": request.user.pk}
 
     def save_model(
@@ -343,3 +350,12 @@ class MetricTotalAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "labels", "value")
     search_fields = ("name",)
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnlyAdmin):
+    """Requests to the API that named an idempotency key; their responses are sealed."""
+
+    list_display = ("created_at", "status")
+    list_filter = ("status",)
+    exclude = ("content",)

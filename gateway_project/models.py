@@ -113,3 +113,18 @@ class MetricTotal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.labels}"
+
+
+class IdempotentRequest(models.Model):
+    """A request to the API that named an idempotency key, and its response."""
+
+    digest = models.CharField(
+        max_length=64, unique=True, help_text="Of the caller, the address and the key."
+    )
+    request_digest = models.CharField(max_length=64, help_text="Of the body.")
+    status = models.PositiveSmallIntegerField(null=True, help_text="Empty: not answered yet.")
+    content = models.BinaryField(null=True, help_text="Body of the response, sealed.")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.created_at:%Y-%m-%d %H:%M:%S}, {self.status or 'not answered'}"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from django.contrib.auth import get_user_model
 
-from gateway_project.access import one_time_password
-from gateway_project.access.tokens import CLIENT_SCOPES, SCOPES
+from gateway_project.access import one_time_password, roles
+from gateway_project.access.roles import SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, CallerKind
 from tools.store import overview
 
@@ -29,7 +29,7 @@ def caller_for_user(name: str, *, kind: CallerKind) -> Caller:
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
-    scopes = frozenset({SCOPE_ALL} if user.is_superuser else CLIENT_SCOPES)
+    scopes = roles.compute_scopes(user)
     return Caller(user=name, team=overview.load_only_team(name), scopes=scopes, kind=kind)
 
 
@@ -49,8 +49,8 @@ def refresh_rights(caller: Caller) -> Caller:
         return caller
     if caller.team is not None and not overview.is_member(caller.user, caller.team):
         raise UnknownUser(f"{caller.user!r} is no longer in the team it was for")
-    scopes = SCOPES if SCOPE_ALL in caller.scopes else caller.scopes & set(SCOPES)
-    return replace(caller, scopes=frozenset(scopes))
+    had = frozenset(SCOPES) if SCOPE_ALL in caller.scopes else caller.scopes
+    return replace(caller, scopes=had & roles.compute_scopes(user))
 
 
 def ensure_local_admin() -> None:

@@ -12,7 +12,9 @@ from django.db import Error as DatabaseError
 from django.db.models import F, Q
 from django.utils import timezone
 
+from gateway_project.access import roles
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
+from gateway_project.access.roles import SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.models import ApiToken
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
 TOKEN_PREFIX = "fgt_"  # noqa: S105 - what every token begins with
 TOKEN_BYTES = 32
 PREFIX_LENGTH = 8
-CLIENT_SCOPES = ("search", "call", "read")
-"""Scopes of MCP clients: search for tools, call them, read resources and prompts."""
-SCOPES = (*CLIENT_SCOPES, "metrics")
-"""All scopes of tokens except `SCOPE_ALL`."""
 
 
 def hash_token(token: str) -> str:
@@ -108,11 +106,15 @@ def record_use(digests: Collection[str]) -> None:
 def _filter_usable() -> Any:
     """Return the valid tokens: those of a team only while their user belongs to it."""
     needs_no_membership = Q(team__isnull=True) | Q(user__is_superuser=True)
-    return ApiToken.objects.select_related("user").filter(
-        needs_no_membership | Q(team__memberships__user=F("user")),
-        Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
-        revoked_at__isnull=True,
-        user__is_active=True,
+    return (
+        ApiToken.objects.select_related("user")
+        .prefetch_related("user__groups")
+        .filter(
+            needs_no_membership | Q(team__memberships__user=F("user")),
+            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
+            revoked_at__isnull=True,
+            user__is_active=True,
+        )
     )
 
 
@@ -121,17 +123,8 @@ def _to_active_token(row: ApiToken) -> ActiveToken:
         caller=Caller(
             user=row.user.get_username(),
             team=row.team_id,
-            scopes=_compute_scopes(row),
+            scopes=roles.limit_scopes(row.scopes, roles.compute_scopes(row.user)),
             kind="http",
         ),
         expires_at=row.expires_at.timestamp() if row.expires_at else None,
     )
-
-
-def _compute_scopes(row: ApiToken) -> frozenset[str]:
-    """Return a token's effective scopes; `SCOPE_ALL` counts only while its user is a superuser."""
-    stored: Any = row.scopes
-    if not isinstance(stored, list):
-        return frozenset()
-    known = (*SCOPES, SCOPE_ALL) if row.user.is_superuser else SCOPES
-    return frozenset(scope for scope in known if scope in stored)

@@ -23,7 +23,13 @@ from execution.models import (
     TaskRun,
     WorkflowExecution,
 )
-from gateway_project.models import ApiToken, AuditEntry, MetricTotal, OneTimePassword
+from gateway_project.models import (
+    ApiToken,
+    AuditEntry,
+    IdempotentRequest,
+    MetricTotal,
+    OneTimePassword,
+)
 from graph.models import (
     FittedModel,
     GraphSnapshot,
@@ -81,6 +87,7 @@ OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
+    IdempotentRequest,
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 import gateway_project.urls  # noqa: F401 - finds the pages
-from gateway_project.access import audit, tokens
+from gateway_project.access import audit, roles, tokens
 from gateway_project.models import ApiToken, AuditEntry
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
 from tests.gateway.admin_pages import act, entries, page
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_staff_without_token_scopes_cannot_create_tokens(client, staff, monkeypatch):
-    monkeypatch.setattr(tokens, "SCOPES", ("metrics",))
+    monkeypatch.setattr(roles, "MEMBER_SCOPES", ())
     assert client.get(page(ApiToken, "add")).status_code == 403
     values = {"name": "x", "user": staff.pk, "scopes": ["metrics"]}
     assert client.post(page(ApiToken, "add"), values).status_code == 403
@@ -26,7 +26,7 @@ def test_staff_without_token_scopes_cannot_create_tokens(client, staff, monkeypa
 @pytest.fixture
 def holder(staff, monkeypatch):
     """Let staff hold one of the scopes that tokens can have."""
-    monkeypatch.setattr(tokens, "SCOPES", ("metrics", "search"))
+    monkeypatch.setattr(roles, "MEMBER_SCOPES", ("search",))
     return staff
 
 
@@ -144,7 +144,7 @@ def test_a_token_acts_for_a_team_only_if_its_user_does(client, root):
 def test_the_token_form_offers_scopes_and_the_current_user(client, root):
     form = client.get(page(ApiToken, "add")).context["adminform"].form
     assert form.initial["user"] == root.pk
-    assert form.initial["scopes"] == ["search", "call", "read", "metrics"]
+    assert form.initial["scopes"] == ["search", "call", "read"]
 
 
 def test_a_token_is_never_edited(client, root):

@@ -10,9 +10,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call", "read"})]
+    ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call", "read", "control"})]
 )
-def test_superusers_get_all_scopes_and_others_the_client_scopes(superuser, scopes):
+def test_superusers_get_all_scopes_and_others_those_of_a_member(superuser, scopes):
     UserFactory(username="ann", superuser=superuser)
     caller = callers.caller_for_user("ann", kind="stdio")
     assert (caller.user, caller.kind, caller.scopes) == ("ann", "stdio", scopes)
@@ -46,7 +46,7 @@ def asked(scopes, team=None):
         (True, {"call"}, {"call"}),
         (False, {"call"}, {"call"}),
         (False, {"call", "rule_the_world"}, {"call"}),
-        (False, {SCOPE_ALL}, {"search", "call", "read", "metrics"}),
+        (False, {SCOPE_ALL}, {"search", "call", "read", "control"}),
     ],
 )
 def test_stored_permissions_are_reduced_to_current_ones(superuser, had, has):

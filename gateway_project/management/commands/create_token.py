@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gateway_project.access import callers, grant
 from gateway_project.access.grant import TokenNotGrantable
-from gateway_project.access.tokens import CLIENT_SCOPES, SCOPES
+from gateway_project.access.roles import CLIENT_SCOPES, SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL
 
 MAX_DAYS = 36_500

@@ -1,0 +1,126 @@
+"""Scopes, which are all permissions there are, and the roles that bundle them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+
+SEARCH: Final = "search"
+"""Find tools, describe them and ask for workflows."""
+CALL: Final = "call"
+"""Call tools and run workflows."""
+READ: Final = "read"
+"""Read resources and prompts of servers, runs, relations and what was learned."""
+CONTROL: Final = "control"
+"""Control runs and decide approvals as a person; never given to a client by default."""
+CURATE: Final = "curate"
+"""Curate relations, patterns and dangerous operations, and approve changed definitions."""
+METRICS: Final = "metrics"
+"""Read the metrics of the installation, all teams together."""
+ADMINISTER: Final = "administer"
+"""Administer speculation, thresholds, tokens, endpoints, webhooks and configuration; audit."""
+
+SCOPES: Final = (SEARCH, CALL, READ, CONTROL, CURATE, METRICS, ADMINISTER)
+"""All scopes except `SCOPE_ALL`, which only superusers have."""
+CLIENT_SCOPES: Final = (SEARCH, CALL, READ)
+"""Scopes of MCP clients, and of tokens by default."""
+MEMBER_SCOPES: Final = (*CLIENT_SCOPES, CONTROL)
+"""Scopes of a user without a role."""
+ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "viewer": (SEARCH, READ),
+    "operator": (*CLIENT_SCOPES, CONTROL),
+    "curator": (*CLIENT_SCOPES, CONTROL, CURATE),
+    "admin": SCOPES,
+}
+"""Scopes by role; each role has those of the roles before it. Roles are groups of these names."""
+
+
+class NotPermitted(Exception):
+    """The caller lacks a scope."""
+
+    code = "not_permitted"
+
+    def __init__(self, caller: Caller, scope: str) -> None:
+        super().__init__(
+            f"{caller.user!r} lacks the scope {scope!r}; an admin can give a role that has it, "
+            "and a token must have been created with it"
+        )
+        self.scope = scope
+
+
+class UnknownRole(ValueError):
+    """There is no role of that name."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__(f"no role {', '.join(sorted(names))}; there are {', '.join(ROLES)}")
+
+
+def require_scope(caller: Caller, scope: str) -> None:
+    """Check that a caller holds a scope.
+
+    Raises:
+        NotPermitted: If not.
+    """
+    if not caller.has_scope(scope):
+        raise NotPermitted(caller, scope)
+
+
+def compute_scopes(user: Any) -> frozenset[str]:
+    """Return the scopes of a user by their roles; uses prefetched groups."""
+    if user.is_superuser:
+        return frozenset({SCOPE_ALL})
+    roles = [ROLES[group.name] for group in user.groups.all() if group.name in ROLES]
+    return frozenset(scope for role in roles or [MEMBER_SCOPES] for scope in role)
+
+
+def limit_scopes(stored: Any, held: Collection[str]) -> frozenset[str]:
+    """Return the effective scopes of a token: those it was created with and its user still holds.
+
+    `METRICS` may be given to the token of any user, such as that of a monitoring system, by
+    somebody who holds it.
+
+    Args:
+        stored: As stored; anything but a list of known scopes grants nothing.
+        held: The user's scopes.
+    """
+    if not isinstance(stored, list):
+        return frozenset()
+    if SCOPE_ALL in held:
+        return frozenset(scope for scope in (*SCOPES, SCOPE_ALL) if scope in stored)
+    return frozenset(scope for scope in SCOPES if scope in stored and scope in {*held, METRICS})
+
+
+def load_roles(username: str) -> tuple[str, ...]:
+    """Return the roles of a user, least first."""
+    found = set(
+        Group.objects.filter(user__username=username, name__in=ROLES).values_list(
+            "name", flat=True
+        )
+    )
+    return tuple(role for role in ROLES if role in found)
+
+
+def set_roles(user: Any, roles: Collection[str]) -> bool:
+    """Give a user exactly these roles; other groups stay. Return whether anything changed.
+
+    Raises:
+        UnknownRole: If there is no such role.
+    """
+    if unknown := set(roles) - set(ROLES):
+        raise UnknownRole(unknown)
+    if set(load_roles(user.get_username())) == set(roles):
+        return False
+    user.groups.remove(*user.groups.filter(name__in=set(ROLES) - set(roles)))
+    user.groups.add(*(Group.objects.get_or_create(name=role)[0] for role in roles))
+    return True
+
+
+def list_role_holders() -> dict[str, tuple[str, ...]]:
+    """Return the roles of each user that has one, by user name."""
+    users = get_user_model().objects.filter(groups__name__in=ROLES).distinct()
+    return {name: load_roles(name) for name in sorted(users.values_list("username", flat=True))}
