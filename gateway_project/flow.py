@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -32,9 +32,9 @@ from gateway_project.find import (
     work_context,
 )
 from gateway_project.find.alternatives import list_alternatives
+from gateway_project.find.answers import SearchResult, ToolDescription
 from gateway_project.find.arrange import AnswerContext
 from gateway_project.find.request import FindRequest
-from gateway_project.find.tool_card import ToolCard
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
@@ -52,7 +52,7 @@ from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import refuse_to_rank
 from learning.predictions.interface import Feedback
-from tools.catalogue import CatalogueServer, CatalogueTool
+from tools.catalogue import CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
@@ -65,50 +65,6 @@ MAX_ID_LENGTH: Final = 100
 """Characters of an invalid run id that an error repeats."""
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchResult:
-    """Tools found for a query, within the token budget.
-
-    Attributes:
-        tools: Matches, best first, each followed by its required and related tools.
-        run_order: Ids of the tools that relations order, in an order in which they can run.
-        tokens_used: Tokens of this answer's tools, run order and warnings.
-        tokens_budget: Upper limit of `tokens_used`.
-        omitted_count: Matches that did not fit the budget.
-        tokens_listing_all: Tokens that listing every tool would take.
-        warnings: Limitations of the search and unknown names in the request.
-    """
-
-    tools: tuple[ToolCard, ...]
-    run_order: tuple[str, ...]
-    tokens_used: int
-    tokens_budget: int
-    omitted_count: int
-    tokens_listing_all: int
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToolDescription:
-    """A tool with its server, relations and alternatives.
-
-    Attributes:
-        tool: From the catalogue.
-        server: Its server.
-        trouble: Why the server is unreliable right now; empty if it is healthy.
-        warnings: Reasons against calling it, from relations.
-        relations: Its relations to tools visible to the caller, strongest first.
-        alternatives: Ids of tools that can replace it.
-    """
-
-    tool: CatalogueTool
-    server: CatalogueServer
-    trouble: str
-    warnings: tuple[str, ...]
-    relations: tuple[Mapping[str, Any], ...]
-    alternatives: tuple[str, ...]
 
 
 class SearchNotPermitted(Exception):

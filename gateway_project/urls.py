@@ -12,6 +12,10 @@ admin.site.site_header = "Foregate"
 admin.site.site_title = "Foregate"
 admin.site.index_title = "Servers, tools and access"
 
+handler400 = "gateway_project.api.problems.answer_bad_request"
+handler404 = "gateway_project.api.problems.answer_not_found"
+handler500 = "gateway_project.api.problems.answer_server_error"
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("favicon.ico", lambda _: HttpResponse(status=204)),  # every browser asks for one
@@ -22,5 +26,6 @@ urlpatterns = [
     path("sign-in/", include("gateway_project.console.sign_in")),
     path("approvals/", include("gateway_project.console.approvals")),
     path("servers/", include("gateway_project.console.server_pages")),
+    path("api/v1/", include("gateway_project.api.urls")),
     path("admin/", admin.site.urls),
 ]

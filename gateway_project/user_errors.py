@@ -12,6 +12,7 @@ from execution.run_dependencies import RunsUnavailable
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.store.runs import IdempotencyConflict, TooManyRuns, UnknownRun
 from execution.store.speculations import FeedbackGiven, SpeculationResolved, UnknownSpeculation
+from gateway_project.access.roles import NotPermitted
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
@@ -32,6 +33,7 @@ ERRORS_WITH_CODE: Final = (
     InvalidWorkflow,
     ApprovalNotPending,
     ActionNotPossible,
+    NotPermitted,
     NotReady,
     WorkflowNotRunnable,
     PassThroughError,

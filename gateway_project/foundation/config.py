@@ -130,6 +130,16 @@ class Config(BaseSettings):
         description="Web origins, besides its own, that may call the gateway over HTTP, "
         "separated by commas.",
     )
+    api_per_minute: int = Field(
+        default=1_200,
+        ge=0,
+        description="Requests that a token may make to the REST API in a minute; 0: no limit.",
+    )
+    api_per_day: int = Field(
+        default=0,
+        ge=0,
+        description="Requests that a token may make to the REST API in a day; 0: no limit.",
+    )
     approve_new: Literal["auto", "manual"] = Field(
         default="auto",
         description="Whether tools seen for the first time are usable at once (auto).",

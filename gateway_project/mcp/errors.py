@@ -77,7 +77,13 @@ def build_error_result(error: Exception) -> CallToolResult:
     An unexpected error is logged with its traceback; the client gets the request id to look up.
     """
     code, message = explain_error(error)
-    data: dict[str, Any] = {"request_id": telemetry.current_request_id()}
+    data = {"request_id": telemetry.current_request_id(), **collect_error_data(error)}
+    return report_failure(code, message, hint=_write_hint(error), data=data)
+
+
+def collect_error_data(error: Exception) -> dict[str, Any]:
+    """Return what programs can use of an error: suggestions, problems, the approval it needs."""
+    data: dict[str, Any] = {}
     if isinstance(error, UnknownTool):
         data["suggestions"] = list(error.suggestions)
     if isinstance(error, _ERRORS_WITH_PROBLEMS) and error.problems:
@@ -87,7 +93,7 @@ def build_error_result(error: Exception) -> CallToolResult:
         data |= error.data
     if isinstance(error, ToolUnavailable) and error.findings:
         data["warnings"] = [strip_invisible(finding) for finding in error.findings]
-    return report_failure(code, message, hint=_write_hint(error), data=data)
+    return data
 
 
 def is_protocol_error(error: Exception, *, modern: bool) -> bool:

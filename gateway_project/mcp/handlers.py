@@ -15,11 +15,9 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from execution.view import ApprovalView
 from gateway_project import flow
-from gateway_project.find import tool_card
-from gateway_project.flow import SearchResult, ToolDescription
+from gateway_project.find.answers import ToolDescription
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from gateway_project.mcp import (
     arguments,
     callers,
@@ -103,7 +101,7 @@ async def _serve_search(request: ClientRequest, args: Mapping[str, Any]) -> Call
             request.effects, request.caller, arguments.read_find_request(args)
         )
     telemetry.searches.labels("ok" if result.tools else "nothing").inc()
-    return _build_structured_result(_search_result_to_json(result))
+    return _build_structured_result(result.as_json())
 
 
 async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
@@ -253,45 +251,4 @@ def _build_structured_result(value: dict[str, Any]) -> CallToolResult:
 
 
 def _build_description_result(description: ToolDescription, name: str) -> CallToolResult:
-    return _build_structured_result(_description_to_json(description, name))
-
-
-def _search_result_to_json(result: SearchResult) -> dict[str, Any]:
-    return {
-        "tools": [card.as_json() for card in result.tools],
-        "run_order": list(result.run_order),
-        "tokens": {
-            "used": result.tokens_used,
-            "budget": result.tokens_budget,
-            "left_out": result.omitted_count,
-            "listing_all": result.tokens_listing_all,
-        },
-        "warnings": list(result.warnings),
-    }
-
-
-def _description_to_json(description: ToolDescription, name: str) -> dict[str, Any]:
-    tool, server = description.tool, description.server
-    return {
-        "tool": tool.tool,
-        "name": name,
-        "title": strip_invisible(tool.title),
-        "description": strip_invisible(tool.description),
-        "input_schema": strip_invisible_deep(tool.input_schema),
-        "output_schema": strip_invisible_deep(tool.output_schema),
-        "annotations": strip_invisible_deep(tool.annotations),
-        "server": {
-            "name": server.name,
-            "description": strip_invisible(server.description),
-            "trusted": server.trusted,
-            "enabled": server.enabled,
-            "trouble": description.trouble,
-        },
-        "category": tool.category,
-        "state": tool.state if tool.enabled else "disabled",
-        "danger": {"level": tool.danger.value, "reasons": list(tool.danger_reasons)},
-        "warnings": [*description.warnings, *tool_card.list_cautions(tool)],
-        "relations": [dict(relation) for relation in description.relations],
-        "alternatives": list(description.alternatives),
-        "tokens": tool.token_count,
-    }
+    return _build_structured_result(description.as_json(name))

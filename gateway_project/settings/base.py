@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "drf_spectacular_sidecar",  # files of the page that describes the API
     "gateway_project",
     "tools",
     "graph",
@@ -86,6 +87,31 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+"""Bytes of a request to the API or of a form; its values are sealed and stored."""
+REST_FRAMEWORK = {
+    "EXCEPTION_HANDLER": "gateway_project.api.problems.handle_exception",
+    "DEFAULT_SCHEMA_CLASS": "gateway_project.api.description.ApiSchema",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+    "COERCE_DECIMAL_TO_STRING": False,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Foregate",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "DESCRIPTION": "Everything that clients and people can do, over HTTP. See docs/rest.md.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["gateway_project.api.description.add_problems"],
+    "SECURITY": [{"bearer": []}],
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+    },
+}
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"

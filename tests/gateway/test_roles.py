@@ -1,5 +1,7 @@
 """Roles: which scopes they give, and what remains of a token's scopes."""
 
+import itertools
+
 import pytest
 from django.contrib.auth.models import Group
 
@@ -20,7 +22,7 @@ def test_a_role_gives_its_scopes(role):
 
 def test_each_role_has_the_scopes_of_the_one_before():
     held = [set(scopes) for scopes in roles.ROLES.values()]
-    assert all(less < more for less, more in zip(held, held[1:], strict=False))
+    assert all(less < more for less, more in itertools.pairwise(held))
 
 
 def test_roles_are_replaced_and_other_groups_stay():

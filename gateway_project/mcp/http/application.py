@@ -9,10 +9,18 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway_project.mcp.http.answers import RequestRejected
+from gateway_project.mcp.http.body import ClientGone, read_body, replay_body
+from gateway_project.mcp.http.checks import header_text
 from gateway_project.mcp.http.probes import Probes
 from gateway_project.mcp.http.service import HttpService
 
 ENDPOINT_PATH: Final = "/mcp"
+SERVICE_SCOPE_KEY: Final = "foregate.service"
+"""Key of the service in the scope of the requests that it does not serve itself."""
+MAX_FORM_BYTES: Final = 16 * 1024 * 1024
+"""Largest body of a request to the console or the API."""
+BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +65,28 @@ class Application:
             if self._started is None or not self._started.is_set():
                 await self._start_service()
             await self.service.gate(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._serve_otherwise(scope, receive, send)
         else:
             await self._otherwise(scope, receive, send)
+
+    async def _serve_otherwise(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of the console or of the API, which can reach the service."""
+        headers = dict(scope["headers"])
+        try:
+            if scope["method"] not in BODILESS:
+                content = await read_body(
+                    receive,
+                    declared=header_text(headers, b"content-length"),
+                    max_bytes=MAX_FORM_BYTES,
+                )
+                receive = replay_body(content, receive)
+        except RequestRejected as error:
+            await error.answer.send(send)
+        except ClientGone:
+            return
+        else:
+            await self._otherwise({**scope, SERVICE_SCOPE_KEY: self.service}, receive, send)
 
     async def _handle_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -1,0 +1,94 @@
+"""Authenticates requests to the API: by bearer token, or by the session of the console."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from asgiref.sync import async_to_sync
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.request import Request
+
+from gateway_project.access import callers, tokens
+from gateway_project.access.active_token import ActiveToken
+from gateway_project.access.bearers import MAX_TOKEN_LENGTH, TokenRefused, TooManyWrongTokens
+from gateway_project.api import runtime
+from gateway_project.foundation.caller import Caller
+
+BEARER_SCHEME: Final = "bearer"
+SESSION_PREFIX: Final = "api-"
+"""Start of the session key of a caller: its token, or its session in the console."""
+
+
+@dataclass(frozen=True)
+class AuthenticatedUser:
+    """What the framework needs to know of a user: that there is one."""
+
+    username: str
+    is_authenticated: bool = True
+
+
+class BearerAuthentication(BaseAuthentication):
+    """Accepts `Authorization: Bearer TOKEN`, checked in memory where the gateway runs."""
+
+    def authenticate(self, request: Request) -> tuple[AuthenticatedUser, Caller] | None:
+        """Return the user and the caller; None if the request has no such header.
+
+        Raises:
+            AuthenticationFailed: If the token is unknown, expired or revoked.
+            Throttled: If its address sent too many wrong tokens.
+            TokensUnavailable: If it cannot be checked now.
+        """
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != BEARER_SCHEME:
+            return None
+        active = _find_token(request, token.strip())
+        digest = hashlib.sha256(token.strip().encode()).hexdigest()
+        caller = replace(active.caller, session=SESSION_PREFIX + digest[:16])
+        return AuthenticatedUser(caller.user), caller
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the framework's
+        """Return the challenge of a 401."""
+        return 'Bearer realm="foregate"'
+
+
+class ConsoleSession(SessionAuthentication):
+    """Accepts a session of the console, with its CSRF token for anything but reading."""
+
+    def authenticate(self, request: Request) -> tuple[Any, Caller] | None:
+        """Return the user and the caller; None without a session."""
+        found = super().authenticate(request)
+        if found is None:
+            return None
+        user, _ = found
+        caller = callers.caller_for_user(user.get_username(), kind="console")
+        key = request._request.session.session_key or ""
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        return user, replace(caller, session=SESSION_PREFIX + digest[:16])
+
+
+def _find_token(request: Request, token: str) -> ActiveToken:
+    service = runtime.find_service(request._request)
+    if service is None:
+        digest = tokens.hash_token(token[:MAX_TOKEN_LENGTH])
+        found = tokens.load_active_tokens([digest]).get(digest)
+        if found is None:
+            raise exceptions.AuthenticationFailed(_REFUSED)
+        return found
+
+    async def authenticate() -> ActiveToken:
+        bearers = await service.get_token_cache()
+        address = request.META.get("REMOTE_ADDR", "")
+        return (await bearers.authenticate(token, address=address)).active_token
+
+    try:
+        return async_to_sync(authenticate)()
+    except TokenRefused:
+        raise exceptions.AuthenticationFailed(_REFUSED) from None
+    except TooManyWrongTokens as error:
+        raise exceptions.Throttled(wait=error.wait_s, detail=str(error)) from None
+
+
+_REFUSED: Final = "the token is unknown, expired or revoked"

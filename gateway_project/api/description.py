@@ -1,0 +1,76 @@
+"""The OpenAPI description of the API: what every operation has in common, and the page of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+
+from gateway_project.api.pages import DEFAULT_LIMIT, MAX_LIMIT
+from gateway_project.api.problems import CONTENT_TYPE
+
+PROBLEM_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "Problem details (RFC 9457); the codes are listed in docs/errors.md",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "Stable, for programs"},
+        "detail": {"type": "string", "description": "What to do, in one line"},
+        "request_id": {"type": "string", "description": "To look for in the log"},
+        "problems": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"path": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    },
+    "required": ["type", "title", "status", "code", "detail", "request_id"],
+}
+_PROBLEM: Final = {
+    "description": "Problem",
+    "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+PAGE_PARAMETERS: Final = (
+    OpenApiParameter(
+        "limit",
+        OpenApiTypes.INT,
+        description=f"Items of a page, 1 to {MAX_LIMIT}",
+        default=DEFAULT_LIMIT,
+    ),
+    OpenApiParameter(
+        "cursor", OpenApiTypes.STR, description="Of the page before: follow its `next`"
+    ),
+)
+"""Parameters of every list."""
+
+
+class ApiSchema(AutoSchema):
+    """Describes an operation; the resource is its tag."""
+
+    def get_tags(self) -> list[str]:
+        """Return the first part of the path after the prefix."""
+        return [self.path.removeprefix("/api/v1/").split("/")[0]]
+
+
+def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Add what every operation can answer beside its result: problems; a hook of the generator."""
+    result["components"].setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    for operations in result["paths"].values():
+        for method, operation in operations.items():
+            responses = operation.setdefault("responses", {})
+            responses.setdefault("default", _PROBLEM)
+            if method == "post":
+                operation.setdefault("parameters", []).append(
+                    {
+                        "in": "header",
+                        "name": "Idempotency-Key",
+                        "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+                        "description": "Repeated requests with it are made once",
+                    }
+                )
+    return result

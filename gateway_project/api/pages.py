@@ -1,0 +1,161 @@
+"""Pages of lists: by key, so that a page costs the same wherever it is."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from django.db.models import Q, QuerySet
+from rest_framework.request import Request
+
+from gateway_project.api.problems import InvalidInput
+
+DEFAULT_LIMIT: Final = 50
+MAX_LIMIT: Final = 200
+MAX_CURSOR_CHARS: Final = 1_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageRequest:
+    """Which page of a list is asked for.
+
+    Attributes:
+        limit: Maximum number of items.
+        after: Key of the last item of the page before; empty: the first page.
+    """
+
+    limit: int
+    after: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Generic[T]):
+    """A page of a list.
+
+    Attributes:
+        items: In the list's order.
+        next_key: Key from which the next page begins; None: this is the last.
+    """
+
+    items: Sequence[T]
+    next_key: tuple[Any, ...] | None = None
+
+    def as_json(self, request: Request, make_item: Callable[[T], Any]) -> dict[str, Any]:
+        """Return the body of the response, with the address of the next page."""
+        return {
+            "items": [make_item(item) for item in self.items],
+            "next": _build_next_url(request, self.next_key) if self.next_key else None,
+        }
+
+
+def read_page_request(
+    request: Request, *, key: Sequence[type] = (int,), max_limit: int = MAX_LIMIT
+) -> PageRequest:
+    """Read `limit` and `cursor` of a request.
+
+    Args:
+        request: To read.
+        key: Types of the parts of an item's key.
+        max_limit: Largest page.
+
+    Raises:
+        InvalidInput: If one of them is invalid.
+    """
+    text = request.query_params.get("limit", str(min(DEFAULT_LIMIT, max_limit)))
+    limit = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    if not 1 <= limit <= max_limit:
+        raise InvalidInput(f"limit: give a whole number from 1 to {max_limit}")
+    cursor = request.query_params.get("cursor", "")
+    return PageRequest(limit=limit, after=_read_cursor(cursor, key) if cursor else ())
+
+
+def paginate_rows(
+    request: Request, rows: QuerySet[Any], *, field: str = "pk", descending: bool = True
+) -> Page[Any]:
+    """Return a page of rows ordered by a unique field, newest first by default.
+
+    Args:
+        request: With `limit` and `cursor`.
+        rows: Filtered rows; their order is replaced.
+        field: A unique column of numbers or texts.
+        descending: Whether the largest comes first.
+    """
+    column = rows.model._meta.pk if field == "pk" else rows.model._meta.get_field(field)
+    kind = (
+        int
+        if "Integer" in column.get_internal_type() or "Auto" in column.get_internal_type()
+        else str
+    )
+    wanted = read_page_request(request, key=(kind,))
+    if wanted.after:
+        comparison = "lt" if descending else "gt"
+        rows = rows.filter(Q(**{f"{field}__{comparison}": wanted.after[0]}))
+    found = list(rows.order_by(f"-{field}" if descending else field)[: wanted.limit + 1])
+    return cut_page(found, wanted, key=lambda row: (_plain(getattr(row, field)),))
+
+
+def paginate_sorted(
+    request: Request, items: Sequence[T], *, key: Callable[[T], tuple[Any, ...]]
+) -> Page[T]:
+    """Return a page of items in memory, which are sorted by their unique keys of texts."""
+    wanted = read_page_request(request, key=(str,))
+    rest = [item for item in items if key(item) > wanted.after] if wanted.after else items
+    return cut_page(rest[: wanted.limit + 1], wanted, key=key)
+
+
+def cut_page(
+    found: Sequence[T], wanted: PageRequest, *, key: Callable[[T], tuple[Any, ...]]
+) -> Page[T]:
+    """Return a page of what was found for it: up to one item more than its limit."""
+    items = found[: wanted.limit]
+    return Page(items=items, next_key=key(items[-1]) if len(found) > wanted.limit else None)
+
+
+def make_page_schema(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a page of such items."""
+    return {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": item},
+            "next": {
+                "type": ["string", "null"],
+                "format": "uri",
+                "description": "Address of the next page; null: this is the last",
+            },
+        },
+        "required": ["items", "next"],
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | str) else str(value)
+
+
+def _build_next_url(request: Request, key: tuple[Any, ...]) -> str:
+    content = json.dumps(key, separators=(",", ":")).encode()
+    cursor = base64.urlsafe_b64encode(content).decode().rstrip("=")
+    query = request.query_params.copy()
+    query["cursor"] = cursor
+    return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
+
+
+def _read_cursor(cursor: str, kinds: Sequence[type]) -> tuple[Any, ...]:
+    error = InvalidInput("cursor: not one of this list; begin again without it")
+    if len(cursor) > MAX_CURSOR_CHARS:
+        raise error
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        key = json.loads(base64.b64decode(padded.encode(), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        raise error from None
+    if not isinstance(key, list) or len(key) != len(kinds):
+        raise error
+    if any(type(part) is not kind for part, kind in zip(key, kinds, strict=True)):
+        raise error
+    return tuple(key)

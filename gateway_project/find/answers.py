@@ -1,0 +1,101 @@
+"""What a search and a description of a tool answer, and their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway_project.find import tool_card
+from gateway_project.find.tool_card import ToolCard
+from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
+from tools.catalogue import CatalogueServer, CatalogueTool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchResult:
+    """Tools found for a query, within the token budget.
+
+    Attributes:
+        tools: Matches, best first, each followed by its required and related tools.
+        run_order: Ids of the tools that relations order, in an order in which they can run.
+        tokens_used: Tokens of this answer's tools, run order and warnings.
+        tokens_budget: Upper limit of `tokens_used`.
+        omitted_count: Matches that did not fit the budget.
+        tokens_listing_all: Tokens that listing every tool would take.
+        warnings: Limitations of the search and unknown names in the request.
+    """
+
+    tools: tuple[ToolCard, ...]
+    run_order: tuple[str, ...]
+    tokens_used: int
+    tokens_budget: int
+    omitted_count: int
+    tokens_listing_all: int
+    warnings: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as clients see it."""
+        return {
+            "tools": [card.as_json() for card in self.tools],
+            "run_order": list(self.run_order),
+            "tokens": {
+                "used": self.tokens_used,
+                "budget": self.tokens_budget,
+                "left_out": self.omitted_count,
+                "listing_all": self.tokens_listing_all,
+            },
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolDescription:
+    """A tool with its server, relations and alternatives.
+
+    Attributes:
+        tool: From the catalogue.
+        server: Its server.
+        trouble: Why the server is unreliable right now; empty if it is healthy.
+        warnings: Reasons against calling it, from relations.
+        relations: Its relations to tools visible to the caller, strongest first.
+        alternatives: Ids of tools that can replace it.
+    """
+
+    tool: CatalogueTool
+    server: CatalogueServer
+    trouble: str
+    warnings: tuple[str, ...]
+    relations: tuple[Mapping[str, Any], ...]
+    alternatives: tuple[str, ...]
+
+    def as_json(self, name: str) -> dict[str, Any]:
+        """Return it as clients see it.
+
+        Args:
+            name: Exposed name of the tool.
+        """
+        tool, server = self.tool, self.server
+        return {
+            "tool": tool.tool,
+            "name": name,
+            "title": strip_invisible(tool.title),
+            "description": strip_invisible(tool.description),
+            "input_schema": strip_invisible_deep(tool.input_schema),
+            "output_schema": strip_invisible_deep(tool.output_schema),
+            "annotations": strip_invisible_deep(tool.annotations),
+            "server": {
+                "name": server.name,
+                "description": strip_invisible(server.description),
+                "trusted": server.trusted,
+                "enabled": server.enabled,
+                "trouble": self.trouble,
+            },
+            "category": tool.category,
+            "state": tool.state if tool.enabled else "disabled",
+            "danger": {"level": tool.danger.value, "reasons": list(tool.danger_reasons)},
+            "warnings": [*self.warnings, *tool_card.list_cautions(tool)],
+            "relations": [dict(relation) for relation in self.relations],
+            "alternatives": list(self.alternatives),
+            "tokens": tool.token_count,
+        }
