@@ -12,7 +12,6 @@ from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 
 from execution.admin.budgets import BudgetReservationAdmin
@@ -26,7 +25,7 @@ from execution.models import (
     SpeculationGrant,
     WorkflowExecution,
 )
-from gateway_project.access import audit, tokens
+from gateway_project.access import audit, grant, tokens
 from gateway_project.access.roles import CLIENT_SCOPES
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
@@ -320,10 +319,8 @@ class ApiTokenAdmin(AuditedAdmin):
         """Revoke tokens at once; their rows are kept."""
         caller = caller_of(request)
         with transaction.atomic():
-            for row in queryset.filter(revoked_at__isnull=True).select_for_update(of=["self"]):
-                row.revoked_at = timezone.now()
-                row.save(update_fields=["revoked_at"])
-                audit.record_audit(caller, "token.revoked", str(row))
+            for row in queryset:
+                grant.revoke_token(caller, row.pk)
 
 
 @admin.register(OneTimePassword)

@@ -12,16 +12,19 @@ from execution.run_dependencies import RunsUnavailable
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.store.runs import IdempotencyConflict, TooManyRuns, UnknownRun
 from execution.store.speculations import FeedbackGiven, SpeculationResolved, UnknownSpeculation
+from gateway_project.access.grant import TokenNotGrantable, UnknownToken
 from gateway_project.access.roles import NotPermitted
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
+from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.foreign_text import quote_foreign
 from tools.query_text import QueryError
+from tools.store.servers import UnknownServerRow
 from tools.upstream.errors import UpstreamError
 
 MAX_PARAMETER_ERROR_CHARS: Final = 600
@@ -30,6 +33,7 @@ ERRORS_WITH_CODE: Final = (
     CallError,
     FeedbackGiven,
     IdempotencyConflict,
+    InvalidServerEntry,
     InvalidWorkflow,
     ApprovalNotPending,
     ActionNotPossible,
@@ -37,14 +41,18 @@ ERRORS_WITH_CODE: Final = (
     NotReady,
     WorkflowNotRunnable,
     PassThroughError,
+    RegistrationNotPermitted,
     RunsUnavailable,
     SearchNotPermitted,
     SpeculationResolved,
+    TokenNotGrantable,
     TooManyRuns,
     UnknownApproval,
     UnknownResult,
     UnknownRun,
+    UnknownServerRow,
     UnknownSpeculation,
+    UnknownToken,
     UpstreamError,
 )
 """Errors that carry their own code."""

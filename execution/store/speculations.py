@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from execution.models import Speculation, WorkflowExecution
 from execution.prediction_outcome import (
@@ -25,6 +25,7 @@ from execution.prediction_outcome import (
 )
 from execution.status import RunStatus
 from execution.store import transactions
+from gateway_project.foundation.caller import Caller
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
@@ -344,6 +345,41 @@ def load_resolved(
         rows = rows.filter(resolved_at__gte=since)
     newest = rows.order_by("-resolved_at", "-pk")[:limit]
     return [_build_resolved(row) for row in reversed(newest)]
+
+
+def load_page(
+    caller: Caller | None,
+    *,
+    outcome: str = "",
+    shadow: bool | None = None,
+    only: UUID | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[Speculation]:
+    """Return predictions, newest first.
+
+    Args:
+        caller: Sees those of their team, or their own without one; None: sees all.
+        outcome: Only with this outcome; empty: all.
+        shadow: Only those that were not run ahead (True), or that were (False); None: all.
+        only: Only the one of this id; None: all.
+        after: Time and id of the last one of the page before; None: from the newest.
+        limit: Maximum count.
+    """
+    rows = Speculation.objects.order_by("-created_at", "id")
+    if caller is not None:
+        own = {} if caller.team is not None else {"user": caller.user}
+        rows = rows.filter(team=caller.team, **own)
+    if outcome:
+        rows = rows.filter(outcome=outcome)
+    if shadow is not None:
+        rows = rows.filter(shadow=shadow)
+    if only is not None:
+        rows = rows.filter(id=only)
+    if after is not None:
+        at, last = after
+        rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, id__gt=last))
+    return list(rows[:limit])
 
 
 def sum_outcomes() -> list[OutcomeSum]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -26,7 +27,8 @@ OpenedPayloads = Mapping[tuple[PayloadKind, TaskKey], Any]
 Row = Sequence[Any]
 
 _VISIBLE: Final = """(%(anybody)s OR (
-    run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s))"""
+    run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s)
+    OR run.team_id = ANY(%(teams)s))"""
 
 _RUN: Final = f"""
 SELECT "user", team_id, kind, is_direct, status, version, last_seq,
@@ -71,6 +73,8 @@ SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
 FROM execution_workflowexecution AS run
 WHERE {_VISIBLE}
   AND (%(status)s::text IS NULL OR run.status = %(status)s)
+  AND (%(before)s::timestamptz IS NULL OR run.created_at <= %(before)s
+       AND (run.created_at < %(before)s OR run.id > %(after_run)s))
 ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
 """
 _DONE_STATUSES: Final = [status.value for status in TaskStatus if status.is_done]
@@ -134,17 +138,26 @@ def load_status(run: UUID) -> RunStatus:
 
 
 def load_summaries(
-    caller: Caller | None, *, status: RunStatus | None = None, limit: int = 50
+    caller: Caller | None,
+    *,
+    teams: Collection[int] = (),
+    status: RunStatus | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
 ) -> list[RunSummary]:
     """Return runs, newest first.
 
     Args:
         caller: As in `load_view`.
+        teams: Also the runs of these teams, by primary key.
         status: Only runs with this status.
+        after: Time and id of the last run of the page before; None: from the newest.
         limit: Maximum count.
     """
     values: dict[str, Any] = {
-        **_build_visibility_values(caller),
+        **_build_visibility_values(caller, teams),
+        "before": after[0] if after else None,
+        "after_run": after[1] if after else None,
         "status": None if status is None else status.value,
         "limit": limit,
         "tools": MAX_TOOLS,
@@ -177,8 +190,9 @@ def load_events(run: UUID, *, after: int = 0, limit: int = 1_000) -> list[RunEve
     ]
 
 
-def _build_visibility_values(caller: Caller | None) -> dict[str, Any]:
+def _build_visibility_values(caller: Caller | None, teams: Collection[int] = ()) -> dict[str, Any]:
     return {
+        "teams": list(teams),
         "anybody": caller is None,
         "user": "" if caller is None else caller.user,
         "team": None if caller is None else caller.team,

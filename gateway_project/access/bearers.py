@@ -73,6 +73,7 @@ class BearerToken:
         was_used: Whether it was used since the last recheck.
         use_recorded_at: When its use was last recorded in the database.
         open_timeouts: Timeouts of its open requests and streams.
+        is_ended: Whether it is known to be no longer valid.
     """
 
     digest: str
@@ -81,6 +82,7 @@ class BearerToken:
     was_used: bool = True
     use_recorded_at: float = float("-inf")
     open_timeouts: set[asyncio.Timeout] = field(default_factory=set)
+    is_ended: bool = False
 
     @asynccontextmanager
     async def enforce_validity(self) -> AsyncIterator[asyncio.Timeout]:
@@ -98,6 +100,7 @@ class BearerToken:
 
     def expire_open(self) -> None:
         """End its open requests and streams."""
+        self.is_ended = True
         now = asyncio.get_running_loop().time()
         for timeout in self.open_timeouts:
             timeout.reschedule(now)

@@ -1,4 +1,4 @@
-"""Creates tokens for named users, for commands on this machine."""
+"""Creates and revokes tokens for named users, with audit entries."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.utils import timezone
 
 from gateway_project.access import audit, callers, tokens
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.models import ApiToken
 
 
 class TokenNotGrantable(Exception):
     """The token cannot be created; the message says why."""
+
+    code = "token_not_grantable"
+
+
+class UnknownToken(LookupError):
+    """There is no such token."""
+
+    code = "unknown_token"
+
+    def __init__(self, pk: int) -> None:
+        super().__init__(f"there is no token {pk}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,12 +35,14 @@ class NewToken:
     """A new token.
 
     Attributes:
+        pk: Primary key.
         token: In plain text; it cannot be shown again.
         user: The user it authenticates.
         scopes: Its scopes.
         expires_at: Expiry; None: never.
     """
 
+    pk: int
     token: str
     user: str
     scopes: tuple[str, ...]
@@ -35,6 +51,7 @@ class NewToken:
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON for a command's report."""
         return {
+            "id": self.pk,
             "token": self.token,
             "user": self.user,
             "scopes": list(self.scopes),
@@ -49,6 +66,7 @@ def create_user_token(
     scopes: tuple[str, ...],
     team: str | None = None,
     expires_at: datetime | None = None,
+    by: Caller | None = None,
 ) -> NewToken:
     """Create a token for a user and audit it.
 
@@ -58,9 +76,11 @@ def create_user_token(
         scopes: Its scopes.
         team: Name of the team it acts for; None: the user's only one, if there is exactly one.
         expires_at: Expiry; None: never.
+        by: Who creates it, who must hold the scopes too, and may create tokens of others only as
+            a superuser; None: the user, on this machine.
 
     Raises:
-        TokenNotGrantable: If the user is unknown, not in that team, or lacks a scope.
+        TokenNotGrantable: If the user is unknown, not in that team, or somebody lacks a scope.
     """
     try:
         holder = callers.caller_for_user(username, kind="command")
@@ -71,6 +91,8 @@ def create_user_token(
         raise TokenNotGrantable(
             f"{username} may not do {', '.join(missing)}, so no token of theirs may"
         )
+    if by is not None:
+        _require_grantable(by, username, scopes)
     user = get_user_model().objects.get(username=username)
     with transaction.atomic():
         row, token = tokens.create_token(
@@ -81,8 +103,32 @@ def create_user_token(
             "scopes": row.scopes,
             "team": row.team.name if row.team else None,
         }
-        audit.record_audit(holder, "token.created", str(row), detail=detail)
-    return NewToken(token=token, user=username, scopes=scopes, expires_at=expires_at)
+        audit.record_audit(by or holder, "token.created", str(row), detail=detail)
+    return NewToken(pk=row.pk, token=token, user=username, scopes=scopes, expires_at=expires_at)
+
+
+def revoke_token(caller: Caller, pk: int) -> None:
+    """Revoke a token at once; its row is kept. A revoked one stays as it is.
+
+    Raises:
+        UnknownToken: If there is none.
+    """
+    with transaction.atomic():
+        row = ApiToken.objects.select_for_update().filter(pk=pk).first()
+        if row is None:
+            raise UnknownToken(pk)
+        if row.revoked_at is None:
+            row.revoked_at = timezone.now()
+            row.save(update_fields=["revoked_at"])
+            audit.record_audit(caller, "token.revoked", str(row))
+
+
+def _require_grantable(by: Caller, username: str, scopes: tuple[str, ...]) -> None:
+    if by.user != username and not by.has_scope(SCOPE_ALL):
+        raise TokenNotGrantable("only a superuser may create tokens of other users")
+    missing = [scope for scope in scopes if not by.has_scope(scope)]
+    if missing:
+        raise TokenNotGrantable(f"you may not do {', '.join(missing)}, so no token of yours may")
 
 
 def _find_team(user: Any, *, name: str | None) -> Any:

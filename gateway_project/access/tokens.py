@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import Error as DatabaseError
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from gateway_project.access import roles
@@ -101,6 +101,11 @@ def record_use(digests: Collection[str]) -> None:
         ApiToken.objects.filter(digest__in=digests).update(last_used_at=timezone.now())
     except DatabaseError as error:
         raise TokensUnavailable(summarize_error(error)) from None
+
+
+def select_tokens() -> QuerySet[ApiToken]:
+    """Return all tokens, with their users and teams."""
+    return ApiToken.objects.select_related("user", "team")
 
 
 def _filter_usable() -> Any:

@@ -12,10 +12,16 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.request import Request
 
 from gateway_project.access import callers, tokens
-from gateway_project.access.active_token import ActiveToken
-from gateway_project.access.bearers import MAX_TOKEN_LENGTH, TokenRefused, TooManyWrongTokens
+from gateway_project.access.active_token import ActiveToken, TokensUnavailable
+from gateway_project.access.bearers import (
+    MAX_TOKEN_LENGTH,
+    BearerToken,
+    TokenRefused,
+    TooManyWrongTokens,
+)
 from gateway_project.api import runtime
 from gateway_project.foundation.caller import Caller
+from gateway_project.mcp.http.answers import RequestRejected
 
 BEARER_SCHEME: Final = "bearer"
 SESSION_PREFIX: Final = "api-"
@@ -69,26 +75,43 @@ class ConsoleSession(SessionAuthentication):
         return user, replace(caller, session=SESSION_PREFIX + digest[:16])
 
 
-def _find_token(request: Request, token: str) -> ActiveToken:
-    service = runtime.find_service(request._request)
-    if service is None:
-        digest = tokens.hash_token(token[:MAX_TOKEN_LENGTH])
-        found = tokens.load_active_tokens([digest]).get(digest)
-        if found is None:
-            raise exceptions.AuthenticationFailed(_REFUSED)
-        return found
+def find_bearer(request: Request) -> BearerToken | None:
+    """Return the cached token of a request, which knows when it ends; None: there is none.
 
-    async def authenticate() -> ActiveToken:
+    Raises:
+        AuthenticationFailed: If it is unknown, expired or revoked.
+        Throttled: If its address sent too many wrong tokens.
+        TokensUnavailable: If it cannot be checked now.
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    service = runtime.find_service(request._request)
+    if service is None or scheme.lower() != BEARER_SCHEME:
+        return None
+
+    async def authenticate() -> BearerToken:
         bearers = await service.get_token_cache()
-        address = request.META.get("REMOTE_ADDR", "")
-        return (await bearers.authenticate(token, address=address)).active_token
+        return await bearers.authenticate(
+            token.strip(), address=request.META.get("REMOTE_ADDR", "")
+        )
 
     try:
         return async_to_sync(authenticate)()
+    except RequestRejected as error:
+        raise TokensUnavailable(str(error)) from None
     except TokenRefused:
         raise exceptions.AuthenticationFailed(_REFUSED) from None
     except TooManyWrongTokens as error:
         raise exceptions.Throttled(wait=error.wait_s, detail=str(error)) from None
+
+
+def _find_token(request: Request, token: str) -> ActiveToken:
+    if bearer := find_bearer(request):
+        return bearer.active_token
+    digest = tokens.hash_token(token[:MAX_TOKEN_LENGTH])  # under a server without a gateway
+    found = tokens.load_active_tokens([digest]).get(digest)
+    if found is None:
+        raise exceptions.AuthenticationFailed(_REFUSED)
+    return found
 
 
 _REFUSED: Final = "the token is unknown, expired or revoked"

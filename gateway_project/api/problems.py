@@ -35,13 +35,12 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "tool_unavailable": 409,
     "approval_required": 409,
     "call_in_progress": 409,
-    "action_not_possible": 409,
     "approval_not_pending": 409,
-    "run_not_waiting": 409,
     "idempotency_conflict": 422,
     "request_in_progress": 409,
     "feedback_given": 409,
     "speculation_resolved": 409,
+    "token_not_grantable": 403,
     "too_many_runs": 429,
     "arguments_too_large": 413,
     "message_too_large": 413,
@@ -56,7 +55,7 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "sign_in_unavailable": 503,
     "circuit_open": 503,
 }
-"""Status by code; codes `unknown_…` are 404, those of upstream servers 502, all others 400."""
+"""Status by code; `unknown_…` is 404, `run_…` 409, those of upstream servers 502, others 400."""
 _UPSTREAM_CODES: Final = frozenset(
     {
         *("spawn_failed", "server_exited", "server_stopped", "not_taken", "protocol_violation"),
@@ -226,6 +225,8 @@ def find_status(code: str) -> int:
         return HTTPStatus.BAD_GATEWAY
     if code.startswith("unknown_"):
         return HTTPStatus.NOT_FOUND
+    if code.startswith("run_"):  # its state does not allow the action
+        return HTTPStatus.CONFLICT
     return _STATUS_BY_CODE.get(code, HTTPStatus.BAD_REQUEST)
 
 

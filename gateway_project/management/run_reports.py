@@ -16,14 +16,13 @@ from rich.console import RenderableType
 from execution.changes import WHOLE_TASK, RunEvent
 from execution.store import views
 from execution.store.runs import UnknownRun
-from execution.view import RunSummary, RunView
+from execution.view import RunView
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.terminal import Terminal, open_terminal
-from gateway_project.runs import answer as run_answer
 from gateway_project.runs import table as run_table
 from gateway_project.runs import timeline as run_timeline
-from gateway_project.runs.answer import AnswerExtras
+from gateway_project.runs.run_json import run_to_json
 from tools.hidden_text import reveal_hidden
 
 
@@ -66,46 +65,16 @@ def to_json_text(report: Mapping[str, Any]) -> str:
     return to_json(report, indent=2, inf_nan_mode="null").decode()
 
 
-def run_to_json(view: RunView) -> dict[str, Any]:
-    """Return a run as JSON, with its timeline."""
-    extras = AnswerExtras(
-        make_approval_link=lambda approval: f"manage.py approvals show {approval}"
-    )
-    return {
-        **run_answer.answer_to_json(view, extras),
-        "intent": view.intent,
-        "workflow": view.workflow,
-        "created_at": _format_iso(view.created_at),
-        "started_at": _format_iso(view.started_at),
-        "ended_at": _format_iso(view.ended_at),
-        "timeline": run_timeline.build_timeline(view).as_json(),
-    }
+def link_by_command(approval: UUID) -> str:
+    """Return the command that shows an approval, in place of a link."""
+    return f"manage.py approvals show {approval}"
 
 
 def render_run(view: RunView) -> Iterator[RenderableType]:
     """Render a run for a terminal."""
-    return run_table.render_run(run_to_json(view), run_timeline.build_timeline(view))
-
-
-def summary_to_json(line: RunSummary) -> dict[str, Any]:
-    """Return the summary of a run as JSON."""
-    more = line.tasks_total - len(line.tools)
-    return {
-        "run_id": str(line.id),
-        "status": line.status.value,
-        "user": line.user,
-        "team": line.team,
-        "is_direct": line.is_direct,
-        "tools": list(line.tools),
-        **({"more_tools": more} if more > 0 else {}),
-        "tasks": line.tasks_total,
-        "done": line.tasks_done,
-        "pending_approvals": line.approvals,
-        "error_code": line.error_code,
-        "created_at": _format_iso(line.created_at),
-        "started_at": _format_iso(line.started_at),
-        "ended_at": _format_iso(line.ended_at),
-    }
+    return run_table.render_run(
+        run_to_json(view, link_by_command), run_timeline.build_timeline(view)
+    )
 
 
 def iterate_events(run: UUID, *, after: int = 0) -> Iterator[RunEvent]:
@@ -113,18 +82,6 @@ def iterate_events(run: UUID, *, after: int = 0) -> Iterator[RunEvent]:
     while page := views.load_events(run, after=after):
         yield from page
         after = page[-1].seq
-
-
-def event_to_json(event: RunEvent) -> dict[str, Any]:
-    """Return an event as JSON."""
-    return {
-        "seq": event.seq,
-        "kind": event.kind,
-        "at": _format_iso(event.at),
-        "task": event.task,
-        "item": event.item,
-        "data": dict(event.data),
-    }
 
 
 def format_event(event: RunEvent, first: datetime) -> str:
@@ -143,7 +100,3 @@ def _format_event_data(data: Mapping[str, Any]) -> str:
         key: round(value, 1) if isinstance(value, float) else value for key, value in data.items()
     }
     return f"  {json.dumps(shown, ensure_ascii=False, default=str)}" if shown else ""
-
-
-def _format_iso(moment: datetime | None) -> str | None:
-    return moment.isoformat(timespec="milliseconds") if moment else None

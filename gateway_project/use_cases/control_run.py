@@ -48,7 +48,9 @@ class RunControl:
     workflow: Mapping[str, Any] | None = None
 
 
-def find_run(caller: Caller, run: UUID, *, sealer: Sealer, workflow: bool = False) -> RunView:
+def find_run(
+    caller: Caller, run: UUID, *, sealer: Sealer, results: bool = False, workflow: bool = False
+) -> RunView:
     """Return a run that the caller may control.
 
     These are its user, admins of its team, and superusers.
@@ -57,15 +59,18 @@ def find_run(caller: Caller, run: UUID, *, sealer: Sealer, workflow: bool = Fals
         caller: The actor.
         run: Its id.
         sealer: Opens its workflow.
+        results: Whether to include results, errors and other payloads.
         workflow: Whether to include the workflow.
 
     Raises:
         UnknownRun: If there is none that the caller may control.
     """
-    view = views.load_view(run, caller=None, sealer=sealer, results=False, workflow=workflow)
-    if not load_approver(caller).may_decide(view.team, view.user):
+    state = views.load_view(run, caller=None, sealer=sealer, results=False)
+    if not load_approver(caller).may_decide(state.team, state.user):
         raise UnknownRun(run)
-    return view
+    if not (results or workflow):
+        return state
+    return views.load_view(run, caller=None, sealer=sealer, results=results, workflow=workflow)
 
 
 def control_run(caller: Caller, run: UUID, request: RunControl, *, sealer: Sealer) -> int | None:

@@ -24,7 +24,7 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from learning.store import decisions
 from tools.store import overview
 
-DecisionChannel = Literal["console", "command", "elicitation"]
+DecisionChannel = Literal["console", "command", "elicitation", "api"]
 """How a person gave the decision."""
 MAX_RECENT: Final = 50
 MAX_ID_CHARS: Final = 100

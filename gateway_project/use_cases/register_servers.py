@@ -17,9 +17,13 @@ from tools.store.servers import RegistrationResult, ServerRegistration
 class RegistrationNotPermitted(Exception):
     """The caller lacks the permission; the message says who has it."""
 
+    code = "not_permitted"
+
 
 class InvalidServerEntry(Exception):
     """A server's entry is invalid; the message names the server and the rule in one line."""
+
+    code = "invalid_arguments"
 
 
 def register_servers(
@@ -31,13 +35,22 @@ def register_servers(
         RegistrationNotPermitted: If the caller is not a superuser.
         InvalidServerEntry: If an entry is invalid; nothing is stored then.
     """
+    require_superuser(caller)
+    with transaction.atomic():
+        return tuple(_register_server(caller, item, sealer) for item in registrations)
+
+
+def require_superuser(caller: Caller) -> None:
+    """Check that a caller may decide which commands this machine runs.
+
+    Raises:
+        RegistrationNotPermitted: If they are not a superuser.
+    """
     if not caller.has_scope(SCOPE_ALL):
         raise RegistrationNotPermitted(
             f"{caller.user!r} is not a superuser; only a superuser may register servers because "
             "they run commands"
         )
-    with transaction.atomic():
-        return tuple(_register_server(caller, item, sealer) for item in registrations)
 
 
 def _register_server(

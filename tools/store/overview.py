@@ -41,6 +41,8 @@ class ServerSummary:
         retry_at: When it is contacted again automatically.
         last_output: Its output before the current error, oldest line first; empty unless
             requested.
+        team_pk: Primary key of the team it belongs to; None: it is shared.
+        team: Name of that team.
     """
 
     pk: int
@@ -58,6 +60,8 @@ class ServerSummary:
     failing_since: datetime | None
     retry_at: datetime | None
     last_output: tuple[str, ...] = ()
+    team_pk: int | None = None
+    team: str | None = None
 
 
 def load_server_summaries(
@@ -72,7 +76,7 @@ def load_server_summaries(
     now = timezone.now()
     usable = Q(tools__state=Tool.State.ACTIVE, tools__enabled=True)
     rows = (
-        Server.objects.select_related("discovery")
+        Server.objects.select_related("discovery", "team")
         .order_by("name")
         .annotate(
             usable=Count("tools", filter=usable),
@@ -111,6 +115,8 @@ def _make_summary(row: Any, now: datetime, *, with_output: bool) -> ServerSummar
         failing_since=condition.since if condition.reason else None,
         retry_at=condition.retry_at,
         last_output=tuple(row.last_output) if with_output and history.has_failed else (),
+        team_pk=row.team_id,
+        team=row.team.name if row.team else None,
     )
 
 

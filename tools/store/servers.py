@@ -78,6 +78,15 @@ class ServerRegistration:
     enabled: bool = True
 
 
+class UnknownServerRow(LookupError):
+    """There is no server of that name."""
+
+    code = "unknown_server"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no server {name[:100]!r}; GET servers/ lists them")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RegistrationResult:
     """The outcome of a registration.
@@ -277,6 +286,39 @@ def _open_known_secret(server: Server, name: str, sealer: Sealer) -> Any:
         return sealer.unseal(sealed)
     except UnsealingFailed:
         return None
+
+
+def change_server(name: str, changes: Mapping[str, Any]) -> list[str]:
+    """Change columns of a server; return the names of those that changed.
+
+    Raises:
+        UnknownServerRow: If there is no such server.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    row = _lock_server(name)
+    changed = sorted(column for column in changes if getattr(row, column) != changes[column])
+    for column in changed:
+        setattr(row, column, changes[column])
+    if changed:
+        row.full_clean()
+        row.save(update_fields=changed)
+    return changed
+
+
+def delete_server(name: str) -> None:
+    """Delete a server with its tools.
+
+    Raises:
+        UnknownServerRow: If there is no such server.
+    """
+    _lock_server(name).delete()
+
+
+def _lock_server(name: str) -> Server:
+    row = Server.objects.select_for_update().filter(name=name).first()
+    if row is None:
+        raise UnknownServerRow(name)
+    return row
 
 
 def seal_secret(server: Server, name: str, value: Any, *, sealer: Sealer) -> None:

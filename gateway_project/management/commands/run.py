@@ -19,6 +19,7 @@ from gateway_project.foundation import surrogates, telemetry
 from gateway_project.management import question
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.runs.request import RunRequest
+from gateway_project.runs.run_json import run_to_json
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -146,7 +147,9 @@ class Command(BaseCommand):
         from gateway_project.management import run_reports
 
         if as_json:
-            self.stdout.write(run_reports.to_json_text(run_reports.run_to_json(view)))
+            self.stdout.write(
+                run_reports.to_json_text(run_to_json(view, run_reports.link_by_command))
+            )
         else:
             console = run_reports.run_console()
             for shown in run_reports.render_run(view):

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, OutputWrapper
 
 from execution.view import RunView
 from gateway_project.management import run_reports
+from gateway_project.runs.run_json import event_to_json, run_to_json
 
 POLL_INTERVAL_S = 0.5
 """Interval between reads of a followed run."""
@@ -65,9 +66,7 @@ def _print_new_events(view: RunView, out: OutputWrapper, *, after: int) -> int:
 
 
 def _make_report(view: RunView, options: dict[str, Any]) -> dict[str, Any]:
-    report = run_reports.run_to_json(view)
+    report = run_to_json(view, run_reports.link_by_command)
     if options["events"]:
-        report["events"] = [
-            run_reports.event_to_json(event) for event in run_reports.iterate_events(view.id)
-        ]
+        report["events"] = [event_to_json(event) for event in run_reports.iterate_events(view.id)]
     return report

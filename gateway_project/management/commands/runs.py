@@ -17,6 +17,7 @@ from execution.store import views
 from execution.view import RunSummary
 from gateway_project.management import run_reports
 from gateway_project.runs import table as run_table
+from gateway_project.runs.run_json import summary_to_json
 from tools.hidden_text import reveal_hidden
 
 MAX_LIMIT = 1_000
@@ -48,7 +49,7 @@ class Command(BaseCommand):
         status = RunStatus(options["status"]) if options["status"] else None
         lines = views.load_summaries(None, status=status, limit=options["limit"])
         if options["json"]:
-            report = {"runs": [run_reports.summary_to_json(line) for line in lines]}
+            report = {"runs": [summary_to_json(line) for line in lines]}
             self.stdout.write(json.dumps(report, indent=2))
             return
         if not lines:

@@ -1,0 +1,118 @@
+"""Events of a run as server-sent events, from any number on, as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+
+from execution.changes import RunEvent
+from execution.store.runs import UnknownRun
+from gateway_project.access.bearers import BearerToken
+from gateway_project.access.roles import READ
+from gateway_project.api import authentication
+from gateway_project.api.problems import InvalidInput
+from gateway_project.api.views import ApiView
+from gateway_project.effects import Effects
+from gateway_project.foundation.caller import Caller
+from gateway_project.runs import run_json
+from gateway_project.use_cases import control_run
+
+HEARTBEAT_S: Final = 15.0
+"""Longest silence of a stream: a comment shows that it is alive."""
+RETRY_MS: Final = 1_000
+"""After which a client connects again, with the number of the last event it has."""
+MAX_NUMBER_CHARS: Final = 12
+CONTENT_TYPE: Final = "text/event-stream"
+
+
+class RunEventsView(ApiView):
+    """Events of one run."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="stream_run_events",
+        parameters=[
+            OpenApiParameter(
+                "Last-Event-ID",
+                OpenApiTypes.INT,
+                OpenApiParameter.HEADER,
+                description="Number of the last event that is known",
+            ),
+            OpenApiParameter(
+                "after", OpenApiTypes.INT, description="The same, for a first connection"
+            ),
+        ],
+        responses={
+            (200, CONTENT_TYPE): OpenApiResponse(
+                {"type": "string"},
+                description="Each event has its number as `id`, its kind as `event`, and JSON as "
+                "`data`; the stream ends with an event `end` once the run is at rest",
+            )
+        },
+    )
+    def get(self, request: Request, run: UUID) -> Any:
+        """Stream the events of a run until it is at rest."""
+        after = _read_number(request)
+        view = control_run.find_run(self.caller, run, sealer=self.payload_sealer)
+        owner = Caller(user=view.user, team=view.team, scopes=frozenset(), kind="http")
+        response = StreamingHttpResponse(
+            _stream(self.effects, owner, run, after, authentication.find_bearer(request)),
+            content_type=CONTENT_TYPE,
+            status=HTTPStatus.OK,
+        )
+        response["X-Accel-Buffering"] = "no"
+        return response
+
+
+async def _stream(
+    effects: Effects, owner: Caller, run: UUID, after: int, bearer: BearerToken | None
+) -> AsyncIterator[bytes]:
+    """Yield the events of a run; ends when it is at rest, or the token is no longer valid."""
+    yield f"retry: {RETRY_MS}\n\n".encode()
+    waiting: asyncio.Queue[RunEvent | None] = asyncio.Queue(maxsize=100)
+
+    async def read_events() -> None:
+        try:
+            async for event in effects.runs.follow_events(owner, run, after=after):
+                await waiting.put(event)
+        except UnknownRun:  # it was deleted meanwhile
+            pass
+        await waiting.put(None)
+
+    reading = asyncio.create_task(read_events(), name="run events")
+    try:
+        while bearer is None or not bearer.is_ended:
+            try:
+                async with asyncio.timeout(HEARTBEAT_S):
+                    event = await waiting.get()
+            except TimeoutError:
+                yield b": alive\n\n"
+                continue
+            if event is None:
+                yield b"event: end\ndata: {}\n\n"
+                return
+            yield _encode_event(event)
+    finally:
+        reading.cancel()
+
+
+def _encode_event(event: RunEvent) -> bytes:
+    data = json.dumps(run_json.event_to_json(event), separators=(",", ":"), default=str)
+    return f"id: {event.seq}\nevent: {event.kind}\ndata: {data}\n\n".encode()
+
+
+def _read_number(request: Request) -> int:
+    text = request.headers.get("Last-Event-ID") or request.query_params.get("after") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_NUMBER_CHARS):
+        raise InvalidInput("after, Last-Event-ID: the number of an event, from 0")
+    return int(text)

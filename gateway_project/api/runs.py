@@ -1,0 +1,183 @@
+"""Runs: what ran and what runs, and control over it as a person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+from django.utils.dateparse import parse_datetime
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from execution.control import Action
+from execution.planning import parse
+from execution.status import RunStatus
+from execution.store import views
+from execution.view import RunSummary, RunView
+from gateway_project.access.roles import CONTROL, READ
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import cut_page, make_page_schema, read_page_request
+from gateway_project.api.problems import InvalidInput
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.mcp import meta_tools, run_schema
+from gateway_project.runs import run_json
+from gateway_project.use_cases import control_run
+from gateway_project.use_cases.control_run import RunControl
+from gateway_project.use_cases.decide_approval import load_approver
+
+APPLY_WAIT_S: Final = 5.0
+"""Longest wait until a run has carried out a command; it is carried out later otherwise."""
+_TEXT: Final = {"type": "string"}
+_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
+_SUMMARY: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "run_id": {"type": "string", "format": "uuid"},
+        "status": {"enum": [status.value for status in RunStatus]},
+        "user": _TEXT,
+        "team": {"type": ["integer", "null"]},
+        "is_direct": {"type": "boolean", "description": "A single call that waited for approval"},
+        "tools": {"type": "array", "items": _TEXT, "description": "The first ones"},
+        "more_tools": {"type": "integer"},
+        "tasks": {"type": "integer"},
+        "done": {"type": "integer"},
+        "pending_approvals": {"type": "integer"},
+        "error_code": _TEXT,
+        "created_at": _TIME,
+        "started_at": _TIME,
+        "ended_at": _TIME,
+    },
+    "required": ["run_id", "status", "user", "tools", "tasks", "done", "created_at"],
+}
+_STATE: Final = meta_tools.BY_NAME[meta_tools.GET_RUN].output_schema or {}
+_ACTIONS: Final = [action.value for action in Action]
+
+
+def run_to_json(view: RunView) -> dict[str, Any]:
+    """Return a run as JSON, with relative links to its approvals."""
+    return run_json.run_to_json(view, lambda approval: f"/api/v1/approvals/{approval}/")
+
+
+class RunListView(ApiView):
+    """The caller's runs; admins of teams see those of their teams too, superusers all."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="list_runs",
+        parameters=[
+            OpenApiParameter(
+                "status", OpenApiTypes.STR, enum=[status.value for status in RunStatus]
+            ),
+            *PAGE_PARAMETERS,
+        ],
+        responses={200: make_page_schema(_SUMMARY)},
+    )
+    def get(self, request: Request) -> Response:
+        """List runs, newest first."""
+        wanted = read_page_request(request, key=(str, str))
+        status = request.query_params.get("status")
+        if status is not None and status not in [known.value for known in RunStatus]:
+            raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
+        approver = load_approver(self.caller)
+        found = views.load_summaries(
+            None if self.caller.has_scope(SCOPE_ALL) else self.caller,
+            teams=approver.teams,
+            status=RunStatus(status) if status else None,
+            after=read_key(wanted.after),
+            limit=wanted.limit + 1,
+        )
+        page = cut_page(found, wanted, key=_make_key)
+        return Response(page.as_json(request, run_json.summary_to_json))
+
+
+class RunDetailView(ApiView):
+    """One run."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(operation_id="get_run", responses={200: _STATE})
+    def get(self, _request: Request, run: UUID) -> Response:
+        """Return a run with its workflow, results, errors and timeline."""
+        view = control_run.find_run(
+            self.caller, run, sealer=self.payload_sealer, results=True, workflow=True
+        )
+        return Response(run_to_json(view))
+
+
+class RunControlView(ApiView):
+    """Control of a run, as in the console: by its user, admins of its team, and superusers."""
+
+    scopes: ClassVar = {"POST": CONTROL}
+
+    @extend_schema(
+        operation_id="control_run",
+        request={
+            "application/json": {
+                "type": "object",
+                "properties": {
+                    "action": {"enum": _ACTIONS},
+                    "workflow": run_schema.RUN_INPUT["properties"]["workflow"],
+                    "rerun_unknown": {
+                        "type": "boolean",
+                        "description": "For resume: repeat calls whose outcome is unknown, which "
+                        "may already have taken effect",
+                    },
+                },
+                "required": ["action"],
+                "additionalProperties": False,
+            }
+        },
+        responses={200: _STATE, 202: _STATE},
+    )
+    def post(self, _request: Request, run: UUID) -> Response:
+        """Continue, pause, resume, abort or replan a run; 202 if that takes longer."""
+        control = _read_control(self.read_object())
+        command = control_run.control_run(self.caller, run, control, sealer=self.payload_sealer)
+        is_applied = command is None or control_run.wait_for_command(
+            run, command, control.action, wait_s=APPLY_WAIT_S
+        )
+        view = control_run.find_run(
+            self.caller, run, sealer=self.payload_sealer, results=True, workflow=True
+        )
+        return Response(run_to_json(view), HTTPStatus.OK if is_applied else HTTPStatus.ACCEPTED)
+
+
+def _read_control(given: dict[str, Any]) -> RunControl:
+    if unknown := set(given) - {"action", "workflow", "rerun_unknown"}:
+        raise InvalidInput(f"unknown: {', '.join(sorted(unknown))[:200]}")
+    if given.get("action") not in _ACTIONS:
+        raise InvalidInput(f"action: one of {', '.join(_ACTIONS)}")
+    if not isinstance(given.get("rerun_unknown", False), bool):
+        raise InvalidInput("rerun_unknown: true or false")
+    action = Action(given["action"])
+    workflow = given.get("workflow")
+    if (workflow is not None) != (action is Action.REPLAN):
+        raise InvalidInput("workflow: needed for replan, and only there")
+    if workflow is not None:
+        parse.parse(workflow)
+    return RunControl(
+        action=action, workflow=workflow, rerun_unknown=given.get("rerun_unknown", False)
+    )
+
+
+def _make_key(summary: RunSummary) -> tuple[Any, ...]:
+    return (summary.created_at.isoformat(), str(summary.id))
+
+
+def read_key(after: tuple[Any, ...]) -> tuple[datetime, UUID] | None:
+    """Return the time and id at which a page of runs or predictions begins; None: the first."""
+    if not after:
+        return None
+    try:
+        moment, run = parse_datetime(after[0]), UUID(after[1])
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InvalidInput("cursor: not one of this list; begin again without it")
+    return moment, run

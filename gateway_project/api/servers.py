@@ -1,0 +1,175 @@
+"""Servers: what state they are in, and, for superusers, which there are."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access.roles import READ
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import paginate_sorted
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases import change_servers, discover_servers
+from gateway_project.use_cases.register_servers import register_servers
+from tools.store import overview
+from tools.store.overview import ServerSummary
+from tools.store.servers import ServerRegistration, UnknownServerRow
+
+MAX_TEXT: int = 10_000
+
+
+class ServerSerializer(serializers.Serializer[ServerSummary]):
+    """A server with its recorded condition."""
+
+    name = serializers.CharField()
+    state = serializers.CharField(help_text="Its condition in a word")
+    enabled = serializers.BooleanField()
+    trusted = serializers.BooleanField(help_text="Whether its annotations are believed")
+    team = serializers.CharField(allow_null=True, help_text="Null: shared by all")
+    tools = serializers.IntegerField(source="usable", help_text="That can be found and called")
+    quarantined = serializers.IntegerField(help_text="Tools that changed since their approval")
+    pending = serializers.IntegerField(help_text="Tools that were never approved")
+    discovered_at = serializers.DateTimeField(allow_null=True)
+    last_connected_at = serializers.DateTimeField(allow_null=True)
+    last_error = serializers.CharField(allow_blank=True)
+    failing_since = serializers.DateTimeField(allow_null=True)
+    retry_at = serializers.DateTimeField(allow_null=True)
+
+
+class ServerPageSerializer(serializers.Serializer[Any]):
+    """A page of servers."""
+
+    items = ServerSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class RegistrationSerializer(serializers.Serializer[Any]):
+    """A server to register: a command of this machine, or an address."""
+
+    name = serializers.CharField(max_length=100)
+    transport = serializers.ChoiceField(["stdio", "http", "sse"], default="stdio")
+    command = serializers.CharField(max_length=MAX_TEXT, allow_blank=True, default="")
+    args = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_TEXT, allow_blank=True), default=list
+    )
+    env = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_TEXT, allow_blank=True), default=dict
+    )
+    cwd = serializers.CharField(max_length=MAX_TEXT, allow_blank=True, default="")
+    url = serializers.CharField(max_length=MAX_TEXT, allow_blank=True, default="")
+    headers = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_TEXT, allow_blank=True), default=dict
+    )
+    trusted = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="Null: unchanged"
+    )
+    enabled = serializers.BooleanField(default=True)
+
+
+class ServerChangeSerializer(serializers.Serializer[Any]):
+    """What can be changed of a server."""
+
+    enabled = serializers.BooleanField(required=False)
+    trusted = serializers.BooleanField(required=False)
+    price_per_call = serializers.DecimalField(
+        max_digits=10, decimal_places=6, min_value=0, required=False, allow_null=True
+    )
+
+
+class ServerListView(ApiView):
+    """The servers that the caller may know of; registering one is a superuser's right."""
+
+    scopes: ClassVar = {"GET": READ, "POST": SCOPE_ALL}
+
+    @extend_schema(
+        operation_id="list_servers", parameters=[*PAGE_PARAMETERS], responses=ServerPageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        """List servers by name."""
+        visible = [
+            server
+            for server in overview.load_server_summaries()
+            if self.caller.has_scope(SCOPE_ALL) or self.caller.can_see_team(server.team_pk)
+        ]
+        page = paginate_sorted(request, visible, key=lambda server: (server.name,))
+        return Response(page.as_json(request, lambda server: ServerSerializer(server).data))
+
+    @extend_schema(
+        operation_id="register_server",
+        request=RegistrationSerializer,
+        responses={201: ServerSerializer},
+        examples=[
+            OpenApiExample(
+                "a command",
+                value={"name": "time", "command": "uvx", "args": ["mcp-server-time"]},
+                request_only=True,
+            )
+        ],
+    )
+    def post(self, _request: Request) -> Response:
+        """Register a server, or change the one of that name; it is discovered at once."""
+        given = RegistrationSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        values = dict(given.validated_data)
+        values["args"] = tuple(values["args"])
+        registration = ServerRegistration(**values, source="api")
+        register_servers(self.caller, [registration], sealer=self.secret_sealer)
+        return Response(
+            ServerSerializer(_load_server(self, registration.name)).data, HTTPStatus.CREATED
+        )
+
+
+class ServerView(ApiView):
+    """One server."""
+
+    scopes: ClassVar = {"GET": READ, "PATCH": SCOPE_ALL, "DELETE": SCOPE_ALL}
+
+    @extend_schema(operation_id="get_server", responses=ServerSerializer)
+    def get(self, _request: Request, name: str) -> Response:
+        """Return a server's condition."""
+        return Response(ServerSerializer(_load_server(self, name)).data)
+
+    @extend_schema(
+        operation_id="change_server", request=ServerChangeSerializer, responses=ServerSerializer
+    )
+    def patch(self, _request: Request, name: str) -> Response:
+        """Enable, disable, trust or price a server."""
+        given = ServerChangeSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        self.check_unchanged(ServerSerializer(_load_server(self, name)).data)
+        change_servers.change_server(self.caller, name, given.validated_data)
+        return Response(ServerSerializer(_load_server(self, name)).data)
+
+    @extend_schema(operation_id="delete_server", responses={204: None})
+    def delete(self, _request: Request, name: str) -> Response:
+        """Delete a server with its tools and everything known about them."""
+        self.check_unchanged(ServerSerializer(_load_server(self, name)).data)
+        change_servers.delete_server(self.caller, name)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class DiscoveryView(ApiView):
+    """Discovery of a server's tools."""
+
+    scopes: ClassVar = {"POST": SCOPE_ALL}
+
+    @extend_schema(operation_id="discover_server", request=None, responses={202: ServerSerializer})
+    def post(self, _request: Request, name: str) -> Response:
+        """Have a running process list the server's tools again."""
+        server = _load_server(self, name)
+        discover_servers.request_discovery(self.caller, [name])
+        return Response(ServerSerializer(server).data, HTTPStatus.ACCEPTED)
+
+
+def _load_server(view: ApiView, name: str) -> ServerSummary:
+    caller = view.caller
+    for server in overview.load_server_summaries(names=[name]):
+        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team_pk):
+            return server
+    raise UnknownServerRow(name)

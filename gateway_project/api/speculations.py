@@ -1,0 +1,143 @@
+"""Predicted workflows: what was suggested or run ahead, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from execution.prediction_outcome import Outcome, Verdict
+from execution.store import speculations
+from execution.store.speculations import UnknownSpeculation
+from gateway_project.access.roles import CURATE, READ
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import cut_page, read_page_request
+from gateway_project.api.problems import ApiError, InvalidInput
+from gateway_project.api.runs import read_key
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases.judge_suggestions import judge_suggestions
+from tools.visibility import Visibility
+
+
+class SpeculationSerializer(serializers.Serializer[Any]):
+    """A predicted workflow, without what was asked and what was answered."""
+
+    id = serializers.UUIDField()
+    user = serializers.CharField()
+    team = serializers.IntegerField(source="team_id", allow_null=True)
+    form = serializers.CharField(help_text="intent, prefetch or next_layer")
+    shadow = serializers.BooleanField(help_text="Whether it was only predicted, not run ahead")
+    confidence = serializers.FloatField()
+    threshold = serializers.FloatField(help_text="Confidence required then to run it ahead")
+    admitted = serializers.BooleanField()
+    runnable = serializers.BooleanField()
+    fallback = serializers.CharField(help_text="Why it was not run ahead; empty: it was")
+    tools = serializers.SerializerMethodField(help_text="Ids of the tools, as far as visible")
+    saves_ms = serializers.FloatField(allow_null=True)
+    took_ms = serializers.FloatField(allow_null=True)
+    outcome = serializers.ChoiceField(
+        [outcome.value for outcome in Outcome], allow_blank=True, help_text="Empty: still open"
+    )
+    created_at = serializers.DateTimeField()
+    resolved_at = serializers.DateTimeField(allow_null=True)
+
+    def get_tools(self, row: Any) -> list[str]:
+        """Return the ids of the suggested tools."""
+        visibility: Visibility = self.context["visibility"]
+        return [visibility.get_tool_id(pk) for pk in row.tools]
+
+
+class SpeculationPageSerializer(serializers.Serializer[Any]):
+    """A page of predicted workflows."""
+
+    items = SpeculationSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class JudgementSerializer(serializers.Serializer[Any]):
+    """A person's verdict."""
+
+    verdict = serializers.ChoiceField([Verdict.ACCEPT.value, Verdict.REJECT.value])
+
+
+class SpeculationListView(ApiView):
+    """Predictions of the caller's team, or of their own without one."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="list_speculations",
+        parameters=[
+            OpenApiParameter(
+                "outcome", OpenApiTypes.STR, enum=[outcome.value for outcome in Outcome]
+            ),
+            OpenApiParameter("shadow", OpenApiTypes.BOOL),
+            *PAGE_PARAMETERS,
+        ],
+        responses=SpeculationPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List predicted workflows, newest first."""
+        wanted = read_page_request(request, key=(str, str))
+        outcome = request.query_params.get("outcome", "")
+        if outcome and outcome not in [known.value for known in Outcome]:
+            raise InvalidInput(f"outcome: one of {', '.join(known.value for known in Outcome)}")
+        shadow = request.query_params.get("shadow")
+        if shadow not in (None, "true", "false"):
+            raise InvalidInput("shadow: true or false")
+        found = speculations.load_page(
+            None if self.caller.has_scope(SCOPE_ALL) else self.caller,
+            outcome=outcome,
+            shadow=None if shadow is None else shadow == "true",
+            after=read_key(wanted.after),
+            limit=wanted.limit + 1,
+        )
+        page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
+        return Response(page.as_json(request, _make_item(self)))
+
+
+class SpeculationView(ApiView):
+    """One predicted workflow."""
+
+    scopes: ClassVar = {"GET": READ, "POST": CURATE}
+
+    @extend_schema(operation_id="get_speculation", responses=SpeculationSerializer)
+    def get(self, _request: Request, speculation: UUID) -> Response:
+        """Return a predicted workflow."""
+        return Response(_make_item(self)(self._load(speculation)))
+
+    @extend_schema(
+        operation_id="judge_speculation",
+        request=JudgementSerializer,
+        responses=SpeculationSerializer,
+    )
+    def post(self, _request: Request, speculation: UUID) -> Response:
+        """Accept or reject a prediction as a person; it counts once."""
+        given = JudgementSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        self._load(speculation)
+        verdict = Verdict(given.validated_data["verdict"])
+        judged = judge_suggestions(self.caller, [speculation], verdict, at=timezone.now())
+        if judged.refused:
+            message = "it was resolved already; an outcome counts once"
+            raise ApiError(409, "speculation_resolved", message)
+        return Response(_make_item(self)(self._load(speculation)))
+
+    def _load(self, speculation: UUID) -> Any:
+        caller = None if self.caller.has_scope(SCOPE_ALL) else self.caller
+        for row in speculations.load_page(caller, only=speculation, limit=1):
+            return row
+        raise UnknownSpeculation(speculation)
+
+
+def _make_item(view: ApiView) -> Callable[[Any], Any]:
+    visibility = Visibility(catalogue=view.effects.catalogue(), caller=view.caller)
+    return lambda row: SpeculationSerializer(row, context={"visibility": visibility}).data

@@ -1,0 +1,117 @@
+"""Tokens of clients and integrations: created once, listed without their values, revoked."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access import grant, roles, tokens
+from gateway_project.access.roles import ADMINISTER, CLIENT_SCOPES
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import paginate_rows
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+
+
+class TokenSerializer(serializers.Serializer[Any]):
+    """A token; its value is never shown again."""
+
+    id = serializers.IntegerField(source="pk")
+    name = serializers.CharField()
+    user = serializers.CharField()
+    team = serializers.CharField(allow_null=True, source="team.name", default=None)
+    prefix = serializers.CharField(help_text="Start of its value")
+    scopes = serializers.ListField(child=serializers.CharField())
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(allow_null=True, help_text="To the minute")
+
+
+class TokenPageSerializer(serializers.Serializer[Any]):
+    """A page of tokens."""
+
+    items = TokenSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class TokenRequestSerializer(serializers.Serializer[Any]):
+    """A token to create."""
+
+    name = serializers.CharField(max_length=100)
+    user = serializers.CharField(max_length=150, required=False, help_text="Default: the caller")
+    team = serializers.CharField(
+        max_length=100, required=False, help_text="Default: the user's only one"
+    )
+    scopes = serializers.MultipleChoiceField(
+        choices=[*roles.SCOPES, SCOPE_ALL], default=set(CLIENT_SCOPES)
+    )
+    expires_at = serializers.DateTimeField(required=False, allow_null=True, default=None)
+
+    def validate_expires_at(self, value: Any) -> Any:
+        """Refuse a time that has passed."""
+        if value is not None and value <= timezone.now():
+            raise serializers.ValidationError("this has passed; give a later time, or none")
+        return value
+
+
+class NewTokenSerializer(serializers.Serializer[Any]):
+    """A token that was just created."""
+
+    id = serializers.IntegerField()
+    token = serializers.CharField(help_text="Its value, shown only now")
+    user = serializers.CharField()
+    scopes = serializers.ListField(child=serializers.CharField())
+    expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class TokenListView(ApiView):
+    """All tokens of the installation."""
+
+    scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
+
+    @extend_schema(
+        operation_id="list_tokens", parameters=[*PAGE_PARAMETERS], responses=TokenPageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        """List tokens, newest first."""
+        page = paginate_rows(request, tokens.select_tokens())
+        return Response(page.as_json(request, lambda row: TokenSerializer(row).data))
+
+    @extend_schema(
+        operation_id="create_token",
+        request=TokenRequestSerializer,
+        responses={201: NewTokenSerializer},
+    )
+    def post(self, _request: Request) -> Response:
+        """Create a token of one's own; only superusers create those of others."""
+        given = TokenRequestSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        values = given.validated_data
+        made = grant.create_user_token(
+            values.get("user", self.caller.user),
+            name=values["name"],
+            scopes=tuple(sorted(values["scopes"])),
+            team=values.get("team"),
+            expires_at=values["expires_at"],
+            by=self.caller,
+        )
+        return Response(made.as_json(), HTTPStatus.CREATED)
+
+
+class TokenView(ApiView):
+    """One token."""
+
+    scopes: ClassVar = {"DELETE": ADMINISTER}
+
+    @extend_schema(operation_id="revoke_token", responses={204: None})
+    def delete(self, _request: Request, pk: int) -> Response:
+        """Revoke a token; it stops working within seconds."""
+        grant.revoke_token(self.caller, pk)
+        return Response(status=HTTPStatus.NO_CONTENT)
