@@ -19,11 +19,13 @@ from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
+from gateway_project.use_cases.curate_danger import InvalidOperation
 from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.foreign_text import quote_foreign
 from tools.query_text import QueryError
+from tools.store.danger import UnknownOperation
 from tools.store.servers import UnknownServerRow
 from tools.upstream.errors import UpstreamError
 
@@ -33,6 +35,7 @@ ERRORS_WITH_CODE: Final = (
     CallError,
     FeedbackGiven,
     IdempotencyConflict,
+    InvalidOperation,
     InvalidServerEntry,
     InvalidWorkflow,
     ApprovalNotPending,
@@ -48,6 +51,7 @@ ERRORS_WITH_CODE: Final = (
     TokenNotGrantable,
     TooManyRuns,
     UnknownApproval,
+    UnknownOperation,
     UnknownResult,
     UnknownRun,
     UnknownServerRow,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from execution.store import agreements, run_speed, speculations
 from execution.store.run_speed import RunSpeed
@@ -67,6 +68,23 @@ class LearningReport:
     speed: RunSpeed
     thresholds: ThresholdCounts
     agreements: AgreementFigures
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON, with the goals of its figures."""
+        found = dataclasses.asdict(self)
+        reliability = [one._asdict() for one in self.calibration.reliability]
+        return {
+            **found,
+            "since": self.since.isoformat(),
+            "goals": {
+                "success": metrics.SUCCESS_GOAL,
+                "acceptance": metrics.ACCEPTANCE_GOAL,
+                "waste": metrics.WASTE_LIMIT,
+            },
+            "speed": {**self.speed._asdict(), "speed_up": self.speed.speed_up},
+            "thresholds": self.thresholds._asdict(),
+            "calibration": {**found["calibration"], "reliability": reliability},
+        }
 
 
 def build_report(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from execution.agreement_counts import (
     KEPT_AGES,
@@ -83,6 +84,11 @@ def add_compared(compared: Iterable[ComparedResult], *, at: datetime) -> None:
                 },
             )
         notify.send_notification(notify.SPECULATION, "")
+
+
+def select_agreements() -> QuerySet[SpeculationAgreement]:
+    """Return how results made ahead compared with those of real calls, by tool and team."""
+    return SpeculationAgreement.objects.select_related("tool__server", "team")
 
 
 def reset_agreements(pks: Iterable[int], *, user: str, at: datetime) -> tuple[ResetAgreement, ...]:

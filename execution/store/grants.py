@@ -82,6 +82,12 @@ def _revoke(rows: QuerySet[SpeculationGrant], *, user: str, at: datetime) -> Non
     rows.filter(revoked_at__isnull=True).update(revoked_at=at, revoked_by=user)
 
 
+def select_grants() -> QuerySet[SpeculationGrant]:
+    """Return the grants in force, with their tools."""
+    rows = SpeculationGrant.objects.filter(revoked_at__isnull=True)
+    return rows.select_related("tool__server", "team")
+
+
 def is_speculation_on() -> bool:
     """Whether the switch in the database is on; without its row it is off."""
     return SpeculationControl.objects.filter(is_on=True).exists()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gateway_project.foundation import telemetry
@@ -36,3 +38,19 @@ def record_audit(
         request_id=telemetry.current_request_id(),
         detail=dict(detail or {}),
     )
+
+
+def select_entries(
+    *, since: datetime | None = None, until: datetime | None = None, **values: str
+) -> QuerySet[AuditEntry]:
+    """Return entries of the audit trail.
+
+    Args:
+        since: Only those from this time on; None: all.
+        until: Only those before this time; None: all.
+        **values: Exact values of `action`, `actor`, `kind` or `subject`.
+    """
+    rows = AuditEntry.objects.select_related("team").filter(**values)
+    if since is not None:
+        rows = rows.filter(at__gte=since)
+    return rows if until is None else rows.filter(at__lt=until)

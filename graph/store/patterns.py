@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from pgvector import Vector
 
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
@@ -251,6 +251,17 @@ def store_embeddings(model: str, encoded: Mapping[int, EncodedIntent], *, sealer
         return len(rows)
 
     return writing.retry_on_conflict(write)
+
+
+def select_visible(team: int | None, *, every_team: bool = False) -> QuerySet[WorkflowPattern]:
+    """Return the patterns that a team sees, without their intents, which are sealed.
+
+    Args:
+        team: Primary key; sees its own patterns and shared ones. None: only shared ones.
+        every_team: Whether those of all teams are wanted.
+    """
+    rows = WorkflowPattern.objects.defer("intent")
+    return rows if every_team else rows.filter(Q(team=None) | Q(team=team))
 
 
 def delete_patterns(pks: Collection[int]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, connection, transaction
+from django.db.models import QuerySet
 
 from learning.memory.encoding import Record
 from learning.memory.event import KIND_CODES, Event, EventOutcome, IntentVectorRecord
@@ -20,7 +21,7 @@ from learning.memory.stored_observation import (
     compress_observation,
     restore_observation,
 )
-from learning.models.events import NO_TEAM, IntentVector
+from learning.models.events import NO_TEAM, EpisodicEvent, IntentVector
 from learning.store import totals
 
 _COLUMNS: Final = (
@@ -238,6 +239,17 @@ def load_observations(
                 observations=[restore_observation(row[1]) for row in rows],
                 ended_at=float(ended_at),
             )
+
+
+def select_visible(team: int | None, *, every_team: bool = False) -> QuerySet[EpisodicEvent]:
+    """Return the events that a team sees, its own, without what is sealed.
+
+    Args:
+        team: Primary key; None: those of callers without a team.
+        every_team: Whether those of all teams are wanted.
+    """
+    rows = EpisodicEvent.objects.defer("observation", "sealed")
+    return rows if every_team else rows.filter(team=team)
 
 
 def load_events_of_context(team: int | None, context_hash: int, *, limit: int) -> list[Event]:

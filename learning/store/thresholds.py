@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from gateway_project.foundation import notify
 from learning.memory.context import ContextKey
@@ -126,6 +127,22 @@ def set_override(pk: int, override: float | None, *, user: str, at: datetime) ->
             at=at,
         )
         notify.send_notification(notify.THRESHOLDS, "")
+
+
+def select_visible(team: int | None, *, every_team: bool = False) -> QuerySet[AdaptiveThreshold]:
+    """Return the thresholds that a team sees: its own.
+
+    Args:
+        team: Primary key; None: those of callers without a team.
+        every_team: Whether those of all teams are wanted.
+    """
+    rows = AdaptiveThreshold.objects.select_related("team")
+    return rows if every_team else rows.filter(team=team)
+
+
+def select_changes(pk: int) -> QuerySet[ThresholdChange]:
+    """Return the changes of a threshold; whether it is visible was checked before."""
+    return ThresholdChange.objects.filter(threshold=pk)
 
 
 def load_stored() -> dict[ThresholdScope, StoredThreshold]:

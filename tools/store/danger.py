@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from tools.danger import (
     Danger,
@@ -83,3 +85,91 @@ def is_repeatable(tool: Tool) -> bool:
 
 def _danger_override(tool: Tool) -> Danger | None:
     return Danger(tool.danger_override) if tool.danger_override else None
+
+
+class UnknownOperation(LookupError):
+    """There is no such dangerous operation."""
+
+    code = "unknown_operation"
+
+    def __init__(self, pk: int) -> None:
+        super().__init__(f"there is no dangerous operation {pk}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredOperation:
+    """A dangerous operation.
+
+    Attributes:
+        pk: Primary key.
+        pattern: Words of a tool's name or title; `^` before them: only at its beginning.
+        danger: Class of the tools that match.
+        reason: Why, in words.
+        source: `seeded` if it came with the product, else `curated`.
+        enabled: Whether it counts.
+    """
+
+    pk: int
+    pattern: str
+    danger: str
+    reason: str
+    source: str
+    enabled: bool
+
+
+def load_operations() -> list[StoredOperation]:
+    """Return all dangerous operations, by pattern."""
+    return [_make_operation(row) for row in DangerousOperation.objects.order_by("pattern")]
+
+
+def load_operation(pk: int) -> StoredOperation:
+    """Return one dangerous operation.
+
+    Raises:
+        UnknownOperation: If there is none.
+    """
+    return _make_operation(_find_row(pk))
+
+
+def save_operation(values: Mapping[str, Any], *, pk: int | None = None) -> StoredOperation:
+    """Add a dangerous operation, or change columns of one.
+
+    Raises:
+        UnknownOperation: If there is no such one.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    row = DangerousOperation() if pk is None else _find_row(pk)
+    for column, value in values.items():
+        setattr(row, column, value)
+    row.full_clean()
+    row.save()
+    return _make_operation(row)
+
+
+def delete_operation(pk: int) -> str:
+    """Delete a dangerous operation; return its pattern.
+
+    Raises:
+        UnknownOperation: If there is none.
+    """
+    row = _find_row(pk)
+    row.delete()
+    return row.pattern
+
+
+def _find_row(pk: int) -> DangerousOperation:
+    row = DangerousOperation.objects.filter(pk=pk).first()
+    if row is None:
+        raise UnknownOperation(pk)
+    return row
+
+
+def _make_operation(row: DangerousOperation) -> StoredOperation:
+    return StoredOperation(
+        pk=row.pk,
+        pattern=row.pattern,
+        danger=row.danger,
+        reason=row.reason,
+        source=row.source,
+        enabled=row.enabled,
+    )

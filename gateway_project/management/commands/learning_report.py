@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Iterator
@@ -75,7 +74,7 @@ class Command(BaseCommand):
             token_price=settings.FOREGATE.token_price,
         )
         if options["json"]:
-            self.stdout.write(json.dumps(_report_to_json(report), indent=2))
+            self.stdout.write(json.dumps(report.to_json(), indent=2))
             return
         terminal = open_terminal()
         for part in _iterate_parts(report):
@@ -86,25 +85,6 @@ def _parse_days(text: str) -> int:
     if text.isdecimal() and 1 <= int(text) <= MAX_DAYS:
         return int(text)
     raise ArgumentTypeError(f"{text!r} is not a number of days from 1 to {MAX_DAYS}")
-
-
-def _report_to_json(report: LearningReport) -> dict[str, Any]:
-    found = dataclasses.asdict(report)
-    speed = {**report.speed._asdict(), "speed_up": report.speed.speed_up}
-    goals = {
-        "success": metrics.SUCCESS_GOAL,
-        "acceptance": metrics.ACCEPTANCE_GOAL,
-        "waste": metrics.WASTE_LIMIT,
-    }
-    reliability = [one._asdict() for one in report.calibration.reliability]
-    return {
-        **found,
-        "since": report.since.isoformat(),
-        "goals": goals,
-        "speed": speed,
-        "thresholds": report.thresholds._asdict(),
-        "calibration": {**found["calibration"], "reliability": reliability},
-    }
 
 
 def _iterate_parts(report: LearningReport) -> Iterator[str | Table]:

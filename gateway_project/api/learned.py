@@ -1,0 +1,283 @@
+"""What a team's use has taught: patterns, events of the memory, and thresholds."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access.roles import ADMINISTER, CURATE, READ
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import paginate_rows
+from gateway_project.api.problems import InvalidInput, NotFound
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases.forget_patterns import forget_patterns
+from gateway_project.use_cases.override_threshold import override_threshold
+from graph.store import patterns
+from learning.memory.event import KIND_CODES, EventOutcome
+from learning.store import events, thresholds
+from tools.visibility import Visibility
+
+_KINDS = {kind.value: code for kind, code in KIND_CODES.items()}
+_KIND_NAMES = {code: name for name, code in _KINDS.items()}
+
+
+class PatternSerializer(serializers.Serializer[Any]):
+    """A workflow that was run for similar intents; intents and values stay sealed."""
+
+    id = serializers.IntegerField(source="pk")
+    team = serializers.IntegerField(source="team_id", allow_null=True)
+    tools = serializers.SerializerMethodField(help_text="Ids, in the order they ran")
+    successes = serializers.IntegerField()
+    failures = serializers.IntegerField()
+    weight = serializers.FloatField(
+        source="success_weight", help_text="Successes by how sure they belong together"
+    )
+    first_seen_at = serializers.DateTimeField()
+    last_seen_at = serializers.DateTimeField()
+
+    def get_tools(self, row: Any) -> list[str]:
+        """Return the ids of its tools."""
+        visibility: Visibility = self.context["visibility"]
+        return [visibility.get_tool_id(pk) for pk in row.tools]
+
+
+class PatternPageSerializer(serializers.Serializer[Any]):
+    """A page of patterns."""
+
+    items = PatternSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class EventSerializer(serializers.Serializer[Any]):
+    """An event of the memory: structure and keyed hashes, no values."""
+
+    id = serializers.IntegerField(source="pk")
+    at = serializers.DateTimeField()
+    kind = serializers.SerializerMethodField()
+    tool = serializers.SerializerMethodField(help_text="Empty: not about one tool")
+    team = serializers.IntegerField(source="team_id", allow_null=True)
+    outcome = serializers.SerializerMethodField(help_text="Empty: it has none")
+    duration_ms = serializers.FloatField(allow_null=True)
+    weight = serializers.FloatField()
+    prediction = serializers.UUIDField(allow_null=True)
+
+    def get_kind(self, row: Any) -> str:
+        """Return what happened."""
+        return _KIND_NAMES[row.kind]
+
+    def get_tool(self, row: Any) -> str:
+        """Return the id of its tool."""
+        visibility: Visibility = self.context["visibility"]
+        return "" if row.tool is None else visibility.get_tool_id(row.tool)
+
+    def get_outcome(self, row: Any) -> str:
+        """Return how it ended."""
+        return "" if row.outcome is None else EventOutcome(row.outcome).name.lower()
+
+
+class EventPageSerializer(serializers.Serializer[Any]):
+    """A page of events."""
+
+    items = EventSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class ThresholdSerializer(serializers.Serializer[Any]):
+    """The confidence from which workflows are run ahead, in one context."""
+
+    id = serializers.IntegerField(source="pk")
+    team = serializers.CharField(source="team.name", allow_null=True, default=None)
+    scope = serializers.CharField(help_text="What it applies to")
+    policy = serializers.CharField()
+    threshold = serializers.FloatField(help_text="As computed")
+    override = serializers.FloatField(allow_null=True, help_text="Set by a person")
+    suspended = serializers.BooleanField(help_text="Nothing is run ahead")
+    converged = serializers.BooleanField()
+    level = serializers.CharField(help_text="Whose outcomes it rests on")
+    sample_weight = serializers.FloatField()
+    expected_success = serializers.FloatField(allow_null=True)
+    success_bound = serializers.FloatField(allow_null=True, help_text="Lower bound of it")
+    updated_at = serializers.DateTimeField()
+
+
+class ThresholdPageSerializer(serializers.Serializer[Any]):
+    """A page of thresholds."""
+
+    items = ThresholdSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class ThresholdChangeSerializer(serializers.Serializer[Any]):
+    """A change of a threshold."""
+
+    id = serializers.IntegerField(source="pk")
+    before = serializers.FloatField(allow_null=True)
+    after = serializers.FloatField()
+    reason = serializers.CharField()
+    evidence = serializers.DictField()
+    user = serializers.CharField(allow_blank=True)
+    at = serializers.DateTimeField()
+
+
+class ThresholdChangePageSerializer(serializers.Serializer[Any]):
+    """A page of changes."""
+
+    items = ThresholdChangeSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class OverrideSerializer(serializers.Serializer[Any]):
+    """A person's decision on a threshold."""
+
+    override = serializers.FloatField(
+        min_value=0, max_value=1, allow_null=True, help_text="Null: as computed"
+    )
+
+
+class PatternListView(ApiView):
+    """Patterns that the caller's team sees."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="list_patterns",
+        parameters=[*PAGE_PARAMETERS],
+        responses=PatternPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List patterns, newest first."""
+        page = paginate_rows(request, _select(self, patterns.select_visible))
+        return Response(page.as_json(request, _make_item(self, PatternSerializer)))
+
+
+class PatternView(ApiView):
+    """One pattern."""
+
+    scopes: ClassVar = {"GET": READ, "DELETE": CURATE}
+
+    @extend_schema(operation_id="get_pattern", responses=PatternSerializer)
+    def get(self, _request: Request, pk: int) -> Response:
+        """Return a pattern."""
+        row = _find(self, patterns.select_visible, pk, "pattern")
+        return Response(_make_item(self, PatternSerializer)(row))
+
+    @extend_schema(operation_id="forget_pattern", responses={204: None})
+    def delete(self, _request: Request, pk: int) -> Response:
+        """Forget a pattern of the caller's team, with what was learned from it."""
+        row = _find(self, patterns.select_visible, pk, "pattern")
+        if row.team_id != self.caller.team and not self.caller.has_scope(SCOPE_ALL):
+            raise NotFound(f"pattern {pk} of your team")
+        forget_patterns(self.caller, [pk])
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class EpisodeListView(ApiView):
+    """Events of the memory of the caller's team."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="list_episodes",
+        parameters=[
+            OpenApiParameter("kind", OpenApiTypes.STR, enum=list(_KINDS)),
+            *PAGE_PARAMETERS,
+        ],
+        responses=EventPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List events, newest first."""
+        rows = _select(self, events.select_visible)
+        kind = request.query_params.get("kind")
+        if kind is not None:
+            if kind not in _KINDS:
+                raise InvalidInput(f"kind: one of {', '.join(_KINDS)}")
+            rows = rows.filter(kind=_KINDS[kind])
+        page = paginate_rows(request, rows)
+        return Response(page.as_json(request, _make_item(self, EventSerializer)))
+
+
+class ThresholdListView(ApiView):
+    """Thresholds of the caller's team."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="list_thresholds",
+        parameters=[*PAGE_PARAMETERS],
+        responses=ThresholdPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List thresholds."""
+        page = paginate_rows(request, _select(self, thresholds.select_visible))
+        return Response(page.as_json(request, lambda row: ThresholdSerializer(row).data))
+
+
+class ThresholdView(ApiView):
+    """One threshold."""
+
+    scopes: ClassVar = {"GET": READ, "PUT": ADMINISTER}
+
+    @extend_schema(operation_id="get_threshold", responses=ThresholdSerializer)
+    def get(self, _request: Request, pk: int) -> Response:
+        """Return a threshold."""
+        row = _find(self, thresholds.select_visible, pk, "threshold")
+        return Response(ThresholdSerializer(row).data)
+
+    @extend_schema(
+        operation_id="override_threshold",
+        request=OverrideSerializer,
+        responses=ThresholdSerializer,
+    )
+    def put(self, _request: Request, pk: int) -> Response:
+        """Override a threshold, or let it be computed again."""
+        given = OverrideSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        row = _find(self, thresholds.select_visible, pk, "threshold")
+        self.check_unchanged(ThresholdSerializer(row).data)
+        override_threshold(
+            self.caller, pk, given.validated_data["override"], subject=str(row), at=timezone.now()
+        )
+        return Response(
+            ThresholdSerializer(_find(self, thresholds.select_visible, pk, "threshold")).data
+        )
+
+
+class ThresholdHistoryView(ApiView):
+    """Changes of a threshold."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="list_threshold_changes",
+        parameters=[*PAGE_PARAMETERS],
+        responses=ThresholdChangePageSerializer,
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        """List the changes of a threshold with their evidence, newest first."""
+        _find(self, thresholds.select_visible, pk, "threshold")
+        page = paginate_rows(request, thresholds.select_changes(pk))
+        return Response(page.as_json(request, lambda row: ThresholdChangeSerializer(row).data))
+
+
+def _select(view: ApiView, select: Any) -> Any:
+    return select(view.caller.team, every_team=view.caller.has_scope(SCOPE_ALL))
+
+
+def _find(view: ApiView, select: Any, pk: int, what: str) -> Any:
+    row = _select(view, select).filter(pk=pk).first()
+    if row is None:
+        raise NotFound(f"{what} {pk}")
+    return row
+
+
+def _make_item(view: ApiView, serializer: Any) -> Any:
+    visibility = Visibility(catalogue=view.effects.catalogue(), caller=view.caller)
+    return lambda row: serializer(row, context={"visibility": visibility}).data

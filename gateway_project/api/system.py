@@ -1,0 +1,219 @@
+"""The installation: who did what, its figures and its health."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final
+
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access import audit
+from gateway_project.access.roles import ADMINISTER, READ
+from gateway_project.api import runtime
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import paginate_rows
+from gateway_project.api.problems import InvalidInput
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+from learning import report
+from tools.store import overview
+
+FORMATS: Final = ("json", "jsonl", "csv")
+FILTERS: Final = ("action", "actor", "kind", "subject")
+DEFAULT_DAYS: Final = 7
+MAX_DAYS: Final = 365
+
+
+class AuditSerializer(serializers.Serializer[Any]):
+    """Who changed what, when and how connected."""
+
+    id = serializers.IntegerField(source="pk")
+    at = serializers.DateTimeField()
+    actor = serializers.CharField()
+    kind = serializers.CharField(help_text="Connection: stdio, http, command or console")
+    team = serializers.CharField(source="team.name", allow_null=True, default=None)
+    action = serializers.CharField()
+    subject = serializers.CharField()
+    request_id = serializers.CharField(allow_blank=True)
+    detail = serializers.DictField()
+
+
+class AuditPageSerializer(serializers.Serializer[Any]):
+    """A page of the audit trail."""
+
+    items = AuditSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class HealthSerializer(serializers.Serializer[Any]):
+    """Whether the installation can serve."""
+
+    status = serializers.ChoiceField(["ok", "degraded"])
+    gateway = serializers.CharField(help_text="ready, or why it is not")
+    servers = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Visible servers by state"
+    )
+
+
+class AuditView(ApiView):
+    """The audit trail of the whole installation."""
+
+    scopes: ClassVar = {"GET": ADMINISTER}
+
+    @extend_schema(
+        operation_id="list_audit_entries",
+        parameters=[
+            *(OpenApiParameter(name, OpenApiTypes.STR) for name in FILTERS),
+            OpenApiParameter("since", OpenApiTypes.DATETIME),
+            OpenApiParameter("until", OpenApiTypes.DATETIME),
+            OpenApiParameter(
+                "export",
+                OpenApiTypes.STR,
+                enum=FORMATS[1:],
+                description="All entries at once, oldest first, in this format",
+            ),
+            *PAGE_PARAMETERS,
+        ],
+        responses={
+            (200, "application/json"): AuditPageSerializer,
+            (200, "application/jsonl"): OpenApiResponse({"type": "string"}),
+            (200, "text/csv"): OpenApiResponse({"type": "string"}),
+        },
+    )
+    def get(self, request: Request) -> Any:
+        """List entries, newest first, or export them."""
+        rows = audit.select_entries(
+            **{
+                name: request.query_params[name]
+                for name in FILTERS
+                if name in request.query_params
+            },
+            since=_read_time(request, "since"),
+            until=_read_time(request, "until"),
+        )
+        form = request.query_params.get("export", FORMATS[0])
+        if form not in FORMATS:
+            raise InvalidInput(f"export: one of {', '.join(FORMATS[1:])}")
+        if form == FORMATS[0]:
+            page = paginate_rows(request, rows)
+            return Response(page.as_json(request, _entry_to_json))
+        lines = _write_csv(rows) if form == "csv" else _write_jsonl(rows)
+        kind = "text/csv; charset=utf-8" if form == "csv" else "application/jsonl"
+        response = StreamingHttpResponse(list(lines), content_type=kind)
+        response["Content-Disposition"] = f'attachment; filename="audit.{form}"'
+        return response
+
+
+class MetricsView(ApiView):
+    """What the team's predictions have shown; Prometheus reads /metrics."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="get_metrics",
+        parameters=[
+            OpenApiParameter(
+                "days", OpenApiTypes.INT, description=f"1 to {MAX_DAYS}", default=DEFAULT_DAYS
+            )
+        ],
+        responses={200: {"type": "object", "additionalProperties": True}},
+    )
+    def get(self, request: Request) -> Response:
+        """Return success, waste, time saved, calibration and the like of the caller's team."""
+        text = request.query_params.get("days", str(DEFAULT_DAYS))
+        days = int(text) if text.isascii() and text.isdigit() and len(text) <= len("365") else 0
+        if not 1 <= days <= MAX_DAYS:
+            raise InvalidInput(f"days: a whole number from 1 to {MAX_DAYS}")
+        found = report.build_report(
+            self.caller.team,
+            days=days,
+            at=timezone.now(),
+            token_price=settings.FOREGATE.token_price,
+        )
+        return Response(found.to_json())
+
+
+class HealthView(ApiView):
+    """Health, for people and programs with a token; /health needs none."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(operation_id="get_health", responses=HealthSerializer)
+    def get(self, request: Request) -> Response:
+        """Say whether the gateway serves, and how its servers are."""
+        service = runtime.find_service(request._request)
+        readiness = service.runtime.readiness if service else None
+        is_ready = readiness is not None and readiness.current is not None
+        trouble = readiness.trouble.code if readiness and readiness.trouble else "starting"
+        states: dict[str, int] = {}
+        for server in overview.load_server_summaries():
+            if self.caller.has_scope(SCOPE_ALL) or self.caller.can_see_team(server.team_pk):
+                states[server.state] = states.get(server.state, 0) + 1
+        answer = {
+            "status": "ok" if is_ready else "degraded",
+            "gateway": "ready" if is_ready else trouble,
+            "servers": states,
+        }
+        return Response(HealthSerializer(answer).data)
+
+
+def _entry_to_json(row: Any) -> Any:
+    return AuditSerializer(row).data
+
+
+def _write_jsonl(rows: Any) -> Iterator[bytes]:
+    for row in rows.order_by("pk").iterator():
+        yield json.dumps(_entry_to_json(row), ensure_ascii=False).encode() + b"\n"
+
+
+def _write_csv(rows: Any) -> Iterator[bytes]:
+    fields = list(AuditSerializer().fields)
+    write = _make_csv_writer()
+    yield write(fields)
+    for row in rows.order_by("pk").iterator():
+        entry = _entry_to_json(row) | {"detail": json.dumps(row.detail, ensure_ascii=False)}
+        yield write(
+            [_defuse(str(entry[name] if entry[name] is not None else "")) for name in fields]
+        )
+
+
+def _make_csv_writer() -> Callable[[list[str]], bytes]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+
+    def write(values: list[str]) -> bytes:
+        buffer.seek(0)
+        buffer.truncate()
+        writer.writerow(values)
+        return buffer.getvalue().encode()
+
+    return write
+
+
+def _defuse(text: str) -> str:
+    """Keep a spreadsheet from taking a text for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _read_time(request: Request, name: str) -> Any:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InvalidInput(f"{name}: a time with its zone, such as 2026-11-01T00:00:00Z")
+    return moment
