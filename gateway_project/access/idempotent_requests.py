@@ -72,11 +72,11 @@ def begin_request(
                 digest=digest, request_digest=request_digest
             ).pk
     except IntegrityError:
-        row = IdempotentRequest.objects.get(digest=digest)
-    if row.request_digest != request_digest:
+        row = IdempotentRequest.objects.filter(digest=digest).first()
+    if row is not None and row.request_digest != request_digest:
         message = f"this {HEADER} was used for another request within 24 hours; use another one"
         raise IdempotencyError("idempotency_conflict", message)
-    if row.status is None:
+    if row is None or row.status is None:
         message = (
             "the first request with this key is still being served, or was interrupted: look "
             "whether it had its effect, then use another key"

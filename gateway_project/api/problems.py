@@ -222,12 +222,12 @@ def find_status(code: str) -> int:
         [404, 403, 502, 400]
     """
     if code in _UPSTREAM_CODES:
-        return HTTPStatus.BAD_GATEWAY
+        return 502
     if code.startswith("unknown_"):
-        return HTTPStatus.NOT_FOUND
+        return 404
     if code.startswith("run_"):  # its state does not allow the action
-        return HTTPStatus.CONFLICT
-    return _STATUS_BY_CODE.get(code, HTTPStatus.BAD_REQUEST)
+        return 409
+    return _STATUS_BY_CODE.get(code, 400)
 
 
 def answer_bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
