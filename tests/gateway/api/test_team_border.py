@@ -17,7 +17,7 @@ from execution.models import (
 )
 from gateway_project.access import audit, tokens
 from gateway_project.foundation.caller import Caller
-from graph.models import WorkflowPattern
+from graph.models import ToolDependency, WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
 from tests.execution.asking import waiting
 from tests.factories import (
@@ -82,22 +82,23 @@ def ours(shared: Any) -> Any:
     return make_client(make_user("ann", "admin", team=team, team_role="admin"), team=team)
 
 
-def store_foreign(shared: Any, payloads: Any) -> Foreign:
+def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
     """Store a row of everything for another team."""
-    team = TeamFactory(name=CANARY)
-    user = make_user("bravo user", "admin", team=team, team_role="admin")
+    team = TeamFactory(name=name)
+    user = make_user(f"{name} user", "admin", team=team, team_role="admin")
     caller = Caller(
         user=user.get_username(), team=team.pk, scopes=frozenset({"call"}), kind="http"
     )
     tool = ToolFactory(
-        server__name=CANARY, server__team=team, name="notes", description="Read bravo notes."
+        server__name=name, server__team=team, name="notes", description="Read bravo notes."
     )
     pending = ToolFactory(server=tool.server, name="pending", state="pending")
     pending.listed, pending.definition = pending.definition, None
     pending.save()
+    known = ToolDependency.objects.filter(kind="precedes", target=shared[0]).first()
     for relation in (
         RelationFactory(source=shared[0], target=tool),
-        RelationFactory(source=shared[1], target=shared[0], kind="precedes"),
+        known or RelationFactory(source=shared[1], target=shared[0], kind="precedes"),
     ):
         EvidenceFactory(relation=relation, source="observed", team=team)
     approval = waiting(payloads, caller=caller)
@@ -138,11 +139,11 @@ def store_foreign(shared: Any, payloads: Any) -> Foreign:
             "grants": {"pk": grant.pk},
             "patterns": {"pk": pattern.pk},
             "runs": {"run": approval.run_id},
-            "servers": {"name": CANARY},
+            "servers": {"name": name},
             "speculations": {"speculation": speculation.pk},
             "thresholds": {"pk": threshold.pk},
             "tokens": {"pk": row.pk},
-            "tools": {"tool": "bravo:notes"},
+            "tools": {"tool": f"{name}:notes"},
         },
         speculation=speculation.pk,
     )
