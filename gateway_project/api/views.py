@@ -142,9 +142,12 @@ class ApiView(APIView):
     def handle_exception(self, exc: Exception) -> Any:
         """Return the response to a request that failed, or that was answered before."""
         if isinstance(exc, _AnsweredBefore):
-            content = json.loads(exc.stored.content) if exc.stored.content else None
+            stored = exc.stored
             return Response(
-                content, status=exc.stored.status, headers={"Idempotency-Replayed": "true"}
+                json.loads(stored.content) if stored.content else None,
+                status=stored.status,
+                headers={**stored.headers, "Idempotency-Replayed": "true"},
+                content_type=stored.headers.get("Content-Type"),
             )
         return super().handle_exception(exc)
 
@@ -160,10 +163,8 @@ class ApiView(APIView):
             return final
         self._render(final)
         if self._pending is not None:
-            kept = b"" if final["Cache-Control"] == "no-store" else final.content
-            idempotent_requests.finish_request(
-                self._pending, final.status_code, kept, sealer=self.payload_sealer
-            )
+            stored = _make_stored(final)
+            idempotent_requests.finish_request(self._pending, stored, sealer=self.payload_sealer)
         if request.method in READING and final.status_code == 200:
             return get_conditional_response(request, etag=final["ETag"], response=final)
         return final
@@ -204,6 +205,18 @@ class ApiView(APIView):
         if isinstance(begun, StoredResponse):
             raise _AnsweredBefore(begun)
         self._pending = begun
+
+
+def _make_stored(response: Response) -> StoredResponse:
+    """Return what is kept of a response in order to repeat it."""
+    if response["Cache-Control"] == "no-store":
+        return StoredResponse(status=response.status_code)
+    names = (name for name in idempotent_requests.KEPT_HEADERS if name in response)
+    return StoredResponse(
+        status=response.status_code,
+        content=response.content,
+        headers={name: response[name] for name in names},
+    )
 
 
 def _load_names() -> AllowedNames:

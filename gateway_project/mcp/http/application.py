@@ -82,7 +82,7 @@ class Application:
                 )
                 receive = replay_body(content, receive)
         except RequestRejected as error:
-            await error.answer.send(send)
+            await error.problem.send(send)
         except ClientGone:
             return
         else:

@@ -12,6 +12,7 @@ from gateway_project.access import idempotent_requests, tokens
 from gateway_project.api import views
 from gateway_project.api.throttling import RateLimiter
 from gateway_project.models import ApiToken, IdempotentRequest
+from learning.models import AdaptiveThreshold
 from tests.factories import DangerousOperationFactory, ServerFactory, ToolFactory, UserFactory
 from tests.gateway.api.conftest import PREFIX, ApiClient, make_client, make_user
 from tests.gateway.api.operations import NOBODY
@@ -166,7 +167,16 @@ def test_a_repeated_request_is_made_once_and_answered_alike(root):
     assert (first.status_code, again.status_code) == (201, 201)
     assert first.json() == again.json()
     assert again["Idempotency-Replayed"] == "true"
+    assert again["Content-Type"] == first["Content-Type"]
     assert DangerousOperation.objects.filter(pattern=PATTERN["pattern"]).count() == 1
+
+
+def test_a_repeated_failure_is_answered_alike(root):
+    first = root.post("calls/", {}, Idempotency_Key="k1")
+    again = root.post("calls/", {}, Idempotency_Key="k1")
+    assert (first.status_code, again.status_code) == (400, 400)
+    assert again["Content-Type"] == first["Content-Type"] == "application/problem+json"
+    assert again.json() == first.json()
 
 
 def test_a_key_means_one_request(root):
@@ -289,3 +299,15 @@ def test_only_superusers_register_commands(root, sign_in):
     assert not Server.objects.exists()
     assert root.post("servers/", body).status_code == 201
     assert Server.objects.get().command == "sh"
+
+
+@pytest.mark.parametrize("value", [False, 0, 0.69, 0.951, 1, "x", [], {}, 1e400])
+def test_a_threshold_stays_within_its_bounds(root, value):
+    row = AdaptiveThreshold.objects.create(
+        policy="adaptive", threshold=0.92, level="none", updated_at=timezone.now()
+    )
+    body = json.dumps({"override": value}).encode()
+    response = root.send("PUT", f"thresholds/{row.pk}/", body)
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_arguments")
+    row.refresh_from_db()
+    assert row.override is None
