@@ -13,6 +13,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from oauth2_provider.models import AccessToken, Grant, IDToken, RefreshToken
 
 from execution.admin.budgets import BudgetReservationAdmin
 from execution.models import (
@@ -49,6 +50,7 @@ from gateway_project.models import (
     AuditEntry,
     IdempotentRequest,
     MetricTotal,
+    OAuthClient,
     OneTimePassword,
 )
 from gateway_project.use_cases.approve_tools import approve_tools as approve
@@ -321,6 +323,28 @@ class ApiTokenAdmin(AuditedAdmin):
         with transaction.atomic():
             for row in queryset:
                 grant.revoke_token(caller, row.pk)
+
+
+admin.site.unregister([OAuthClient, AccessToken, Grant, IDToken, RefreshToken])
+
+
+@admin.register(OAuthClient)
+class OAuthClientAdmin(AuditedAdmin):
+    """MCP clients that got tokens by OAuth; deleting one revokes all of them."""
+
+    audited_as = "oauth_client"
+    list_display = ("name", "client_id", "redirect_uris", "client_type", "created")
+    search_fields = ("name", "client_id")
+    fields = ("name", "client_id", "redirect_uris", "client_type", "created")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        """Return False: clients register themselves."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        """Return False: clients are only deleted."""
+        return False
 
 
 @admin.register(OneTimePassword)

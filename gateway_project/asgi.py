@@ -32,7 +32,15 @@ def _make_service() -> HttpService:
         names=answered,
         access_log=access_log.make_access_log(config, process="console"),
         offered=AttachOffer(home=config.home, exposure=config.exposure),
+        describe_resource=_describe_resource if config.oauth else None,
     )
+
+
+def _describe_resource(scheme: str, host: str) -> str:
+    """Return where clients learn how to get a token."""
+    config: Config = settings.FOREGATE
+    base = (config.public_url or f"{scheme}://{host}").rstrip("/")
+    return f"{base}/.well-known/oauth-protected-resource/mcp"
 
 
 application = Application(_make_service, otherwise=cast("ASGIApp", _console))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
+from urllib.parse import urlsplit
+
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Func, Q, Value
+from oauth2_provider.models import AbstractApplication
 
 from tools.models import Team
 
@@ -128,3 +133,41 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.created_at:%Y-%m-%d %H:%M:%S}, {self.status or 'not answered'}"
+
+
+class OAuthClient(AbstractApplication):  # type: ignore[misc]
+    """An MCP client that may ask people for access; usually it registered itself."""
+
+    class Meta(AbstractApplication.Meta):  # type: ignore[misc]
+        verbose_name = "OAuth client"
+        swappable = "OAUTH2_PROVIDER_APPLICATION_MODEL"
+
+    def get_allowed_schemes(self) -> list[str]:
+        """Return the schemes of addresses to send people back to; see `clean` for http."""
+        return ["https", "http"]
+
+    def clean(self) -> None:
+        """Check that codes are sent to web sites by https only, or to this machine's programs.
+
+        Raises:
+            ValidationError: If an address, the grant or a consent left out is refused.
+        """
+        super().clean()
+        for address in self.redirect_uris.split():
+            parts = urlsplit(address)
+            if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+                raise ValidationError({"redirect_uris": f"{address}: use https"})
+        if self.authorization_grant_type != self.GRANT_AUTHORIZATION_CODE:
+            raise ValidationError({"authorization_grant_type": "only authorization codes"})
+        if self.skip_authorization:
+            raise ValidationError({"skip_authorization": "people are always asked"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its name or number."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import partial
 
+import structlog
+from django.db import Error as DatabaseError
+
 from gateway_project import metrics, wiring
-from gateway_project.access import callers, tokens
+from gateway_project.access import callers, retention, tokens
 from gateway_project.access.active_token import ActiveToken
 from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.mcp import handlers
 from gateway_project.mcp.runtime import PreparedRuntime
+
+log = structlog.get_logger(__name__)
 
 
 def prepare_runtime(config: Config, *, user: str | None, kind: CallerKind) -> PreparedRuntime:
@@ -28,6 +34,7 @@ def prepare_runtime(config: Config, *, user: str | None, kind: CallerKind) -> Pr
         run_wiring=partial(wiring.run_gateway, config=config, user=user, kind=kind),
         look_up_tokens=_look_up_tokens,
         record_token_use=_record_token_use,
+        clean_up=_clean_up,
         render_metrics=_expose_metrics,
         find_caller=_load_caller,
     )
@@ -39,6 +46,13 @@ async def _look_up_tokens(digests: Collection[str]) -> Mapping[str, ActiveToken]
 
 async def _record_token_use(digests: Collection[str]) -> None:
     await run_in_database_thread(tokens.record_use, digests)
+
+
+async def _clean_up() -> None:
+    try:
+        await run_in_database_thread(retention.delete_old)
+    except DatabaseError as error:  # it is tried again in an hour
+        log.warning("access.clean_up_failed", error=summarize_error(error))
 
 
 async def _expose_metrics() -> bytes:

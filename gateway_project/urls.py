@@ -27,5 +27,6 @@ urlpatterns = [
     path("approvals/", include("gateway_project.console.approvals")),
     path("servers/", include("gateway_project.console.server_pages")),
     path("api/v1/", include("gateway_project.api.urls")),
+    path("", include("gateway_project.console.oauth_server")),
     path("admin/", admin.site.urls),
 ]

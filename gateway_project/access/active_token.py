@@ -14,10 +14,12 @@ class ActiveToken:
     Attributes:
         caller: The caller it authenticates.
         expires_at: Expiry in seconds since the Unix epoch; None: never.
+        is_for_mcp: Whether it serves MCP only, not the REST API.
     """
 
     caller: Caller
     expires_at: float | None = None
+    is_for_mcp: bool = False
 
 
 class TokensUnavailable(Exception):

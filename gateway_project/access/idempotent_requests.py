@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gateway_project.foundation.caller import Caller
@@ -75,7 +76,7 @@ def begin_request(
         raise IdempotencyError("invalid_arguments", message)
     digest = _digest("\x00".join((caller.user, str(caller.team), path, key)).encode())
     request_digest = _digest(body)
-    delete_expired(digest=digest)
+    select_expired().filter(digest=digest).delete()
     try:
         with transaction.atomic():
             return IdempotentRequest.objects.create(
@@ -111,10 +112,9 @@ def finish_request(pk: int, response: StoredResponse, *, sealer: Sealer) -> None
     row.update(status=response.status, content=kept)
 
 
-def delete_expired(**only: str) -> int:
-    """Delete the requests whose keys are no longer kept; return how many."""
-    rows = IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT, **only)
-    return rows.delete()[0]
+def select_expired() -> QuerySet[IdempotentRequest]:
+    """Return the requests whose keys are no longer kept."""
+    return IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT)
 
 
 def _digest(content: bytes) -> str:

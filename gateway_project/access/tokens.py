@@ -8,11 +8,12 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from gateway_project.access import roles
+from gateway_project.access import oauth_tokens, roles
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.roles import SCOPES
 from gateway_project.access.visible_rows import limit_to_team
@@ -84,12 +85,16 @@ def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
         TokensUnavailable: If the database is unavailable.
     """
     try:
-        return {
+        found = {
             row.digest: _to_active_token(row)
             for row in _filter_usable().filter(digest__in=digests)
         }
+        others = set(digests) - set(found)
+        if others and settings.FOREGATE.oauth:
+            found |= oauth_tokens.load_active_tokens(others)
     except DatabaseError as error:
         raise TokensUnavailable(summarize_error(error)) from None
+    return found
 
 
 def record_use(digests: Collection[str]) -> None:

@@ -52,6 +52,8 @@ class BearerAuthentication(BaseAuthentication):
         if scheme.lower() != BEARER_SCHEME:
             return None
         active = _find_token(request, token.strip())
+        if active.is_for_mcp:
+            raise exceptions.AuthenticationFailed("the token was issued for MCP, not for the API")
         digest = hashlib.sha256(token.strip().encode()).hexdigest()
         caller = replace(active.caller, session=SESSION_PREFIX + digest[:16])
         return AuthenticatedUser(caller.user), caller

@@ -116,6 +116,11 @@ class Config(BaseSettings):
         description="Address under which people and authorization servers reach the console; "
         "unset: its own on this machine.",
     )
+    oauth: bool = Field(
+        default=True,
+        description="Whether MCP clients may get tokens by OAuth from the console, with a user's "
+        "consent.",
+    )
     exposure: Literal["meta", "hybrid", "full"] = Field(
         default="meta",
         description="What clients are shown: the gateway's own tools; pinned tools too; or all.",

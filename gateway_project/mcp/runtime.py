@@ -47,6 +47,7 @@ class PreparedRuntime:
         run_wiring: Builds the effects and keeps them current until cancelled; updates `Readiness`.
         look_up_tokens: Looks up bearer tokens.
         record_token_use: Records the use of bearer tokens.
+        clean_up: Deletes old rows of access; done once an hour.
         render_metrics: Returns the metrics of the installation.
         find_caller: Returns the caller for a local user's name; raises `LookupError`.
     """
@@ -55,6 +56,7 @@ class PreparedRuntime:
     run_wiring: Callable[[Readiness], Awaitable[None]]
     look_up_tokens: LookUpTokens | None = None
     record_token_use: RecordUse | None = None
+    clean_up: Callable[[], Awaitable[None]] | None = None
     render_metrics: Callable[[], Awaitable[bytes]] | None = None
     find_caller: Callable[[str], Awaitable[Caller]] | None = None
 

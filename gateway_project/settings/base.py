@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "oauth2_provider",
     "drf_spectacular_sidecar",  # files of the page that describes the API
     "gateway_project",
     "tools",
@@ -55,6 +56,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "gateway_project.urls"
+LOGIN_URL = "admin:login"
 ASGI_APPLICATION = "gateway_project.asgi.application"
 
 TEMPLATES = [
@@ -110,6 +112,49 @@ SPECTACULAR_SETTINGS = {
     "SECURITY": [{"bearer": []}],
     "APPEND_COMPONENTS": {
         "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+    },
+}
+
+OAUTH_SCOPES = {
+    "search": "find tools and ask for workflows",
+    "call": "call tools and run workflows, as far as you may",
+    "read": "read resources, prompts and your runs",
+}
+OAUTH2_PROVIDER_APPLICATION_MODEL = "gateway_project.OAuthClient"
+OAUTH2_PROVIDER = {
+    "SCOPES": OAUTH_SCOPES,
+    "DEFAULT_SCOPES": list(OAUTH_SCOPES),
+    "OIDC_ISS_ENDPOINT": (FOREGATE.public_url or "").rstrip("/"),
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 3_600,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 30 * 86_400,
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https"],
+    "ALLOW_LOCALHOST_LOOPBACK": True,
+    "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
+    "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],
+    "OAUTH2_TOKEN_ENDPOINT_AUTH_METHODS_SUPPORTED": [
+        "none",
+        "client_secret_post",
+        "client_secret_basic",
+    ],
+    "OAUTH2_PROTECTED_RESOURCE_NAME": "Foregate",
+    "DCR_ENABLED": True,
+    "DCR_REGISTRATION_PERMISSION_CLASSES": ("oauth2_provider.dcr.AllowAllDCRPermission",),
+    **{
+        f"COMPLIANT_BCP_RFC9700_{name}": True
+        for name in (
+            "IMPLICIT_GRANT",
+            "PASSWORD_GRANT",
+            "PKCE_METHOD",
+            "ACCESS_TOKEN_TRANSPORT",
+            "AUTHZ_RESPONSE_ISS",
+            "TOKEN_STORAGE",
+            "REFRESH_TOKEN",
+            "REDIRECT_URI_SCHEME",
+            "REDIRECT_URI_MATCHING",
+            "PKCE_REQUIRED",
+        )
     },
 }
 

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from execution.store import expiry
 from execution.store.expiry import ExpiryCounts
+from gateway_project.access import retention as access_retention
+from gateway_project.access.retention import AccessCounts
 from gateway_project.foundation.config import Config
 from learning import memory_keeper, outcomes
 from learning.outcomes import OldOutcomes
@@ -22,11 +24,13 @@ class PruneReport:
         runs: Of runs and their payloads.
         memory: Of the events of the memory.
         outcomes: Of outcomes of suggestions, and of totals.
+        access: Of answered requests and OAuth clients.
     """
 
     runs: ExpiryCounts
     memory: RetentionCounts
     outcomes: OldOutcomes
+    access: AccessCounts
 
 
 def prune(config: Config, *, at: datetime, dry_run: bool) -> PruneReport:
@@ -38,4 +42,5 @@ def prune(config: Config, *, at: datetime, dry_run: bool) -> PruneReport:
         runs=expire_runs(payload_days=config.payload_days, run_days=config.run_days),
         memory=expire_events(memory_keeper.load_limits(config)),
         outcomes=expire_outcomes(at=at),
+        access=access_retention.count_old() if dry_run else access_retention.delete_old(),
     )

@@ -18,7 +18,7 @@ from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
-from gateway_project.models import IdempotentRequest, MetricTotal
+from gateway_project.models import IdempotentRequest, MetricTotal, OAuthClient
 from graph.models import (
     FittedModel,
     GraphSnapshot,
@@ -125,6 +125,10 @@ def store_one_of_each(root, sealer):
     one_time_password.issue_password(root)
     caller = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
     audit.record_audit(caller, "server.changed", "git", detail={"changed": ["args"]})
+    OAuthClient.objects.create(
+        name="Claude", redirect_uris="https://claude.example/callback", client_type="public",
+        authorization_grant_type="authorization-code",
+    )  # fmt: skip
     IdempotentRequest.objects.create(digest="0" * 64, request_digest="1" * 64, status=200)
     MetricTotal.objects.create(name="foregate_calls_total", labels={"server": "git"}, value=3)
     Group.objects.create(name="operators")

@@ -28,6 +28,7 @@ from gateway_project.models import (
     AuditEntry,
     IdempotentRequest,
     MetricTotal,
+    OAuthClient,
     OneTimePassword,
 )
 from graph.models import (
@@ -130,7 +131,7 @@ def test_the_add_page_opens_where_adding_is_allowed_and_is_forbidden_elsewhere(
     request = rf.get("/")
     request.user = superuser
     allowed = admin.site._registry[model].has_add_permission(request)
-    assert allowed is (model not in {Tool, *BY_THE_PRODUCT})
+    assert allowed is (model not in {Tool, OAuthClient, *BY_THE_PRODUCT})
     assert client.get(page(model, "add")).status_code == (200 if allowed else 403)
 
 

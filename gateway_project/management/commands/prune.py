@@ -26,6 +26,8 @@ LABELS = {
     "outcomes.suggestions": "outcomes of suggestions",
     "outcomes.totals": "totals of predictions",
     "outcomes.reservations": "reservations of money for calls made ahead",
+    "access.requests": "answered requests with an idempotency key",
+    "access.clients": "OAuth clients that nobody authorized",
 }
 """What each count is of."""
 

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -32,6 +33,8 @@ REQUEST_ID_HEADER: Final = b"x-request-id"
 _VALID_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,32}")
 _EXPOSE_HEADERS: Final = (b"access-control-expose-headers", b"mcp-session-id, x-request-id")
 
+DescribeResource = Callable[[str, str], str]
+"""Returns the address of the protected resource metadata, given scheme and host of a request."""
 ServeScope = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("foregate.http")
@@ -104,6 +107,8 @@ class EndpointGate:
         authenticate: Identifies the caller of a request.
         serve: Serves MCP; receives requests whose scope holds the caller.
         access_log: Records each request.
+        describe_resource: Returns the address of the metadata by which clients get tokens; None:
+            they get none here.
     """
 
     def __init__(
@@ -113,8 +118,10 @@ class EndpointGate:
         authenticate: Authenticator,
         serve: ServeScope,
         access_log: AccessLog,
+        describe_resource: DescribeResource | None = None,
     ) -> None:
         self._names = names
+        self._describe_resource = describe_resource
         self._authenticate = authenticate
         self._serve = serve
         self._access_log = access_log
@@ -134,7 +141,7 @@ class EndpointGate:
                 caller = await self._check_and_serve(scope, headers, receive, reply)
             except RequestRejected as refusal:
                 caller = None
-                await reply.send_answer(refusal.answer)
+                await reply.send_answer(self._complete_challenge(refusal.answer, scope, headers))
             except body.ClientGone:
                 caller, reply.status = None, CLOSED_BY_CLIENT
             except Exception:
@@ -182,6 +189,21 @@ class EndpointGate:
             raise answer_unauthorized(
                 "the token is no longer valid", error="invalid_token"
             ) from None
+
+    def _complete_challenge(
+        self, answer: HttpAnswer, scope: Scope, headers: HeaderMap
+    ) -> HttpAnswer:
+        """Add to a challenge for a token where a client learns how to get one (RFC 9728)."""
+        if self._describe_resource is None:
+            return answer
+        address = self._describe_resource(scope["scheme"], header_text(headers, b"host"))
+        completed = tuple(
+            (name, value + f', resource_metadata="{address}"'.encode())
+            if name == b"www-authenticate"
+            else (name, value)
+            for name, value in answer.headers
+        )
+        return replace(answer, headers=completed)
 
     def _build_headers(self, headers: HeaderMap, request_id: str) -> HeaderPairs:
         base: HeaderPairs = ((REQUEST_ID_HEADER, request_id.encode()),)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
+from typing import Final
 
 from gateway_project.access.bearers import BearerTokenCache
 from gateway_project.foundation import telemetry
@@ -18,11 +20,13 @@ from gateway_project.mcp.http.authenticate import (
     TokenAuthenticator,
     answer_unavailable,
 )
-from gateway_project.mcp.http.gate import EndpointGate
+from gateway_project.mcp.http.gate import DescribeResource, EndpointGate
 from gateway_project.mcp.http.names import AllowedNames
 from gateway_project.mcp.http.sessions import Sessions
 from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.readiness import NotReady
+
+CLEAN_UP_INTERVAL_S: Final = 3_600.0
 
 
 class HttpService:
@@ -38,6 +42,8 @@ class HttpService:
         access_log: Records each request.
         open_to_all: Whether requests need no token and act for the local user; only where nobody
             but this machine can connect.
+        describe_resource: Returns the address of the metadata by which clients get tokens; None:
+            they get none here.
         offered: Offer to gateways over stdio to attach; None if they may not.
     """
 
@@ -49,6 +55,7 @@ class HttpService:
         access_log: AccessLog,
         open_to_all: bool = False,
         offered: AttachOffer | None = None,
+        describe_resource: DescribeResource | None = None,
     ) -> None:
         self.runtime = Runtime(prepare)
         in_flight = mcp_server.InFlightCounter()
@@ -74,6 +81,7 @@ class HttpService:
             authenticate=authenticate,
             serve=self._sessions.serve,
             access_log=access_log,
+            describe_resource=describe_resource,
         )
 
     @asynccontextmanager
@@ -85,6 +93,7 @@ class HttpService:
             tasks = [
                 group.create_task(self.runtime.run(), name="runtime"),
                 group.create_task(self._recheck_tokens(), name="tokens"),
+                group.create_task(self._clean_up(), name="clean-up"),
                 group.create_task(self._access_log.run(), name="access log"),
             ]
             try:
@@ -119,3 +128,13 @@ class HttpService:
         except RequestRejected:
             return
         await bearers.run()
+
+    async def _clean_up(self) -> None:
+        """Delete old rows of access once an hour."""
+        try:
+            prepared = await self.runtime.get_prepared()
+        except NotReady:
+            return
+        while prepared.clean_up is not None:
+            await asyncio.sleep(CLEAN_UP_INTERVAL_S)
+            await prepared.clean_up()

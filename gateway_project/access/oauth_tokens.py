@@ -1,0 +1,109 @@
+"""Access tokens that this gateway issued to MCP clients by OAuth, as bearer tokens.
+
+They are stored as digests, like other tokens, hold the scopes of clients at most, and serve MCP
+only, at the address for which they were issued.
+
+References:
+    RFC 8707, Resource Indicators for OAuth 2.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+from oauth2_provider.models import get_access_token_model, get_application_model
+
+from gateway_project.access import roles
+from gateway_project.access.active_token import ActiveToken
+from gateway_project.access.roles import CLIENT_SCOPES
+from gateway_project.foundation.caller import Caller
+
+RESOURCE_PATH: Final = "/mcp"
+UNUSED_CLIENT_KEPT: Final = timedelta(days=1)
+"""After which a client that registered itself and was never authorized is deleted."""
+
+
+def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
+    """Return the valid tokens among some digests, by digest.
+
+    Raises:
+        django.db.Error: If the database is unavailable.
+    """
+    rows = (
+        get_access_token_model()
+        .objects.filter(
+            token_checksum__in=digests, expires__gt=timezone.now(), user__is_active=True
+        )
+        .select_related("user")
+        .prefetch_related("user__groups", "user__memberships")
+    )
+    return {row.token_checksum: _to_active_token(row) for row in rows if is_for_us(row.resource)}
+
+
+def is_for_us(resources: Iterable[Any]) -> bool:
+    """Whether a token was issued for this gateway's MCP endpoint."""
+    return any(is_own_resource(resource) for resource in resources or ())
+
+
+def is_own_resource(resource: Any) -> bool:
+    """Whether an address is this gateway's MCP endpoint, under a name that it answers to.
+
+    With `FOREGATE_PUBLIC_URL`, that and addresses of this machine are its own.
+    """
+    if not isinstance(resource, str):
+        return False
+    try:
+        parts = urlsplit(resource)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if "@" in parts.netloc or "\\" in parts.netloc:
+        return False
+    if parts.scheme not in ("http", "https") or parts.path.rstrip("/") != RESOURCE_PATH:
+        return False
+    return is_own_host(host)
+
+
+def is_own_host(host: str) -> bool:
+    """Whether this gateway answers to a host name."""
+    config = settings.FOREGATE
+    own = {"localhost", "127.0.0.1", "::1"}
+    if config.public_url:
+        return host in own | {urlsplit(config.public_url).hostname}
+    allowed = [name.strip().lower() for name in config.allowed_hosts.split(",") if name.strip()]
+    return host in own or any(
+        name == "*" or name == host or (name.startswith(".") and host.endswith(name))
+        for name in allowed
+    )
+
+
+def select_unused_clients() -> QuerySet[Any]:
+    """Return the clients that registered a day ago or earlier and have no tokens."""
+    rows: QuerySet[Any] = get_application_model().objects.filter(
+        created__lt=timezone.now() - UNUSED_CLIENT_KEPT,
+        grant__isnull=True,
+        refreshtoken__isnull=True,
+    )
+    return rows.exclude(accesstoken__user__isnull=False)
+
+
+def _to_active_token(row: Any) -> ActiveToken:
+    held = roles.compute_scopes(row.user)
+    granted = roles.limit_scopes([*row.scope.split()], held)
+    teams = [membership.team_id for membership in row.user.memberships.all()]
+    return ActiveToken(
+        caller=Caller(
+            user=row.user.get_username(),
+            team=teams[0] if len(teams) == 1 else None,
+            scopes=granted & frozenset(CLIENT_SCOPES),
+            kind="http",
+        ),
+        expires_at=row.expires.timestamp(),
+        is_for_mcp=True,
+    )

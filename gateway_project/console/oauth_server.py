@@ -1,0 +1,177 @@
+"""Authorization server for MCP clients: they register, a person consents, they get tokens.
+
+References:
+    OAuth 2.1 (draft-ietf-oauth-v2-1), RFC 7591 (registration), RFC 8414 and RFC 9728 (metadata),
+    RFC 8707 (resource indicators), RFC 9700 (security best current practice).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib import admin
+from django.db import DataError, transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import include, path
+from oauth2_provider import views
+from oauth2_provider.exceptions import OAuthToolkitError
+from oauth2_provider.models import get_application_model
+from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
+
+from gateway_project.access import audit, oauth_tokens, roles
+from gateway_project.access.callers import caller_for_user
+from gateway_project.access.roles import CLIENT_SCOPES
+from gateway_project.access.throttle import Throttle
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.text import strip_invisible
+
+MAX_CLIENTS: Final = 1_000
+"""Clients that may be registered at once; unused ones are deleted after a day."""
+MAX_REGISTRATION_BYTES: Final = 20_000
+REGISTRATIONS_PER_HOUR: Final = 30
+"""Of one address."""
+MAX_SHOWN_NAME: Final = 80
+_REGISTRATIONS: Final = Throttle(limit=REGISTRATIONS_PER_HOUR, window_s=3_600.0)
+_NOBODY: Final = Caller(user="", team=None, scopes=frozenset(), kind="http")
+
+
+class ConsentView(views.AuthorizationView):  # type: ignore[misc]
+    """Asks a signed-in person whether a client may act for them."""
+
+    template_name = "console/oauth_consent.html"
+
+    def validate_authorization_request(self, request: HttpRequest) -> Any:
+        """Return scopes and credentials of a request for a token of this gateway.
+
+        Raises:
+            OAuthToolkitError: If the request is invalid, or is for another resource.
+        """
+        scopes, credentials = super().validate_authorization_request(request)
+        if credentials.get("code_challenge_method") != "S256":
+            raise _make_error(credentials, "invalid_request", "use PKCE with the method S256")
+        resources = request.GET.getlist("resource")
+        if not resources or not all(map(oauth_tokens.is_own_resource, resources)):
+            reason = "name this gateway's MCP endpoint as the resource"
+            raise _make_error(credentials, "invalid_target", reason)
+        return scopes, credentials
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show who asks for what; consent is asked for each time."""
+        query = request.GET.copy()
+        query.pop("approval_prompt", None)
+        request.GET = query  # type: ignore[assignment]
+        answer: HttpResponse = super().get(request, *args, **kwargs)
+        return answer
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what the page shows."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        if "application" in context:
+            held = roles.compute_scopes(self.request.user)
+            wanted = roles.limit_scopes(list(context["scopes"]), held)
+            context |= {
+                "client_name": strip_invisible(context["application"].name)[:MAX_SHOWN_NAME],
+                "redirect_host": urlsplit(context["redirect_uri"]).netloc,
+                "permissions": [settings.OAUTH_SCOPES[name] for name in sorted(wanted)],
+            }
+        return {**admin.site.each_context(self.request), "title": "Access for a client", **context}
+
+    def create_authorization_response(
+        self, request: HttpRequest, scopes: Any, credentials: Any, allow: Any
+    ) -> Any:
+        """Issue a code if the person consents, with an audit entry."""
+        with transaction.atomic():
+            made = super().create_authorization_response(
+                request=request, scopes=scopes, credentials=credentials, allow=allow
+            )
+            if allow:
+                caller = caller_for_user(request.user.get_username(), kind="console")
+                client = get_application_model().objects.get(client_id=credentials["client_id"])
+                subject = strip_invisible(client.name)[:MAX_SHOWN_NAME] or client.client_id
+                audit.record_audit(caller, "oauth.authorized", subject, detail={"scopes": scopes})
+        return made
+
+
+class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[misc]
+    """Registers a client that nobody knows yet; it can do nothing until a person consents."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Register a client, if there are not too many."""
+        address, now = request.META.get("REMOTE_ADDR", ""), time.monotonic()
+        if wait_s := _REGISTRATIONS.compute_wait_s(address, now=now):
+            return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many registrations", wait_s)
+        _REGISTRATIONS.record_failure(address, now=now)
+        if len(request.body) > MAX_REGISTRATION_BYTES:
+            return _refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the metadata is too large")
+        if get_application_model().objects.count() >= MAX_CLIENTS:
+            return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many clients; an admin deletes some")
+        try:
+            with transaction.atomic():
+                made: HttpResponse = super().post(request, *args, **kwargs)
+                if made.status_code == HTTPStatus.CREATED:
+                    client = json.loads(made.content)
+                    audit.record_audit(_NOBODY, "oauth.registered", client["client_id"])
+        except (DataError, RecursionError):
+            return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
+        return made
+
+
+class ResourceMetadataView(views.OAuthProtectedResourceMetadataView):  # type: ignore[misc]
+    """Describes the MCP endpoint; there is no other resource."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the metadata."""
+        if kwargs.get("resource_path", "mcp").strip("/") != "mcp":
+            raise Http404
+        answer: HttpResponse = super().get(request, *args, **kwargs)
+        return answer
+
+    def get_resource(self, request: HttpRequest) -> str:
+        """Return the address of the MCP endpoint."""
+        base = settings.FOREGATE.public_url or request.build_absolute_uri("/")
+        return f"{base.rstrip('/')}{oauth_tokens.RESOURCE_PATH}"
+
+    def get_scopes_supported(self) -> list[str]:
+        """Return the scopes of clients."""
+        return list(CLIENT_SCOPES)
+
+
+def _make_error(credentials: Any, code: str, reason: str) -> OAuthToolkitError:
+    """Return an error that the client is told at its own address."""
+    error = CustomOAuth2Error(error=code, description=reason, state=credentials.get("state"))
+    return OAuthToolkitError(error=error, redirect_uri=credentials["redirect_uri"])
+
+
+def _refuse(status: int, reason: str, wait_s: float = 0.0) -> HttpResponse:
+    headers = {"Retry-After": str(max(1, round(wait_s)))} if wait_s else {}
+    content = {"error": "invalid_request", "error_description": reason}
+    return JsonResponse(content, status=status, headers=headers)
+
+
+_METADATA = "oauth-protected-resource"
+_routes = [
+    path(
+        ".well-known/oauth-authorization-server",
+        views.OAuthServerMetadataView.as_view(),
+        name="oauth-server-metadata",
+    ),
+    path(
+        f".well-known/{_METADATA}", ResourceMetadataView.as_view(), name="oauth-resource-metadata"
+    ),
+    path(f".well-known/{_METADATA}/<path:resource_path>", ResourceMetadataView.as_view()),
+    path("oauth/authorize/", ConsentView.as_view(), name="authorize"),
+    path("oauth/token/", views.TokenView.as_view(), name="token"),
+    path("oauth/revoke/", views.RevokeTokenView.as_view(), name="revoke-token"),
+    path("oauth/register/", RegistrationView.as_view(), name="dcr-register"),
+    path(
+        "oauth/register/<str:client_id>/",
+        views.DynamicClientRegistrationManagementView.as_view(),
+        name="dcr-register-management",
+    ),
+]
+urlpatterns = [path("", include((_routes, "oauth2_provider")))] if settings.FOREGATE.oauth else []

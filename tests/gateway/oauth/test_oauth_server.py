@@ -1,0 +1,461 @@
+"""OAuth for MCP clients: registration, consent, tokens, and every way to be refused."""
+
+import base64
+import hashlib
+import json
+import secrets
+from datetime import timedelta
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from oauth2_provider.models import AccessToken, RefreshToken
+
+from gateway_project.access import oauth_tokens, retention, tokens
+from gateway_project.console import oauth_server
+from gateway_project.models import AuditEntry, OAuthClient
+from tests.factories import MembershipFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+CALLBACK = "https://claude.example/callback"
+LOOPBACK = "http://127.0.0.1:7777/callback"
+RESOURCE = "http://testserver/mcp"
+
+
+@pytest.fixture(autouse=True)
+def installation(home, settings, monkeypatch):
+    """Answer to the tests' host, and count registrations anew."""
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"allowed_hosts": "testserver"})
+    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=30))
+
+
+@pytest.fixture
+def ann():
+    return UserFactory(username="ann", staff=True)
+
+
+@pytest.fixture
+def browser(ann):
+    """Return the browser of a person who is signed in."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ann)
+    return client
+
+
+def post_json(client, address, body):
+    return client.post(address, json.dumps(body), content_type="application/json")
+
+
+def register(**values):
+    body = {
+        "client_name": "Claude",
+        "redirect_uris": [CALLBACK],
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code", "refresh_token"],
+    }
+    return post_json(Client(), "/oauth/register/", body | values)
+
+
+def make_verifier():
+    verifier = secrets.token_urlsafe(48)
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return verifier, base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def ask(client_id, challenge, **values):
+    query = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": CALLBACK,
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+        "state": "s1",
+        "scope": "search call read",
+        "resource": RESOURCE,
+    }
+    chosen = {name: value for name, value in (query | values).items() if value is not None}
+    return "/oauth/authorize/?" + urlencode(chosen, doseq=True)
+
+
+def consent(browser, address, **changed):
+    """Press "Allow" on the page of a request; return the answer."""
+    page = browser.get(address)
+    assert page.status_code == 200, page.content
+    fields = {
+        name: value
+        for name, value in page.context["form"].initial.items()
+        if value not in (None, "")
+    }
+    token = browser.cookies["csrftoken"].value
+    body = fields | {"allow": "Allow", "csrfmiddlewaretoken": token} | changed
+    return browser.post(address, body)
+
+
+def read_code(answer):
+    assert answer.status_code == 302, answer.content
+    return parse_qs(urlsplit(answer["Location"]).query)
+
+
+def exchange(client_id, code, verifier, **values):
+    body = {
+        "grant_type": "authorization_code",
+        "client_id": client_id,
+        "code": code,
+        "redirect_uri": CALLBACK,
+        "code_verifier": verifier,
+        "resource": RESOURCE,
+    }
+    return Client().post("/oauth/token/", body | values)
+
+
+@pytest.fixture
+def client_id():
+    return register().json()["client_id"]
+
+
+def get_tokens(browser, client_id, **values):
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge, **values)))["code"][0]
+    answer = exchange(client_id, code, verifier)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def load(token):
+    digest = tokens.hash_token(token)
+    return tokens.load_active_tokens([digest]).get(digest)
+
+
+def test_the_metadata_lead_from_the_endpoint_to_the_server():
+    resource = Client().get("/.well-known/oauth-protected-resource/mcp").json()
+    assert resource["resource"] == RESOURCE
+    assert resource["authorization_servers"] == ["http://testserver"]
+    assert resource["scopes_supported"] == ["search", "call", "read"]
+    server = Client().get("/.well-known/oauth-authorization-server").json()
+    assert server["issuer"] == "http://testserver"
+    assert server["code_challenge_methods_supported"] == ["S256"]
+    assert server["response_types_supported"] == ["code"]
+    assert server["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    for name, path in {
+        "authorization_endpoint": "authorize",
+        "token_endpoint": "token",
+        "revocation_endpoint": "revoke",
+        "registration_endpoint": "register",
+    }.items():
+        assert server[name] == f"http://testserver/oauth/{path}/"
+    assert Client().get("/.well-known/oauth-protected-resource/other").status_code == 404
+
+
+def test_a_client_gets_a_token_that_acts_for_the_person_who_consented(browser, client_id, ann):
+    made = get_tokens(browser, client_id)
+    assert (made["token_type"], made["expires_in"]) == ("Bearer", 3_600)
+    active = load(made["access_token"])
+    assert active.caller.user == "ann"
+    assert active.caller.scopes == {"search", "call", "read"}
+    assert active.is_for_mcp
+    entry = AuditEntry.objects.get(action="oauth.authorized")
+    assert (entry.actor, entry.subject) == ("ann", "Claude")
+
+
+def test_no_token_and_no_code_is_stored_in_clear(browser, client_id):
+    made = get_tokens(browser, client_id)
+    for model in (AccessToken, RefreshToken):
+        stored = str(list(model.objects.values()))
+        assert made["access_token"] not in stored
+        assert made["refresh_token"] not in stored
+
+
+def test_the_page_says_who_asks_and_for_what(browser):
+    client_id = register(client_name="Cla\u202eude <b>").json()["client_id"]
+    page = browser.get(ask(client_id, make_verifier()[1], scope="call"))
+    text = page.content.decode()
+    assert "Claude &lt;b&gt;" in text
+    assert "claude.example" in text
+    assert "call tools and run workflows" in text
+    assert "find tools" not in text
+    assert page["X-Frame-Options"] == "DENY"
+
+
+def test_whoever_is_not_signed_in_is_asked_to(client_id):
+    answer = Client().get(ask(client_id, make_verifier()[1]))
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/admin/login/?next=/oauth/authorize/")
+
+
+def test_a_person_refuses(browser, client_id):
+    address = ask(client_id, make_verifier()[1])
+    page = browser.get(address)
+    fields = {key: value for key, value in page.context["form"].initial.items() if value}
+    body = fields | {"csrfmiddlewaretoken": browser.cookies["csrftoken"].value}
+    answer = read_code(browser.post(address, body))
+    assert answer["error"] == ["access_denied"]
+    assert answer["state"] == ["s1"]
+    assert not AuditEntry.objects.filter(action="oauth.authorized").exists()
+
+
+def test_consent_needs_the_page_itself(browser, client_id):
+    address = ask(client_id, make_verifier()[1])
+    fields = browser.get(address).context["form"].initial
+    body = {key: value for key, value in fields.items() if value} | {"allow": "Allow"}
+    assert browser.post(address, body).status_code == 403
+
+
+def test_consent_is_asked_for_each_time(browser, client_id):
+    get_tokens(browser, client_id)
+    answer = browser.get(ask(client_id, make_verifier()[1], approval_prompt="auto"))
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"resource": None}, "invalid_target"),
+        ({"resource": "https://other.example/mcp"}, "invalid_target"),
+        ({"resource": "http://testserver/admin"}, "invalid_target"),
+        ({"resource": [RESOURCE, "https://other.example/mcp"]}, "invalid_target"),
+        ({"resource": "not an address"}, "invalid_target"),
+        ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": "search administer"}, "invalid_scope"),
+        ({"scope": "*"}, "invalid_scope"),
+    ],
+    ids=str,
+)
+def test_requests_are_refused_at_the_client_s_own_address(browser, client_id, values, error):
+    answer = browser.get(ask(client_id, make_verifier()[1], **values))
+    assert answer.status_code == 302, answer.content
+    assert answer["Location"].startswith(CALLBACK)
+    said = parse_qs(urlsplit(answer["Location"].replace("#", "?")).query)
+    assert said["error"][0] in (error, "unauthorized_client"), said
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    [
+        "https://evil.example/callback",
+        CALLBACK + "?next=https://evil.example",
+        CALLBACK + "/..",
+        "https://claude.example.evil.example/callback",
+        "javascript:alert(1)",
+        "http://claude.example/callback",
+        "//evil.example",
+    ],
+)
+def test_nobody_is_sent_to_another_address(browser, client_id, redirect):
+    answer = browser.get(ask(client_id, make_verifier()[1], redirect_uri=redirect))
+    assert answer.status_code == 400
+    assert "Location" not in answer
+
+
+def test_an_unknown_client_is_refused_on_the_page(browser):
+    answer = browser.get(ask("nobody", make_verifier()[1]))
+    assert answer.status_code == 400
+    assert "Location" not in answer
+
+
+def test_a_code_is_used_once_by_the_client_that_asked_for_it(browser, client_id):
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+    other = register().json()["client_id"]
+    assert exchange(client_id, code, make_verifier()[0]).status_code == 400
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+    assert exchange(other, code, verifier).status_code == 400
+    assert exchange(client_id, code, verifier, redirect_uri=LOOPBACK).status_code == 400
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+    assert exchange(client_id, code, verifier).status_code == 200
+    assert exchange(client_id, code, verifier).status_code == 400
+
+
+def test_a_code_does_not_become_a_token_for_another_resource(browser, client_id):
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+    answer = exchange(client_id, code, verifier, resource="https://other.example/mcp")
+    assert answer.status_code == 400
+
+
+def test_the_issuer_comes_with_the_code(browser, client_id):
+    answer = read_code(consent(browser, ask(client_id, make_verifier()[1])))
+    assert answer["iss"] == ["http://testserver"]
+    assert answer["state"] == ["s1"]
+
+
+def test_a_resource_changed_on_the_page_makes_a_token_for_nothing(browser, client_id):
+    verifier, challenge = make_verifier()
+    address = ask(client_id, challenge)
+    other = "https://other.example/mcp"
+    code = read_code(consent(browser, address, resource=other))["code"][0]
+    answer = exchange(client_id, code, verifier, resource=other)
+    assert answer.status_code != 200 or load(answer.json()["access_token"]) is None
+
+
+def test_a_refresh_token_is_used_once_and_its_theft_ends_all(browser, client_id):
+    first = get_tokens(browser, client_id)
+
+    def refresh(token):
+        body = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": token}
+        return Client().post("/oauth/token/", body)
+
+    second = refresh(first["refresh_token"])
+    assert second.status_code == 200
+    assert load(second.json()["access_token"]) is not None
+    assert load(first["access_token"]) is None
+    assert refresh(first["refresh_token"]).status_code == 400
+    assert load(second.json()["access_token"]) is None
+    assert refresh(second.json()["refresh_token"]).status_code == 400
+
+
+def test_a_token_ends_with_its_time_its_user_its_client_and_its_revocation(browser, client_id):
+    token = get_tokens(browser, client_id)["access_token"]
+    assert load(token)
+    AccessToken.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    assert load(token) is None
+
+    token = get_tokens(browser, client_id)["access_token"]
+    User.objects.update(is_active=False)
+    assert load(token) is None
+    User.objects.update(is_active=True)
+    assert load(token)
+    body = {"token": token, "client_id": client_id}
+    assert Client().post("/oauth/revoke/", body).status_code == 200
+    assert load(token) is None
+
+    token = get_tokens(browser, client_id)["access_token"]
+    OAuthClient.objects.all().delete()
+    assert load(token) is None
+
+
+def test_the_api_does_not_accept_it(browser, client_id):
+    token = get_tokens(browser, client_id)["access_token"]
+    answer = Client().get("/api/v1/tools/", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 401
+    assert "issued for MCP" in answer.json()["detail"]
+
+
+def test_a_token_acts_for_the_only_team_of_its_user(browser, client_id, ann):
+    token = get_tokens(browser, client_id)["access_token"]
+    assert load(token).caller.team is None
+    team = MembershipFactory(user=ann).team
+    assert load(token).caller.team == team.pk
+    MembershipFactory(user=ann)
+    assert load(token).caller.team is None
+
+
+def test_a_superuser_s_client_may_do_what_clients_may(client_id):
+    root = UserFactory(username="root", superuser=True)
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(root)
+    token = get_tokens(browser, client_id)["access_token"]
+    assert load(token).caller.scopes == {"search", "call", "read"}
+
+
+def test_switched_off_no_such_token_is_accepted(browser, client_id, settings):
+    token = get_tokens(browser, client_id)["access_token"]
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"oauth": False})
+    assert load(token) is None
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_own"),
+    [
+        (RESOURCE, True),
+        (RESOURCE + "/", True),
+        ("https://testserver/mcp", True),
+        ("http://localhost:8760/mcp", True),
+        ("http://testserver.evil.example/mcp", False),
+        ("http://testserver/mcp/other", False),
+        ("http://testserver/", False),
+        ("ftp://testserver/mcp", False),
+        ("http://user@evil.example:80\\@testserver/mcp", False),
+        ("http://[bad/mcp", False),
+        ("", False),
+        (None, False),
+        (3, False),
+    ],
+)
+def test_only_this_gateway_s_endpoint_is_its_own(resource, is_own):
+    assert oauth_tokens.is_own_resource(resource) is is_own
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"redirect_uris": []},
+        {"redirect_uris": ["http://claude.example/callback"]},
+        {"redirect_uris": ["javascript:alert(1)"]},
+        {"redirect_uris": ["custom-scheme://callback"]},
+        {"redirect_uris": [CALLBACK + "#fragment"]},
+        {"redirect_uris": ["https://*.example/callback"]},
+        {"redirect_uris": "text"},
+        {"redirect_uris": [3]},
+        {"grant_types": ["client_credentials"]},
+        {"grant_types": ["password"]},
+        {"grant_types": ["implicit"]},
+        {"grant_types": ["urn:ietf:params:oauth:grant-type:device_code"]},
+        {"client_name": "x" * 256},
+        {"client_name": "a\0b"},
+        {"token_endpoint_auth_method": "private_key_jwt"},
+    ],
+    ids=str,
+)
+def test_registrations_of_what_is_not_served_are_refused(values):
+    answer = register(**values)
+    assert answer.status_code == 400, answer.content
+    assert answer.json()["error"]
+    assert not OAuthClient.objects.exists()
+
+
+@pytest.mark.parametrize("body", ["{", "[]", '"x"', "", "[" * 10_000])
+def test_bad_registrations_are_refused(body):
+    answer = Client().post("/oauth/register/", body, content_type="application/json")
+    assert answer.status_code == 400
+
+
+def test_programs_of_this_machine_may_listen_at_any_port(browser):
+    client_id = register(redirect_uris=[LOOPBACK, "http://localhost/cb"]).json()["client_id"]
+    verifier, challenge = make_verifier()
+    other_port = "http://127.0.0.1:9999/callback"
+    answer = consent(browser, ask(client_id, challenge, redirect_uri=other_port))
+    code = read_code(answer)["code"][0]
+    assert answer["Location"].startswith(other_port)
+    assert exchange(client_id, code, verifier, redirect_uri=other_port).status_code == 200
+
+
+def test_registrations_are_limited_by_address_size_and_number(monkeypatch):
+    assert register(client_uri="x" * 30_000).status_code == 413
+    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=2))
+    assert [register().status_code for _ in range(3)] == [201, 201, 429]
+    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle())
+    monkeypatch.setattr(oauth_server, "MAX_CLIENTS", 2)
+    assert register().status_code == 429
+    assert OAuthClient.objects.count() == 2
+
+
+def test_clients_that_nobody_authorized_are_deleted_after_a_day(browser, client_id):
+    get_tokens(browser, client_id)
+    unused = register().json()["client_id"]
+    OAuthClient.objects.update(created=timezone.now() - timedelta(days=2))
+    fresh = register().json()["client_id"]
+    assert retention.count_old().clients == 1
+    assert retention.delete_old().clients == 1
+    assert set(OAuthClient.objects.values_list("client_id", flat=True)) == {client_id, fresh}
+    assert unused != fresh
+
+
+def test_a_registration_is_managed_by_its_own_token_only(client_id):
+    made = register().json()
+    address = f"/oauth/register/{made['client_id']}/"
+    other = register().json()["registration_access_token"]
+    for token in (other, "x"):
+        answer = Client().get(address, headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code in (401, 403)
+    own = {"Authorization": f"Bearer {made['registration_access_token']}"}
+    assert Client().get(address, headers=own).status_code == 200
+    assert Client().delete(address, headers=own).status_code == 204
+    assert load(made["registration_access_token"]) is None
