@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from graph import record
 from graph.models import RelationEvidence, ToolDependency
@@ -105,6 +105,14 @@ def load(pks: Collection[int] | None = None) -> list[RelationRecord]:
     if pks is not None:
         rows = rows.filter(pk__in=list(pks))
     return _read_records(rows)
+
+
+def load_curated() -> list[RelationRecord]:
+    """Return the relations that a person has curated or rejected, with all their evidence."""
+    decided = ToolDependency.objects.filter(
+        Q(rejected=True) | Q(evidence__source=EvidenceSource.CURATED.value)
+    )
+    return load(list(decided.distinct().values_list("pk", flat=True)))
 
 
 def load_relations_of(tool: int) -> list[RelationRecord]:
