@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
+from django.db.models import Model, QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,13 +14,17 @@ from rest_framework.response import Response
 
 from execution.store import agreements, grants
 from gateway_project.access.roles import ADMINISTER, READ
+from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import make_page_schema, paginate_rows, paginate_sorted
 from gateway_project.api.problems import ApiError, NotFound
 from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import Caller
 from gateway_project.use_cases import grant_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
 from gateway_project.use_cases.switch_speculation import switch_speculation
+
+RowT = TypeVar("RowT", bound=Model)
 
 
 class SwitchSerializer(serializers.Serializer[Any]):
@@ -131,7 +136,7 @@ class GrantListView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List grants in force, newest first."""
-        page = paginate_rows(request, grants.select_grants())
+        page = paginate_rows(request, _select(self.caller, grants.select_grants()))
         return Response(page.as_json(request, lambda row: GrantSerializer(row).data))
 
     @extend_schema(
@@ -167,8 +172,9 @@ class GrantView(ApiView):
     @extend_schema(operation_id="withdraw_grant", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Withdraw a grant; nothing of the tool is called ahead within a second."""
-        if not grant_speculation.revoke_speculation(self.caller, [pk]):
+        if not _select(self.caller, grants.select_grants()).filter(pk=pk).exists():
             raise NotFound(f"grant {pk} in force")
+        grant_speculation.revoke_speculation(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -206,7 +212,7 @@ class AgreementListView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List comparisons, newest first."""
-        page = paginate_rows(request, agreements.select_agreements())
+        page = paginate_rows(request, _select(self.caller, agreements.select_agreements()))
         return Response(page.as_json(request, lambda row: AgreementSerializer(row).data))
 
 
@@ -218,8 +224,9 @@ class AgreementView(ApiView):
     @extend_schema(operation_id="compare_anew", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Forget how a tool's results compared, so that it can earn being served again."""
-        if not compare_anew(self.caller, [pk]):
+        if not _select(self.caller, agreements.select_agreements()).filter(pk=pk).exists():
             raise NotFound(f"comparison {pk}")
+        compare_anew(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -233,3 +240,8 @@ def _proposal_to_json(proposal: Any) -> dict[str, Any]:
         "doubts": list(proposal.doubts),
         "obstacles": [obstacle.message for obstacle in proposal.obstacles],
     }
+
+
+def _select(caller: Caller, rows: QuerySet[RowT]) -> QuerySet[RowT]:
+    """Return the rows of the caller's team about tools that it may know of."""
+    return limit_to_team(limit_to_team(rows, caller), caller, field="tool__server__team")

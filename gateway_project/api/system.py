@@ -20,6 +20,7 @@ from rest_framework.response import Response
 
 from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER, READ
+from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api import runtime
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
@@ -67,7 +68,7 @@ class HealthSerializer(serializers.Serializer[Any]):
 
 
 class AuditView(ApiView):
-    """The audit trail of the whole installation."""
+    """The audit trail of the caller's team; superusers see all of it."""
 
     scopes: ClassVar = {"GET": ADMINISTER}
 
@@ -102,6 +103,7 @@ class AuditView(ApiView):
             since=_read_time(request, "since"),
             until=_read_time(request, "until"),
         )
+        rows = limit_to_team(rows, self.caller, is_shared=False)
         form = request.query_params.get("export", FORMATS[0])
         if form not in FORMATS:
             raise InvalidInput(f"export: one of {', '.join(FORMATS[1:])}")

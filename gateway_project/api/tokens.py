@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -12,11 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access import grant, roles, tokens
+from gateway_project.access.grant import UnknownToken
 from gateway_project.access.roles import ADMINISTER, CLIENT_SCOPES
+from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.models import ApiToken
 
 
 class TokenSerializer(serializers.Serializer[Any]):
@@ -72,7 +76,7 @@ class NewTokenSerializer(serializers.Serializer[Any]):
 
 
 class TokenListView(ApiView):
-    """All tokens of the installation."""
+    """Tokens of the caller's team and the caller's own; superusers see all."""
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
 
@@ -81,7 +85,7 @@ class TokenListView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List tokens, newest first."""
-        page = paginate_rows(request, tokens.select_tokens())
+        page = paginate_rows(request, _select_tokens(self.caller))
         return Response(page.as_json(request, lambda row: TokenSerializer(row).data))
 
     @extend_schema(
@@ -102,7 +106,7 @@ class TokenListView(ApiView):
             expires_at=values["expires_at"],
             by=self.caller,
         )
-        return Response(made.as_json(), HTTPStatus.CREATED)
+        return Response(made.as_json(), HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
 
 
 class TokenView(ApiView):
@@ -113,5 +117,13 @@ class TokenView(ApiView):
     @extend_schema(operation_id="revoke_token", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Revoke a token; it stops working within seconds."""
+        if not _select_tokens(self.caller).filter(pk=pk).exists():
+            raise UnknownToken(pk)
         grant.revoke_token(self.caller, pk)
         return Response(status=HTTPStatus.NO_CONTENT)
+
+
+def _select_tokens(caller: Caller) -> QuerySet[ApiToken]:
+    rows = tokens.select_tokens()
+    own = rows.filter(user__username=caller.user)
+    return limit_to_team(rows, caller, is_shared=False) | own

@@ -160,8 +160,9 @@ class ApiView(APIView):
             return final
         self._render(final)
         if self._pending is not None:
+            kept = b"" if final["Cache-Control"] == "no-store" else final.content
             idempotent_requests.finish_request(
-                self._pending, final.status_code, final.content, sealer=self.payload_sealer
+                self._pending, final.status_code, kept, sealer=self.payload_sealer
             )
         if request.method in READING and final.status_code == 200:
             return get_conditional_response(request, etag=final["ETag"], response=final)
