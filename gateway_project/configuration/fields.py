@@ -98,7 +98,7 @@ def number(lowest: float, highest: float, *, above: bool = False) -> Reader:
             raise Unfit(
                 f"must be a number {'above' if above else 'from'} {lowest:g} to {highest:g}"
             )
-        return float(value)
+        return int(value) if value == int(value) else float(value)
 
     return read
 

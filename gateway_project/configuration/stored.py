@@ -111,28 +111,32 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
 def name_variables(stored: StoredConfiguration) -> Document:
     """Return the stored document with `${NAME}` in place of secrets, for another installation.
 
-    A client secret of OAuth stays `KEPT`: it is read from no variable.
+    Names begin with the server's, so that no two secrets share one. A client secret of OAuth stays
+    `KEPT`: it is read from no variable.
     """
-    servers = dict(stored.document["servers"])
-    for key, entry in servers.items():
-        raw = stored.servers[key[0]]
-        moved = written_secrets.move_to_variables(raw["args"], raw["url"], env={})
-        env = {
-            name: f"${{{_name_variable(name)}}}" if value == KEPT else value
-            for name, value in entry["env"].items()
-        }
-        headers = {
-            name: f"${{{_name_variable(key[0], name)}}}" if value == KEPT else value
-            for name, value in entry["headers"].items()
-        }
-        servers[key] = {
-            **entry,
-            "env": env,
-            "headers": headers,
-            "args": list(moved.args),
-            "url": moved.url,
-        }
+    servers = {
+        key: {**entry, **_name_variables_of(key[0], entry, stored.servers[key[0]])}
+        for key, entry in stored.document["servers"].items()
+    }
     return {**stored.document, "servers": servers}
+
+
+def _name_variables_of(
+    server: str, entry: Mapping[str, Any], raw: Mapping[str, Any]
+) -> dict[str, Any]:
+    moved = written_secrets.move_to_variables(raw["args"], raw["url"], env=raw["env"])
+    args, url = list(moved.args), moved.url
+    for name in moved.env:
+        old, new = f"${{{name}}}", f"${{{_name_variable(server, name)}}}"
+        args, url = [text.replace(old, new) for text in args], url.replace(old, new)
+    named = {
+        name: {
+            item: f"${{{_name_variable(server, item)}}}" if value == KEPT else value
+            for item, value in entry[name].items()
+        }
+        for name in _SECRET_MAPS
+    }
+    return {**named, "args": args, "url": url}
 
 
 def resolve_wanted(wanted: Document, stored: StoredConfiguration) -> WantedConfiguration:
