@@ -356,14 +356,18 @@ def _read_section(
         problems.append(Problem(path, f"must have at most {MAX_ENTRIES:,} entries"))
         return {}
     entries: dict[Key, Entry] = {}
+    seen: set[Key] = set()
     for step, item in value.items() if isinstance(value, dict) else enumerate(value):
         place = path + _shorten(escape_step(step))
         read = _read_item(section, step, item, place, problems)
         if read is None:
             continue
         key, entry = read
-        if key in entries:
+        # The database knows patterns regardless of case.
+        unique = (key[0].upper(),) if section is SECTIONS["dangerous_operations"] else key
+        if unique in seen:
             problems.append(Problem(place, "is there twice"))
+        seen.add(unique)
         entries[key] = entry
     return entries
 

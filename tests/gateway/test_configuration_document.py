@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,28 @@ def test_relations_that_hold_both_ways_have_one_form():
     assert list(read["relations"]) == [("a:x", "alternative_to", "b:x")]
     both = [one, {"source": "a:x", "kind": "alternative_to", "target": "b:x"}]
     assert problems({"relations": both}) == {"/relations/1": "is there twice"}
+
+
+def test_patterns_differ_by_more_than_case():
+    twice = {"launch Rocket": {}, "Launch rocket": {}}
+    found = problems({"dangerous_operations": twice})
+    assert found == {"/dangerous_operations/Launch rocket": "is there twice"}
+
+
+def test_the_example_in_the_docs_is_valid():
+    text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    example = text.partition("```json\n")[2].partition("```")[0]
+    read = read_document(example.replace("<64 hexadecimal digits>", HASH).encode())
+    assert set(read) == set(document.SECTIONS)
+
+
+def test_every_field_is_documented():
+    text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
+    for name, section in document.SECTIONS.items():
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` |")]
+        assert [
+            field for field in (*section.key, *section.fields) if f"`{field}`" not in row
+        ] == []
 
 
 @pytest.mark.parametrize(
