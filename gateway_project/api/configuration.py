@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
@@ -23,6 +25,7 @@ from gateway_project.configuration.document import (
     to_json,
 )
 from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.use_cases.import_configuration import (
     compare_configuration,
     export_configuration,
@@ -96,11 +99,12 @@ class ConfigurationView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Return the configuration as a document, without secrets."""
-        document = export_configuration(
-            self.caller,
-            sealer=self.secret_sealer,
-            with_variables=_read_flag(request, "variables"),
-        )
+        with _explaining_errors():
+            document = export_configuration(
+                self.caller,
+                sealer=self.secret_sealer,
+                with_variables=_read_flag(request, "variables"),
+            )
         return Response(to_json(document))
 
     @extend_schema(
@@ -121,17 +125,14 @@ class ConfigurationView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Apply a document in one transaction: all of it or, on errors, nothing."""
-        wanted = _read_document(request)
-        try:
+        with _explaining_errors():
             imported = import_configuration(
                 self.caller,
-                wanted,
+                _read_document(request),
                 sealer=self.secret_sealer,
                 prune=_read_flag(request, "prune"),
                 dry_run=_read_flag(request, "dry_run"),
             )
-        except InvalidConfiguration as refused:
-            raise _explain(refused) from None
         return Response(
             {
                 "imported": not imported.dry_run,
@@ -154,12 +155,26 @@ class DifferenceView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Compare a document with what is stored; `removed` entries are not in the document."""
-        wanted = _read_document(request)
-        try:
-            changes = compare_configuration(self.caller, wanted, sealer=self.secret_sealer)
-        except InvalidConfiguration as refused:
-            raise _explain(refused) from None
+        with _explaining_errors():
+            changes = compare_configuration(
+                self.caller, _read_document(request), sealer=self.secret_sealer
+            )
         return Response({"equal": not changes, "changes": [one.to_json() for one in changes]})
+
+
+@contextmanager
+def _explaining_errors() -> Iterator[None]:
+    try:
+        yield
+    except InvalidConfiguration as refused:
+        raise ApiError(
+            HTTPStatus.BAD_REQUEST,
+            refused.code,
+            str(refused),
+            data={"problems": [problem._asdict() for problem in refused.problems]},
+        ) from None
+    except UnsealingFailed as error:
+        raise ApiError(HTTPStatus.CONFLICT, "sealed", str(error)) from None
 
 
 def _read_document(request: Request) -> Document:
@@ -167,19 +182,7 @@ def _read_document(request: Request) -> Document:
     kind = str(request.content_type).partition(";")[0].strip().lower()
     if kind != "application/json":
         raise UnsupportedMediaType(kind)
-    try:
-        return read_document(request.body)
-    except InvalidConfiguration as refused:
-        raise _explain(refused) from None
-
-
-def _explain(refused: InvalidConfiguration) -> ApiError:
-    return ApiError(
-        HTTPStatus.BAD_REQUEST,
-        refused.code,
-        str(refused),
-        data={"problems": [problem._asdict() for problem in refused.problems]},
-    )
+    return read_document(request.body)
 
 
 def _read_flag(request: Request, name: str) -> bool:

@@ -86,3 +86,10 @@ def test_admins_are_no_superusers(sign_in):
     assert admin.get("configuration/").status_code == 403
     assert admin.post("configuration/", {"version": 1}).status_code == 403
     assert admin.post("configuration/diff/", {"version": 1}).status_code == 403
+
+
+def test_secrets_that_no_key_opens_are_named(root, sealer):
+    ServerFactory(name="git", env_sealed=sealer.seal({"TOKEN": CANARY}))
+    response = root.get("configuration/")
+    assert (response.status_code, response.json()["code"]) == (409, "sealed")
+    assert root.post("configuration/", {"version": 1}).status_code == 409
