@@ -150,13 +150,14 @@ def change_tool(pk: int | None, values: Mapping[str, Any]) -> None:
     row = Tool.objects.select_for_update().filter(pk=pk).first() if pk is not None else None
     if row is None:
         raise UnknownToolRow(pk)
-    for name in values.keys() - {"category"}:
+    changed = [TOOL_COLUMNS.get(name, name) for name in values]
+    for name in values.keys() & TOOL_COLUMNS.keys():
         setattr(row, TOOL_COLUMNS[name], values[name])
     if "category" in values:
         wanted = values["category"]
         row.category = None if wanted is None else Category.objects.get(name=wanted)
-    row.full_clean()
-    row.save()
+    row.clean_fields(exclude={field.name for field in Tool._meta.fields} - set(changed))
+    row.save(update_fields=changed)
 
 
 def _read_server(row: Server, sealer: Sealer) -> dict[str, Any]:
