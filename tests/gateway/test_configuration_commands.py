@@ -73,9 +73,20 @@ def test_a_bad_file_is_an_error_with_its_places(tmp_path):
     assert code == 1
     assert json.loads(out)["problem_count"] == 2
     assert "nothing was imported" in errors
+    assert "/other: unknown" in run("import_config", str(file))[2]
+    assert json.loads(run("diff_config", str(file), "--json")[1])["problem_count"] == 2
+    assert "cannot be written" in run("export_config", str(tmp_path / "no" / "folder"))[2]
     assert run("diff_config", str(tmp_path / "none"))[0] == 2
     file.write_bytes(b" " * (8 * 1024 * 1024 + 1))
     assert "more than 8 MiB" in run("import_config", str(file))[2]
+
+
+def test_what_is_skipped_is_said(tmp_path):
+    file = tmp_path / "configuration.json"
+    file.write_text('{"version": 1, "users": {"eve": {"roles": ["viewer"]}}}')
+    code, out, errors = run("import_config", str(file))
+    assert (code, errors) == (0, "user eve: skipped, because there is no such user\n")
+    assert out.startswith("0 changed, 1 skipped")
 
 
 def test_a_comparison_that_fails_never_says_that_something_differs(tmp_path):

@@ -66,6 +66,27 @@ def test_relations_that_hold_both_ways_have_one_form():
     assert problems({"relations": both}) == {"/relations/1": "is there twice"}
 
 
+def test_values_have_one_form():
+    relation = {
+        "source": "a:x", "kind": "replaces", "target": "a:y", "deprecated_at": "2026-11-24",
+        "fields": [{"output": "/b", "input": "/a"}],
+    }  # fmt: skip
+    server = {"transport": "http", "url": "https://x", "price_per_call": "00.50"}
+    read = to_json(
+        parse_document(
+            {
+                "version": 1,
+                "servers": {"a": server, "b": {"price_per_call": "-0"}},
+                "relations": [relation],
+                "users": {"ann": {"roles": ["viewer", "admin", "viewer"]}},
+            }
+        )
+    )
+    assert read["servers"] == {"a": {**server, "price_per_call": "0.5"}, "b": {}}
+    assert read["relations"] == [{**relation, "fields": [{"input": "/a", "output": "/b"}]}]
+    assert read["users"]["ann"]["roles"] == ["admin", "viewer"]
+
+
 def test_patterns_differ_by_more_than_case():
     twice = {"launch Rocket": {}, "Launch rocket": {}}
     found = problems({"dangerous_operations": twice})
@@ -103,6 +124,30 @@ def test_every_field_is_documented():
         ({"servers": {"a": {"args": ["x", 1]}}}, "/servers/a/args/1", "must be a string"),
         ({"servers": {"a": {"env": {"A=B": "x"}}}}, "/servers/a/env/A=B", "equals sign"),
         ({"servers": {"a": {"env": {"A": {"sealed": "new"}}}}}, "/servers/a/env/A", "kept"),
+        ({"servers": {"a": {"env": []}}}, "/servers/a/env", "must be an object"),
+        ({"servers": {"a": {"env": {str(n): "" for n in range(10_001)}}}}, "/servers/a/env",
+         "at most 10,000 names"),
+        ({"servers": {"a": {"args": "x"}}}, "/servers/a/args", "must be a list"),
+        ({"servers": {"a": {"args": ["x"] * 10_001}}}, "/servers/a/args", "at most 10,000"),
+        ({"servers": {"a": {"price_per_call": True}}}, "/servers/a/price_per_call", "below"),
+        ({"servers": {"a": {"price_per_call": "dear"}}}, "/servers/a/price_per_call", "below"),
+        ({"servers": {"a": {"price_per_call": -1}}}, "/servers/a/price_per_call", "below"),
+        ({"servers": {"a": {"session": "mine"}}}, "/servers/a/session", "one of shared, per"),
+        ({"servers": {"a": {"session": []}}}, "/servers/a/session", "one of shared, per"),
+        ({"categories": {"x" * 101: {}}}, "/categories/" + "x" * 101, "at most 100 characters"),
+        ({"categories": {" ": {}}}, "/categories/ ", "must not be empty"),
+        ({"budgets": {"a": {"waste": 0, "calls_per_minute": 1.5, "dollars_per_day": 0}}},
+         "/budgets/a/calls_per_minute", "whole number"),
+        ({"budgets": {"a": {"waste": 0, "calls_per_minute": 10**9, "dollars_per_day": 0}}},
+         "/budgets/a/calls_per_minute", "from 0 to 10,000"),
+        ({"relations": [{"source": "a:b", "kind": "provides", "target": "a:c", "fields": ["x"]}]},
+         "/relations/0/fields/0", "must be an object with input"),
+        ({"relations": [{"source": "a:b", "kind": "provides", "target": "a:c",
+                         "fields": [{"input": 7}]}]},
+         "/relations/0/fields/0/input", "must be a string"),
+        ({"relations": [{"source": "a:b", "kind": "replaces", "target": "a:c",
+                         "deprecated_at": 20261124}]},
+         "/relations/0/deprecated_at", "must be a date"),
         ({"servers": {"a": {"command": "\x00"}}}, "/servers/a/command", "cannot be stored"),
         ({"servers": {"a": {"idle_stop_s": -1}}}, "/servers/a/idle_stop_s", "from 0 to"),
         ({"servers": {"a": {"call_timeout_s": 0}}}, "/servers/a/call_timeout_s", "above 0"),

@@ -1,12 +1,14 @@
 """The configuration over REST, for superusers."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
+from gateway_project.foundation import advisory
 from gateway_project.models import AuditEntry
 from tests.factories import ServerFactory, TeamFactory
-from tools.models import Server
+from tools.models import Server, Team
 
 pytestmark = pytest.mark.django_db
 
@@ -86,6 +88,17 @@ def test_admins_are_no_superusers(sign_in):
     assert admin.get("configuration/").status_code == 403
     assert admin.post("configuration/", {"version": 1}).status_code == 403
     assert admin.post("configuration/diff/", {"version": 1}).status_code == 403
+
+
+def test_imports_exclude_each_other(root, monkeypatch):
+    @contextmanager
+    def hold_elsewhere(*_, **__):
+        yield False
+
+    monkeypatch.setattr(advisory, "try_lock", hold_elsewhere)
+    response = root.post("configuration/", {"version": 1, "teams": {"ops": {}}})
+    assert (response.status_code, response.json()["code"]) == (409, "import_in_progress")
+    assert not Team.objects.exists()
 
 
 def test_secrets_that_no_key_opens_are_named(root, sealer):
