@@ -22,6 +22,7 @@ NAMES = (
     "suggestion_speed",
     "intent_ahead",
     "gateway_cost",
+    "rest",
     "session_cost",
     "graph",
     "graph_update",

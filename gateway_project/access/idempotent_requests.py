@@ -11,7 +11,9 @@ References:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -27,6 +29,7 @@ MAX_KEY_CHARS: Final = 200
 KEPT: Final = timedelta(hours=24)
 MAX_STORED_BYTES: Final = 1_048_576
 """Larger responses are not repeated; their status is."""
+KEPT_HEADERS: Final = ("Content-Type", "Location")
 RETRIED_STATUSES: Final = frozenset({401, 403, 408, 429, 503})
 """Statuses of requests that changed nothing and may be made again with the same key."""
 
@@ -45,10 +48,17 @@ class IdempotencyError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredResponse:
-    """The response to the first request with a key."""
+    """The response to the first request with a key.
+
+    Attributes:
+        status: Of HTTP.
+        content: Its body; empty if it was not to be stored, or too large.
+        headers: Those of `KEPT_HEADERS` that it had.
+    """
 
     status: int
-    content: bytes
+    content: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def begin_request(
@@ -82,18 +92,23 @@ def begin_request(
             "whether it had its effect, then use another key"
         )
         raise IdempotencyError("request_in_progress", message)
-    content = sealer.unseal_bytes(bytes(row.content)) if row.content else b""
-    return StoredResponse(status=row.status, content=content)
+    if not row.content:
+        return StoredResponse(status=row.status)
+    headers, _, content = sealer.unseal_bytes(bytes(row.content)).partition(b"\n")
+    return StoredResponse(status=row.status, content=content, headers=json.loads(headers))
 
 
-def finish_request(pk: int, status: int, content: bytes, *, sealer: Sealer) -> None:
+def finish_request(pk: int, response: StoredResponse, *, sealer: Sealer) -> None:
     """Record the response to a request, or forget the request if it may be made again."""
     row = IdempotentRequest.objects.filter(pk=pk)
-    if status in RETRIED_STATUSES:
+    if response.status in RETRIED_STATUSES:
         row.delete()
         return
-    kept = content if len(content) <= MAX_STORED_BYTES else b""
-    row.update(status=status, content=sealer.seal_bytes(kept) if kept else None)
+    kept = None
+    if response.content and len(response.content) <= MAX_STORED_BYTES:
+        headers = json.dumps(dict(response.headers)).encode()
+        kept = sealer.seal_bytes(headers + b"\n" + response.content)
+    row.update(status=response.status, content=kept)
 
 
 def delete_expired(**only: str) -> int:

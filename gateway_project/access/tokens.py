@@ -15,6 +15,7 @@ from django.utils import timezone
 from gateway_project.access import roles
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.roles import SCOPES
+from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.models import ApiToken
@@ -103,9 +104,10 @@ def record_use(digests: Collection[str]) -> None:
         raise TokensUnavailable(summarize_error(error)) from None
 
 
-def select_tokens() -> QuerySet[ApiToken]:
-    """Return all tokens, with their users and teams."""
-    return ApiToken.objects.select_related("user", "team")
+def select_visible(caller: Caller) -> QuerySet[ApiToken]:
+    """Return the tokens of the caller's team and the caller's own, with users and teams."""
+    rows = ApiToken.objects.select_related("user", "team")
+    return limit_to_team(rows, caller, is_shared=False) | rows.filter(user__username=caller.user)
 
 
 def _filter_usable() -> Any:

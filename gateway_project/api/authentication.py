@@ -20,6 +20,7 @@ from gateway_project.access.bearers import (
     TooManyWrongTokens,
 )
 from gateway_project.api import runtime
+from gateway_project.api.problems import ApiError
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp.http.answers import RequestRejected
 
@@ -44,7 +45,7 @@ class BearerAuthentication(BaseAuthentication):
 
         Raises:
             AuthenticationFailed: If the token is unknown, expired or revoked.
-            Throttled: If its address sent too many wrong tokens.
+            ApiError: If its address sent too many wrong tokens.
             TokensUnavailable: If it cannot be checked now.
         """
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -80,7 +81,7 @@ def find_bearer(request: Request) -> BearerToken | None:
 
     Raises:
         AuthenticationFailed: If it is unknown, expired or revoked.
-        Throttled: If its address sent too many wrong tokens.
+        ApiError: If its address sent too many wrong tokens.
         TokensUnavailable: If it cannot be checked now.
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -101,7 +102,8 @@ def find_bearer(request: Request) -> BearerToken | None:
     except TokenRefused:
         raise exceptions.AuthenticationFailed(_REFUSED) from None
     except TooManyWrongTokens as error:
-        raise exceptions.Throttled(wait=error.wait_s, detail=str(error)) from None
+        headers = {"Retry-After": str(max(1, round(error.wait_s)))}
+        raise ApiError(429, "throttled", str(error), headers=headers) from None
 
 
 def _find_token(request: Request, token: str) -> ActiveToken:

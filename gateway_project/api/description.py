@@ -9,7 +9,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
 from gateway_project.api.pages import DEFAULT_LIMIT, MAX_LIMIT
-from gateway_project.api.problems import CONTENT_TYPE
+from gateway_project.mcp.http.answers import PROBLEM_CONTENT_TYPE
 
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -33,7 +33,7 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
 }
 _PROBLEM: Final = {
     "description": "Problem",
-    "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    "content": {PROBLEM_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 PAGE_PARAMETERS: Final = (
     OpenApiParameter(

@@ -23,6 +23,7 @@ from gateway_project.use_cases.override_threshold import override_threshold
 from graph.store import patterns
 from learning.memory.event import KIND_CODES, EventOutcome
 from learning.store import events, thresholds
+from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
 from tools.visibility import Visibility
 
 _KINDS = {kind.value: code for kind, code in KIND_CODES.items()}
@@ -138,7 +139,10 @@ class OverrideSerializer(serializers.Serializer[Any]):
     """A person's decision on a threshold."""
 
     override = serializers.FloatField(
-        min_value=0, max_value=1, allow_null=True, help_text="Null: as computed"
+        min_value=MIN_THRESHOLD,
+        max_value=MAX_THRESHOLD,
+        allow_null=True,
+        help_text="Null: as computed",
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
@@ -101,12 +102,15 @@ def paginate_rows(
 
 
 def paginate_sorted(
-    request: Request, items: Sequence[T], *, key: Callable[[T], tuple[Any, ...]]
+    request: Request, items: Iterable[T], *, key: Callable[[T], tuple[Any, ...]]
 ) -> Page[T]:
-    """Return a page of items in memory, which are sorted by their unique keys of texts."""
+    """Return a page of items in memory, which are sorted by their unique keys of texts.
+
+    Items are taken only as far as the page needs.
+    """
     wanted = read_page_request(request, key=(str,))
-    rest = [item for item in items if key(item) > wanted.after] if wanted.after else items
-    return cut_page(rest[: wanted.limit + 1], wanted, key=key)
+    rest = (item for item in items if key(item) > wanted.after)
+    return cut_page(list(islice(rest, wanted.limit + 1)), wanted, key=key)
 
 
 def cut_page(
@@ -137,11 +141,15 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | str) else str(value)
 
 
-def _build_next_url(request: Request, key: tuple[Any, ...]) -> str:
+def encode_cursor(key: tuple[Any, ...]) -> str:
+    """Return the cursor of the page that begins after an item."""
     content = json.dumps(key, separators=(",", ":")).encode()
-    cursor = base64.urlsafe_b64encode(content).decode().rstrip("=")
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def _build_next_url(request: Request, key: tuple[Any, ...]) -> str:
     query = request.query_params.copy()
-    query["cursor"] = cursor
+    query["cursor"] = encode_cursor(key)
     return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
 
 

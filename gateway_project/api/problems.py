@@ -25,10 +25,9 @@ from gateway_project.access.active_token import TokensUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.database import is_database_away
 from gateway_project.mcp import errors
+from gateway_project.mcp.http.answers import PROBLEM_CONTENT_TYPE, make_problem
 
 API_PATH: Final = "/api/"
-CONTENT_TYPE: Final = "application/problem+json"
-TYPE_PREFIX: Final = "urn:foregate:error:"
 MAX_LISTED_PROBLEMS: Final = 50
 _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "not_permitted": 403,
@@ -149,15 +148,7 @@ class Problem:
 
     def as_json(self) -> dict[str, Any]:
         """Return the body of the response."""
-        return {
-            "type": f"{TYPE_PREFIX}{self.code}",
-            "title": HTTPStatus(self.status).phrase,
-            "status": self.status,
-            "code": self.code,
-            "detail": self.detail,
-            "request_id": telemetry.current_request_id(),
-            **self.data,
-        }
+        return make_problem(self.status, self.code, self.detail) | dict(self.data)
 
 
 _UNAVAILABLE: Final = Problem(
@@ -188,7 +179,7 @@ def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response:
         problem.as_json(),
         status=problem.status,
         headers=dict(problem.headers),
-        content_type=CONTENT_TYPE,
+        content_type=PROBLEM_CONTENT_TYPE,
     )
 
 
@@ -259,7 +250,9 @@ def _is_for_api(request: HttpRequest) -> bool:
 
 
 def _build_response(problem: Problem) -> HttpResponse:
-    return JsonResponse(problem.as_json(), status=problem.status, content_type=CONTENT_TYPE)
+    return JsonResponse(
+        problem.as_json(), status=problem.status, content_type=PROBLEM_CONTENT_TYPE
+    )
 
 
 def _is_unavailable(error: Exception) -> bool:

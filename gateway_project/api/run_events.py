@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
+from django.db import connection
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -71,6 +72,8 @@ class RunEventsView(ApiView):
             status=HTTPStatus.OK,
         )
         response["X-Accel-Buffering"] = "no"
+        if not connection.in_atomic_block:
+            connection.close()  # this thread needs none while the stream lasts
         return response
 
 

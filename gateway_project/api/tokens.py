@@ -5,7 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -15,12 +14,10 @@ from rest_framework.response import Response
 from gateway_project.access import grant, roles, tokens
 from gateway_project.access.grant import UnknownToken
 from gateway_project.access.roles import ADMINISTER, CLIENT_SCOPES
-from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.models import ApiToken
+from gateway_project.foundation.caller import SCOPE_ALL
 
 
 class TokenSerializer(serializers.Serializer[Any]):
@@ -85,7 +82,7 @@ class TokenListView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List tokens, newest first."""
-        page = paginate_rows(request, _select_tokens(self.caller))
+        page = paginate_rows(request, tokens.select_visible(self.caller))
         return Response(page.as_json(request, lambda row: TokenSerializer(row).data))
 
     @extend_schema(
@@ -117,13 +114,7 @@ class TokenView(ApiView):
     @extend_schema(operation_id="revoke_token", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Revoke a token; it stops working within seconds."""
-        if not _select_tokens(self.caller).filter(pk=pk).exists():
+        if not tokens.select_visible(self.caller).filter(pk=pk).exists():
             raise UnknownToken(pk)
         grant.revoke_token(self.caller, pk)
         return Response(status=HTTPStatus.NO_CONTENT)
-
-
-def _select_tokens(caller: Caller) -> QuerySet[ApiToken]:
-    rows = tokens.select_tokens()
-    own = rows.filter(user__username=caller.user)
-    return limit_to_team(rows, caller, is_shared=False) | own

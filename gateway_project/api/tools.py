@@ -68,11 +68,11 @@ class ToolListView(ApiView):
         if wanted.get("danger", Danger.READ.value) not in [danger.value for danger in Danger]:
             raise InvalidInput(f"danger: one of {', '.join(danger.value for danger in Danger)}")
         visibility = Visibility(catalogue=catalogue, caller=self.caller)
-        visible = [
+        visible = (
             tool
-            for _, tool in sorted(catalogue.tools.items())
+            for tool in map(catalogue.tools.__getitem__, sorted(catalogue.tools))
             if visibility.find_tool(tool.pk) is not None and _matches(tool, wanted)
-        ]
+        )
         page = paginate_sorted(request, visible, key=lambda tool: (tool.tool,))
         return Response(page.as_json(request, _make_item(catalogue.exposed_name)))
 

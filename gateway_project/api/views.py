@@ -22,7 +22,14 @@ from gateway_project.access.roles import require_scope
 from gateway_project.api import runtime
 from gateway_project.api.authentication import BearerAuthentication, ConsoleSession
 from gateway_project.api.problems import ApiError, InvalidInput, find_status
-from gateway_project.api.throttling import DAY_S, MINUTE_S, Allowance, RateLimiter
+from gateway_project.api.throttling import (
+    DAY_S,
+    MAX_OPEN,
+    MINUTE_S,
+    Allowance,
+    OpenRequests,
+    RateLimiter,
+)
 from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
@@ -32,6 +39,7 @@ from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
 READING: Final = frozenset({"GET", "HEAD"})
 _PER_MINUTE: Final = RateLimiter(settings.FOREGATE.api_per_minute, MINUTE_S)
 _PER_DAY: Final = RateLimiter(settings.FOREGATE.api_per_day, DAY_S)
+_OPEN: Final = OpenRequests(MAX_OPEN)
 
 
 class _AnsweredBefore(Exception):
@@ -71,6 +79,7 @@ class ApiView(APIView):
     parser_classes = (StrictJsonParser,)
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
 
+    _is_open = False
     _pending: int | None = None
     _allowances: tuple[Allowance, ...] = ()
 
@@ -137,20 +146,26 @@ class ApiView(APIView):
         if method.lower() in self.http_method_names and hasattr(self, method.lower()):
             require_scope(self.caller, self.scopes[method])
         self._limit_rate()
+        self._limit_open()
         self._begin_idempotent(request)
 
     def handle_exception(self, exc: Exception) -> Any:
         """Return the response to a request that failed, or that was answered before."""
         if isinstance(exc, _AnsweredBefore):
-            content = json.loads(exc.stored.content) if exc.stored.content else None
+            stored = exc.stored
             return Response(
-                content, status=exc.stored.status, headers={"Idempotency-Replayed": "true"}
+                json.loads(stored.content) if stored.content else None,
+                status=stored.status,
+                headers={**stored.headers, "Idempotency-Replayed": "true"},
+                content_type=stored.headers.get("Content-Type"),
             )
         return super().handle_exception(exc)
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Complete a response: limits, ETag, and what repeats it."""
         final: Any = super().finalize_response(request, response, *args, **kwargs)
+        if self._is_open:
+            _OPEN.end(self.caller)
         for allowance in self._allowances[:1]:
             final["RateLimit-Limit"] = str(allowance.limit)
             final["RateLimit-Remaining"] = str(max(0, allowance.remaining))
@@ -160,10 +175,8 @@ class ApiView(APIView):
             return final
         self._render(final)
         if self._pending is not None:
-            kept = b"" if final["Cache-Control"] == "no-store" else final.content
-            idempotent_requests.finish_request(
-                self._pending, final.status_code, kept, sealer=self.payload_sealer
-            )
+            stored = _make_stored(final)
+            idempotent_requests.finish_request(self._pending, stored, sealer=self.payload_sealer)
         if request.method in READING and final.status_code == 200:
             return get_conditional_response(request, etag=final["ETag"], response=final)
         return final
@@ -191,6 +204,16 @@ class ApiView(APIView):
                     headers={"Retry-After": str(wait_s)},
                 )
 
+    def _limit_open(self) -> None:
+        self._is_open = _OPEN.begin(self.caller)
+        if not self._is_open:
+            raise ApiError(
+                429,
+                "throttled",
+                f"{MAX_OPEN} requests of yours are open; wait for one to end",
+                headers={"Retry-After": "1"},
+            )
+
     def _begin_idempotent(self, request: Request) -> None:
         key = request.headers.get(idempotent_requests.HEADER)
         if key is None or request.method != "POST":
@@ -204,6 +227,18 @@ class ApiView(APIView):
         if isinstance(begun, StoredResponse):
             raise _AnsweredBefore(begun)
         self._pending = begun
+
+
+def _make_stored(response: Response) -> StoredResponse:
+    """Return what is kept of a response in order to repeat it."""
+    if response["Cache-Control"] == "no-store":
+        return StoredResponse(status=response.status_code)
+    names = (name for name in idempotent_requests.KEPT_HEADERS if name in response)
+    return StoredResponse(
+        status=response.status_code,
+        content=response.content,
+        headers={name: response[name] for name in names},
+    )
 
 
 def _load_names() -> AllowedNames:

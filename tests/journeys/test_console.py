@@ -181,6 +181,7 @@ def test_a_token_made_in_the_console_reads_the_metrics(
     sign_in(page, "a-lasting-password-1")
     page.goto("/admin/gateway_project/apitoken/add/")
     page.get_by_label("Name").fill("monitor")
+    page.locator("input[name=scopes][value=metrics]").check()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Copy the token now").wait_for()
     token = re.search(r"fgt_[\w-]+", page.content())

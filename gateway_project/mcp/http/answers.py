@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from mcp_types import INVALID_REQUEST
 from starlette.types import Send
 
+from gateway_project.foundation import telemetry
+
 JSON_HEADER: Final = (b"content-type", b"application/json")
+PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
+PROBLEM_HEADER: Final = (b"content-type", PROBLEM_CONTENT_TYPE.encode())
+PROBLEM_TYPE_PREFIX: Final = "urn:foregate:error:"
 HeaderPairs = tuple[tuple[bytes, bytes], ...]
 
 
@@ -34,12 +40,26 @@ class RequestRejected(Exception):
     """A request was rejected before it reached the protocol.
 
     Attributes:
-        answer: The response to it.
+        answer: The response to it, with a JSON-RPC error.
+        word: Stable code, listed in docs/errors.md.
+        message: One line that says what to do.
     """
 
-    def __init__(self, answer: HttpAnswer) -> None:
+    def __init__(self, answer: HttpAnswer, *, word: str = "", message: str = "") -> None:
         super().__init__(answer.status)
         self.answer = answer
+        self.word = word
+        self.message = message
+
+    @property
+    def problem(self) -> HttpAnswer:
+        """The response to it as problem details, for requests that are not of the protocol."""
+        value = make_problem(self.answer.status, self.word, self.message)
+        return HttpAnswer(
+            status=self.answer.status,
+            headers=(PROBLEM_HEADER, *self.answer.headers[1:]),
+            body=dump_json(value),
+        )
 
 
 def reject(
@@ -63,9 +83,29 @@ def reject(
     """
     error = {"code": code, "message": message, "data": {"code": word}}
     value = {"jsonrpc": "2.0", "id": request_id, "error": error}
-    return RequestRejected(
-        HttpAnswer(status=status, headers=(JSON_HEADER, *headers), body=dump_json(value))
-    )
+    answer = HttpAnswer(status=status, headers=(JSON_HEADER, *headers), body=dump_json(value))
+    return RequestRejected(answer, word=word, message=message)
+
+
+def make_problem(status: int, code: str, detail: str) -> dict[str, Any]:
+    """Return the members that all problem details have.
+
+    Args:
+        status: Of HTTP.
+        code: Stable code, listed in docs/errors.md.
+        detail: One line that says what to do.
+
+    References:
+        RFC 9457, Problem Details for HTTP APIs.
+    """
+    return {
+        "type": f"{PROBLEM_TYPE_PREFIX}{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "request_id": telemetry.current_request_id(),
+    }
 
 
 def make_json_answer(value: Mapping[str, Any], *, status: int = 200) -> HttpAnswer:

@@ -13,6 +13,7 @@ from gateway_project.mcp.http.answers import RequestRejected
 from gateway_project.mcp.http.body import ClientGone, read_body, replay_body
 from gateway_project.mcp.http.checks import header_text
 from gateway_project.mcp.http.probes import Probes
+from gateway_project.mcp.http.request_threads import RequestThreads
 from gateway_project.mcp.http.service import HttpService
 
 ENDPOINT_PATH: Final = "/mcp"
@@ -44,6 +45,7 @@ class Application:
         self._service: HttpService | None = None
         self._started: asyncio.Event | None = None
         self._background: asyncio.Task[None] | None = None
+        self._threads = RequestThreads()
 
     @property
     def service(self) -> HttpService:
@@ -82,11 +84,13 @@ class Application:
                 )
                 receive = replay_body(content, receive)
         except RequestRejected as error:
-            await error.answer.send(send)
+            await error.problem.send(send)
         except ClientGone:
             return
         else:
-            await self._otherwise({**scope, SERVICE_SCOPE_KEY: self.service}, receive, send)
+            async with self._threads.lend(send) as watched:
+                inner = {**scope, SERVICE_SCOPE_KEY: self.service}
+                await self._otherwise(inner, receive, watched)
 
     async def _handle_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from gateway_project.access import idempotent_requests, tokens
 from gateway_project.api import views
-from gateway_project.api.throttling import RateLimiter
+from gateway_project.api.throttling import OpenRequests, RateLimiter
+from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken, IdempotentRequest
+from learning.models import AdaptiveThreshold
 from tests.factories import DangerousOperationFactory, ServerFactory, ToolFactory, UserFactory
 from tests.gateway.api.conftest import PREFIX, ApiClient, make_client, make_user
 from tests.gateway.api.operations import NOBODY
@@ -166,7 +168,16 @@ def test_a_repeated_request_is_made_once_and_answered_alike(root):
     assert (first.status_code, again.status_code) == (201, 201)
     assert first.json() == again.json()
     assert again["Idempotency-Replayed"] == "true"
+    assert again["Content-Type"] == first["Content-Type"]
     assert DangerousOperation.objects.filter(pattern=PATTERN["pattern"]).count() == 1
+
+
+def test_a_repeated_failure_is_answered_alike(root):
+    first = root.post("calls/", {}, Idempotency_Key="k1")
+    again = root.post("calls/", {}, Idempotency_Key="k1")
+    assert (first.status_code, again.status_code) == (400, 400)
+    assert again["Content-Type"] == first["Content-Type"] == "application/problem+json"
+    assert again.json() == first.json()
 
 
 def test_a_key_means_one_request(root):
@@ -245,6 +256,19 @@ def test_requests_beyond_the_limit_change_nothing(root, monkeypatch):
     assert not IdempotentRequest.objects.exists()
 
 
+def test_a_caller_leaves_room_for_others(root, sign_in, monkeypatch):
+    open_requests = OpenRequests(1)
+    monkeypatch.setattr(views, "_OPEN", open_requests)
+    assert [root.get("servers/").status_code for _ in range(3)] == [200] * 3
+    caller = Caller(user="root", team=None, scopes=frozenset(), kind="http")
+    open_requests.begin(caller)  # one that lasts
+    refused = root.get("servers/")
+    assert (refused.status_code, refused.json()["code"]) == (429, "throttled")
+    assert sign_in("viewer").get("servers/").status_code == 200
+    open_requests.end(caller)
+    assert root.get("servers/").status_code == 200
+
+
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://testserver.evil"])
 def test_pages_of_foreign_origins_may_not_call(root, origin):
     response = root.get("tools/", Origin=origin)
@@ -289,3 +313,15 @@ def test_only_superusers_register_commands(root, sign_in):
     assert not Server.objects.exists()
     assert root.post("servers/", body).status_code == 201
     assert Server.objects.get().command == "sh"
+
+
+@pytest.mark.parametrize("value", [False, 0, 0.69, 0.951, 1, "x", [], {}, 1e400])
+def test_a_threshold_stays_within_its_bounds(root, value):
+    row = AdaptiveThreshold.objects.create(
+        policy="adaptive", threshold=0.92, level="none", updated_at=timezone.now()
+    )
+    body = json.dumps({"override": value}).encode()
+    response = root.send("PUT", f"thresholds/{row.pk}/", body)
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_arguments")
+    row.refresh_from_db()
+    assert row.override is None
