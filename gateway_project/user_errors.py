@@ -20,6 +20,7 @@ from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.use_cases.curate_danger import InvalidOperation
+from gateway_project.use_cases.import_configuration import ImportInProgress
 from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
@@ -35,6 +36,7 @@ ERRORS_WITH_CODE: Final = (
     CallError,
     FeedbackGiven,
     IdempotencyConflict,
+    ImportInProgress,
     InvalidOperation,
     InvalidServerEntry,
     InvalidWorkflow,

@@ -121,6 +121,9 @@ def set_roles(user: Any, roles: Collection[str]) -> bool:
 
 
 def list_role_holders() -> dict[str, tuple[str, ...]]:
-    """Return the roles of each user that has one, by user name."""
-    users = get_user_model().objects.filter(groups__name__in=ROLES).distinct()
-    return {name: load_roles(name) for name in sorted(users.values_list("username", flat=True))}
+    """Return the roles of each user that has one, least first, by user name; one query."""
+    held: dict[str, set[str]] = {}
+    rows = get_user_model().objects.filter(groups__name__in=ROLES).order_by("username")
+    for username, role in rows.values_list("username", "groups__name"):
+        held.setdefault(username, set()).add(role)
+    return {name: tuple(role for role in ROLES if role in held[name]) for name in held}

@@ -37,6 +37,7 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "approval_not_pending": 409,
     "idempotency_conflict": 422,
     "request_in_progress": 409,
+    "import_in_progress": 409,
     "feedback_given": 409,
     "speculation_resolved": 409,
     "token_not_grantable": 403,

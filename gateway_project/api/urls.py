@@ -5,6 +5,7 @@ from django.urls import path
 from gateway_project.api import (
     admission,
     approvals,
+    configuration,
     danger,
     definitions,
     documentation,
@@ -29,6 +30,8 @@ urlpatterns = [
     path("approvals/<uuid:approval>/decide/", approvals.DecisionView.as_view()),
     path("audit/", system.AuditView.as_view()),
     path("calls/", intents.CallView.as_view()),
+    path("configuration/", configuration.ConfigurationView.as_view()),
+    path("configuration/diff/", configuration.DifferenceView.as_view()),
     path("dangerous-operations/", danger.OperationListView.as_view()),
     path("dangerous-operations/preview/", danger.PreviewView.as_view()),
     path("dangerous-operations/<int:pk>/", danger.OperationView.as_view()),

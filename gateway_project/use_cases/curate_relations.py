@@ -84,6 +84,18 @@ def restore_relations(caller: Caller, pks: Collection[int]) -> int:
     return len(found)
 
 
+def withdraw_relations(caller: Caller, pks: Collection[int]) -> int:
+    """Withdraw what people have curated or rejected; return how many relations changed.
+
+    A relation without other evidence is deleted.
+    """
+    with transaction.atomic():
+        found = relations.lock_relations(pks)
+        changed = [record for record in found if relations.withdraw_curation(*record.key)]
+        _record_audit(caller, "relation.withdrawn", changed)
+    return len(changed)
+
+
 def _record_audit(
     caller: Caller,
     action: str,

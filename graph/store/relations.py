@@ -10,12 +10,12 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from graph import record
 from graph.models import RelationEvidence, ToolDependency
 from graph.record import RelationClaim, RelationObservation, RelationRecord
-from graph.relations import Evidence, EvidenceSource, RelationKey, RelationKind
+from graph.relations import SHIPPED, Evidence, EvidenceSource, RelationKey, RelationKind
 from graph.store import deriving, state, views, writing
 from graph.topology import Topology
 
@@ -105,6 +105,19 @@ def load(pks: Collection[int] | None = None) -> list[RelationRecord]:
     if pks is not None:
         rows = rows.filter(pk__in=list(pks))
     return _read_records(rows)
+
+
+def load_curated() -> list[RelationRecord]:
+    """Return the relations that a person has curated or rejected, with all their evidence.
+
+    Shipped ones, which count as curated too, are left out.
+    """
+    curated = RelationEvidence.objects.filter(
+        relation=OuterRef("pk"), source=EvidenceSource.CURATED.value
+    ).exclude(origin=SHIPPED)
+    return _read_records(
+        ToolDependency.objects.filter(Q(rejected=True) | Exists(curated)).order_by("pk")
+    )
 
 
 def load_relations_of(tool: int) -> list[RelationRecord]:

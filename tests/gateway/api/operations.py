@@ -19,6 +19,8 @@ OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "approvals/<uuid:approval>/decide/": {"POST": "operator"},
     "audit/": {"GET": "admin"},
     "calls/": {"POST": "operator"},
+    "configuration/": {"GET": "superuser", "POST": "superuser"},
+    "configuration/diff/": {"POST": "superuser"},
     "dangerous-operations/": {"GET": "viewer", "POST": "curator"},
     "dangerous-operations/preview/": {"POST": "curator"},
     "dangerous-operations/<int:pk>/": {"GET": "viewer", "PATCH": "curator", "DELETE": "curator"},

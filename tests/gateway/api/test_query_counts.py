@@ -22,6 +22,7 @@ QUERY_COUNTS = {
     "approvals/": 2,
     "approvals/<uuid:approval>/": 3,
     "audit/": 1,
+    "configuration/": 10,
     "dangerous-operations/": 1,
     "dangerous-operations/<int:pk>/": 1,
     "definitions/": 3,

@@ -1,0 +1,40 @@
+"""What admins allow to be called ahead at each server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from execution.models import SpeculationBudget
+from tools.models import Server
+
+
+def save_budget(server: str, values: Mapping[str, Any]) -> bool:
+    """Set the budget of a server; return whether it had none.
+
+    Args:
+        server: Its name.
+        values: `waste`, `calls_per_minute` and `dollars_per_day`.
+
+    Raises:
+        LookupError: If there is no such server.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    row = SpeculationBudget.objects.filter(server__name=server).first()
+    is_new = row is None
+    if row is None:
+        owner = Server.objects.filter(name=server).first()
+        if owner is None:
+            raise LookupError(server)
+        row = SpeculationBudget(server=owner)
+    for column, value in values.items():
+        setattr(row, column, value)
+    row.full_clean()
+    row.save()
+    return is_new
+
+
+def delete_budget(server: str) -> bool:
+    """Let the defaults apply to a server again; return whether it had a budget."""
+    deleted, _ = SpeculationBudget.objects.filter(server__name=server).delete()
+    return bool(deleted)

@@ -1,0 +1,1 @@
+"""Configuration as one document: read, compared with what is stored, and written."""

@@ -1,0 +1,44 @@
+"""Export the configuration as one document."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gateway_project.access import callers
+from gateway_project.configuration.document import write_document
+from gateway_project.management import configuration_file
+from gateway_project.use_cases.import_configuration import export_configuration
+
+
+class Command(BaseCommand):
+    """`manage.py export_config [FILE] [--variables]`."""
+
+    help = "Export servers, relations, dangerous operations, grants, roles … without secrets."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="default: stdout")
+        parser.add_argument(
+            "--variables",
+            action="store_true",
+            help="write ${NAME} in place of secrets, for another installation; without it, an "
+            "import keeps what is stored",
+        )
+        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="superuser who exports")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        caller, sealer = configuration_file.prepare(options, process="export_config")
+        document = export_configuration(caller, sealer=sealer, with_variables=options["variables"])
+        text = write_document(document)
+        if options["file"] == "-":
+            self.stdout.write(text, ending="")
+            return
+        try:
+            Path(options["file"]).write_text(text, "utf-8")
+        except OSError as error:
+            raise CommandError(f"{options['file']} cannot be written: {error.strerror}") from None
+        count = sum(len(entries) for entries in document.values())
+        self.stdout.write(f"{count:,} entries written to {options['file']}")

@@ -1,0 +1,92 @@
+"""Curate teams, categories and settings of tools, with audit entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from gateway_project.access import audit
+from gateway_project.access.roles import CURATE, require_scope
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from tools.store import configuration
+
+
+def save_team(caller: Caller, name: str, *, approve_from: str, is_new: bool) -> None:
+    """Add a team without members, or change from which class on its calls are approved.
+
+    Raises:
+        NotPermitted: If the caller is not a superuser.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    require_scope(caller, SCOPE_ALL)
+    with transaction.atomic():
+        configuration.save_team(name, approve_from=approve_from)
+        _record_saved(caller, "team", name, ["approve_from"], is_new=is_new)
+
+
+def delete_team(caller: Caller, name: str) -> None:
+    """Delete a team that owns nothing.
+
+    Raises:
+        NotPermitted: If the caller is not a superuser.
+        TeamInUse: If it has members, servers, tokens or the like.
+    """
+    require_scope(caller, SCOPE_ALL)
+    with transaction.atomic():
+        configuration.delete_team(name)
+        audit.record_audit(caller, "team.deleted", name)
+
+
+def save_category(caller: Caller, name: str, *, description: str, is_new: bool) -> None:
+    """Add a category of tools, or describe it.
+
+    Raises:
+        NotPermitted: If the caller lacks the scope.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    require_scope(caller, CURATE)
+    with transaction.atomic():
+        configuration.save_category(name, description=description)
+        _record_saved(caller, "category", name, ["description"], is_new=is_new)
+
+
+def delete_category(caller: Caller, name: str) -> None:
+    """Delete a category; its tools have none then.
+
+    Raises:
+        NotPermitted: If the caller lacks the scope.
+    """
+    require_scope(caller, CURATE)
+    with transaction.atomic():
+        configuration.delete_category(name)
+        audit.record_audit(caller, "category.deleted", name)
+
+
+def change_tool(caller: Caller, tool: str, values: Mapping[str, Any], *, pk: int | None) -> None:
+    """Change settings of a tool.
+
+    Args:
+        caller: The actor.
+        tool: Its id.
+        values: New values by the names of `tools.store.configuration.TOOL_COLUMNS`, and
+            `category`.
+        pk: Its primary key; None: it has none.
+
+    Raises:
+        NotPermitted: If the caller lacks the scope.
+        UnknownToolRow: If there is no such tool.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    require_scope(caller, CURATE)
+    with transaction.atomic():
+        configuration.change_tool(pk, values)
+        audit.record_audit(caller, "tool.changed", tool, detail={"changed": sorted(values)})
+
+
+def _record_saved(
+    caller: Caller, kind: str, name: str, changed: list[str], *, is_new: bool
+) -> None:
+    action = f"{kind}.{'registered' if is_new else 'changed'}"
+    audit.record_audit(caller, action, name, detail={"changed": changed})
