@@ -1,10 +1,11 @@
 import pytest
-from django.contrib.auth import authenticate, get_user_model
+from django.contrib.auth import get_user_model
 
 from gateway_project.access import callers
 from gateway_project.access.callers import UnknownUser
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.factories import MembershipFactory, UserFactory
+from tests.gateway.signing_in import authenticate
 
 pytestmark = pytest.mark.django_db
 

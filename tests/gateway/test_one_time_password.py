@@ -1,7 +1,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth import authenticate
 from django.urls import reverse
 from django.utils import timezone
 
@@ -9,6 +8,7 @@ from gateway_project.access import one_time_password
 from gateway_project.access.one_time_password import OneTimePasswordBackend
 from gateway_project.models import OneTimePassword
 from tests.factories import UserFactory
+from tests.gateway.signing_in import authenticate
 
 pytestmark = pytest.mark.django_db
 
