@@ -27,7 +27,6 @@ from execution.models import (
     WorkflowExecution,
 )
 from gateway_project.access import audit, grant, tokens
-from gateway_project.access.roles import CLIENT_SCOPES
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
@@ -45,6 +44,7 @@ from gateway_project.console.threshold_pages import (
     ThresholdChangeAdmin,
 )
 from gateway_project.console.token_form import TokenForm, form_for_user
+from gateway_project.foundation.caller import CLIENT_SCOPES
 from gateway_project.models import (
     ApiToken,
     AuditEntry,
@@ -66,6 +66,7 @@ from tools.admin import (
     MembershipAdmin,
     TeamAdmin,
     ToolAdmin,
+    ToolGroupAdmin,
 )
 from tools.admin_bases import ReadOnlyAdmin, SuperuserWriteAdmin
 from tools.admin_servers import ServerAdmin
@@ -80,6 +81,7 @@ from tools.models import (
     SignInAttempt,
     Team,
     Tool,
+    ToolGroup,
 )
 
 PASSWORD_CHANGED = {"changed": ["password"]}
@@ -225,6 +227,11 @@ class AuditedMembershipAdmin(AuditedAdmin, MembershipAdmin):
     """Memberships, with audited changes."""
 
 
+@admin.register(ToolGroup)
+class AuditedToolGroupAdmin(AuditedAdmin, ToolGroupAdmin):
+    """Tool groups, with audited changes."""
+
+
 @admin.register(Category)
 class AuditedCategoryAdmin(AuditedAdmin, CategoryAdmin):
     """Categories, with audited changes."""
@@ -271,7 +278,7 @@ class ApiTokenAdmin(AuditedAdmin):
     )  # fmt: skip
     list_filter = ("user", "team")
     list_select_related = ("user", "team")
-    fields = ("name", "user", "team", "scopes", "expires_at")
+    fields = ("name", "user", "team", "tool_group", "scopes", "expires_at")
     actions = ("revoke",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -305,13 +312,19 @@ class ApiTokenAdmin(AuditedAdmin):
     ) -> None:
         """Create the token and show it once."""
         row, token = tokens.create_token(
-            obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at, team=obj.team
+            obj.user,
+            name=obj.name,
+            scopes=obj.scopes,
+            expires_at=obj.expires_at,
+            team=obj.team,
+            group=obj.tool_group,
         )
         obj.pk, obj.prefix = row.pk, row.prefix
         detail = {
             "user": obj.user.get_username(),
             "scopes": obj.scopes,
             "team": obj.team.name if obj.team else None,
+            "group": obj.tool_group.name if obj.tool_group else None,
         }
         audit.record_audit(caller_of(request), "token.created", str(row), detail=detail)
         messages.warning(request, f"Copy the token now, it is not shown again: {token}")

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
-from tools.models import Team
+from tools.models import Team, ToolGroup
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
 """SQL/JSON path that matches a JSON list containing only strings."""
@@ -29,6 +29,15 @@ class ApiToken(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         help_text="Team the token acts for; empty: it sees only what everybody shares.",
+    )
+    tool_group = models.ForeignKey(
+        ToolGroup,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="Tool group outside which no tool exists for the token; empty: no limit. "
+        "Deleted with the group.",
     )
     name = models.CharField(max_length=100)
     prefix = models.CharField(

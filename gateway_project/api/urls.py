@@ -19,6 +19,7 @@ from gateway_project.api import (
     speculations,
     system,
     tokens,
+    tool_groups,
     tools,
 )
 
@@ -68,6 +69,8 @@ urlpatterns = [
     path("thresholds/<int:pk>/history/", learned.ThresholdHistoryView.as_view()),
     path("tokens/", tokens.TokenListView.as_view()),
     path("tokens/<int:pk>/", tokens.TokenView.as_view()),
+    path("tool-groups/", tool_groups.GroupListView.as_view()),
+    path("tool-groups/<str:name>/", tool_groups.GroupView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/<path:tool>/related/", tools.RelatedView.as_view()),
     path("tools/<path:tool>/alternatives/", tools.AlternativesView.as_view()),

@@ -54,12 +54,13 @@ from tools.upstream.spec import find_referenced_variables
 ITEM_STORE = ItemListStore(load_items=item_store.load_items, record_items=item_store.record_items)
 
 
-async def run_gateway(
+async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
     readiness: Readiness,
     *,
     config: Config,
     user: str | None,
     kind: CallerKind = "stdio",
+    tool_group: str | None = None,
     works: int = 0,
     claims: bool = True,
 ) -> None:
@@ -73,6 +74,7 @@ async def run_gateway(
         config: Of the installation.
         user: Default user of requests; None: each request names its own.
         kind: How that user connected.
+        tool_group: Tool group that the user is limited to; None: none.
         works: Runs executed concurrently here even if gateways leave runs to workers; 0: none.
         claims: Whether to claim runs and discoveries that other processes started or left.
 
@@ -81,7 +83,7 @@ async def run_gateway(
     """
     rules = _load_network_rules(config)
     thresholds = make_thresholds(config)
-    load = snapshot.make_loader(config, user, kind=kind)
+    load = snapshot.make_loader(config, user, kind=kind, group=tool_group)
     embedder = _make_embedder(config)
     index = SearchIndexCache(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
     current = CurrentSnapshot(

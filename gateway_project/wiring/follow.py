@@ -162,7 +162,7 @@ async def refresh_snapshot(
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
-            if trouble.code in ("unknown_user", "sealed"):
+            if trouble.code in ("unknown_user", "unknown_tool_group", "sealed"):
                 snapshot.refuse_calls(current.readiness, trouble)
             else:
                 log.warning("gateway.refresh_failed", code=trouble.code, reason=str(trouble))

@@ -63,6 +63,7 @@ from tools.models import (
     ServerSignIn,
     SignInAttempt,
     ToolEmbedding,
+    ToolGroup,
     ToolPosting,
     ToolText,
 )
@@ -104,6 +105,7 @@ def store_one_of_each(root, sealer):
     )
     ToolFactory(pinned=False)
     MembershipFactory()
+    ToolGroup.objects.create(name="desk", servers=["git"], tools=["time:now"])
     DangerousOperation.objects.exclude(pattern="delete").delete()  # few rows, quick pages
     DangerousOperationFactory()
     ToolEmbedding.objects.create(

@@ -24,7 +24,7 @@ from tests.gateway.admin_pages import (
     three_tools,
 )
 from tools.definition import Definition
-from tools.models import DangerousOperation, Membership, Server, Team, Tool
+from tools.models import DangerousOperation, Membership, Server, Team, Tool, ToolGroup
 from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
@@ -217,3 +217,29 @@ def test_approving_tools_requires_the_change_permission(client, quarantined):
     client.force_login(user)
     act(client, Tool, "approve_tools", quarantined)
     assert Tool.objects.get().state == "quarantined"
+
+
+def test_a_tool_group_is_entered_one_name_a_line(client, root):
+    values = {"name": "desk", "servers": " git \r\n\r\ntime\r\n", "tools": "a:x"}
+    client.post(page(ToolGroup, "add"), values)
+    group = ToolGroup.objects.get()
+    assert (group.servers, group.categories, group.tools) == (["git", "time"], [], ["a:x"])
+    form = client.get(page(ToolGroup, "change", group.pk)).context["adminform"].form
+    assert form["servers"].value() in (["git", "time"], "git\ntime")
+    assert "name" not in form.fields
+    client.post(
+        page(ToolGroup, "change", group.pk), {"servers": "git", "tools": "", "name": "other"}
+    )
+    group.refresh_from_db()
+    assert (group.name, group.servers, group.tools) == ("desk", ["git"], [])
+    client.post(page(ToolGroup, "delete", group.pk), {"post": "yes"})
+    assert entries() == [
+        ("toolgroup.registered", "desk", "root"),
+        ("toolgroup.changed", "desk", "root"),
+        ("toolgroup.deleted", "desk", "root"),
+    ]
+
+
+def test_staff_who_are_no_superusers_only_look_at_tool_groups(client, staff):
+    client.post(page(ToolGroup, "add"), {"name": "desk"})
+    assert not ToolGroup.objects.exists()

@@ -55,6 +55,8 @@ OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "thresholds/<int:pk>/history/": {"GET": "viewer"},
     "tokens/": {"GET": "admin", "POST": "admin"},
     "tokens/<int:pk>/": {"DELETE": "admin"},
+    "tool-groups/": {"GET": "admin", "POST": "admin"},
+    "tool-groups/<str:name>/": {"GET": "admin", "PATCH": "admin", "DELETE": "admin"},
     "tools/": {"GET": "viewer"},
     "tools/<path:tool>/related/": {"GET": "viewer"},
     "tools/<path:tool>/alternatives/": {"GET": "viewer"},
@@ -90,7 +92,7 @@ def fill(route: str, **values: object) -> str:
             nothing = {IntConverter: "999999999", UUIDConverter: NOBODY}.get(kind, "none:nothing")
             text = converter.to_url(values[name]) if name in values else nothing
             route = route.replace(f"<int:{name}>", text).replace(f"<uuid:{name}>", text)
-            route = route.replace(f"<path:{name}>", text)
+            route = route.replace(f"<path:{name}>", text).replace(f"<str:{name}>", text)
     return route
 
 

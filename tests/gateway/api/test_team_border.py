@@ -30,6 +30,7 @@ from tests.factories import (
 )
 from tests.gateway.api.conftest import make_client, make_user
 from tests.gateway.api.operations import NOBODY, OPERATIONS, all_operations, fill
+from tools.models import ToolGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +132,7 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
         tool=shared[0], form="next_call", shadow=True, day=timezone.now().date(), decile=4,
         predictions=3, team=team,
     )  # fmt: skip
+    ToolGroup.objects.create(name=f"{name}-group", team=team)
     row, _ = tokens.create_token(user, name="bravo token", scopes=["call"], team=team)
     audit.record_audit(caller, "token.created", "bravo token")
     return Foreign(
@@ -145,6 +147,7 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
             "speculations": {"speculation": speculation.pk},
             "thresholds": {"pk": threshold.pk},
             "tokens": {"pk": row.pk},
+            "tool-groups": {"name": f"{name}-group"},
             "tools": {"tool": f"{name}:notes"},
         },
         speculation=speculation.pk,
