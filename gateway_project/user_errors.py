@@ -21,8 +21,10 @@ from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.use_cases.curate_danger import InvalidOperation
 from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
+from gateway_project.use_cases.curate_webhooks import InvalidWebhook
 from gateway_project.use_cases.import_configuration import ImportInProgress
 from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
+from gateway_project.webhooks.store import UnknownWebhook
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.foreign_text import quote_foreign
@@ -42,6 +44,7 @@ ERRORS_WITH_CODE: Final = (
     InvalidOperation,
     InvalidServerEntry,
     InvalidToolGroup,
+    InvalidWebhook,
     InvalidWorkflow,
     ApprovalNotPending,
     ActionNotPossible,
@@ -63,6 +66,7 @@ ERRORS_WITH_CODE: Final = (
     UnknownSpeculation,
     UnknownToken,
     UnknownToolGroup,
+    UnknownWebhook,
     UpstreamError,
 )
 """Errors that carry their own code."""

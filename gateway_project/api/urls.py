@@ -21,6 +21,7 @@ from gateway_project.api import (
     tokens,
     tool_groups,
     tools,
+    webhooks,
 )
 
 urlpatterns = [
@@ -75,5 +76,9 @@ urlpatterns = [
     path("tools/<path:tool>/related/", tools.RelatedView.as_view()),
     path("tools/<path:tool>/alternatives/", tools.AlternativesView.as_view()),
     path("tools/<path:tool>/", tools.ToolView.as_view()),
+    path("webhooks/", webhooks.WebhookListView.as_view()),
+    path("webhooks/<int:pk>/", webhooks.WebhookView.as_view()),
+    path("webhooks/<int:pk>/deliveries/", webhooks.DeliveryListView.as_view()),
+    path("webhooks/<int:pk>/test/", webhooks.WebhookTestView.as_view()),
     path("workflows/", intents.WorkflowView.as_view()),
 ]

@@ -19,6 +19,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.result_store import ResultStore
+from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.discoverer import ServerDiscoverer
 from gateway_project.wiring.events import open_capture
@@ -33,6 +34,7 @@ from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.speculation import ProcessSpeculation, make_speculation
 from gateway_project.wiring.suggester import RankerLoader
 from gateway_project.wiring.thresholds import Thresholds, make_thresholds
+from gateway_project.wiring.webhooks import open_sender
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from learning.learner import Learner
@@ -76,7 +78,8 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
         kind: How that user connected.
         tool_group: Tool group that the user is limited to; None: none.
         works: Runs executed concurrently here even if gateways leave runs to workers; 0: none.
-        claims: Whether to claim runs and discoveries that other processes started or left.
+        claims: Whether to claim runs, discoveries and messages that other processes started or
+            left.
 
     Raises:
         NotReady: If the configuration itself cannot work.
@@ -106,6 +109,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
         ) as pool,
         ItemLists(pool, on_late=current.handle_late_list, memory=ITEM_STORE) as lists,
         open_capture(config) as capture,
+        open_sender(config, sealer=current.sealer, rules=rules) as sender,
     ):
         current.item_lists = lists
         keeper = GraphKeeper(learns=config.memory)
@@ -184,6 +188,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
                     index,
                     _distribute_learned(keeper, rankers, thresholds, speculation),
                     runs,
+                    sender,
                 ).run(),
                 name="listener",
             )
@@ -199,7 +204,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             group.create_task(relister.run(current.servers_to_relist), name="listings")
             if claims:
                 discoverer = ServerDiscoverer(current, pool, list_server=relister.list_server)
-                group.create_task(discoverer.run(), name="discovery")
+                _start_claiming(group, discoverer, sender)
             group.create_task(follow.warm_up(readiness, embedder), name="warm")
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
@@ -234,6 +239,12 @@ async def _end_run(memory: ProcessMemory, learning: Learner, run: UUID) -> None:
     """Tell the sessions and the learner that a run ended here."""
     memory.sessions.record_run_end(run)
     await learning.enqueue_ended_run(run)
+
+
+def _start_claiming(group: TaskGroup, discoverer: ServerDiscoverer, sender: WebhookSender) -> None:
+    """Start the tasks that take up what other processes started or left."""
+    group.create_task(discoverer.run(), name="discovery")
+    group.create_task(sender.run(), name="webhooks")
 
 
 def _start_housekeeping(

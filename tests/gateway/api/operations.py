@@ -61,6 +61,10 @@ OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "tools/<path:tool>/related/": {"GET": "viewer"},
     "tools/<path:tool>/alternatives/": {"GET": "viewer"},
     "tools/<path:tool>/": {"GET": "viewer"},
+    "webhooks/": {"GET": "admin", "POST": "admin"},
+    "webhooks/<int:pk>/": {"GET": "admin", "PATCH": "admin", "DELETE": "admin"},
+    "webhooks/<int:pk>/deliveries/": {"GET": "admin"},
+    "webhooks/<int:pk>/test/": {"POST": "admin"},
     "workflows/": {"POST": "operator"},
 }
 PUBLIC: Final = {"docs/", "schema/"}
