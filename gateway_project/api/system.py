@@ -118,7 +118,10 @@ class AuditView(ApiView):
 
 
 class MetricsView(ApiView):
-    """What the team's predictions have shown; Prometheus reads /metrics."""
+    """What the team's predictions have shown; Prometheus reads /metrics.
+
+    The activity is that of all teams for superusers, who see the runs of all.
+    """
 
     scopes: ClassVar = {"GET": READ}
 
@@ -132,18 +135,19 @@ class MetricsView(ApiView):
         responses={200: {"type": "object", "additionalProperties": True}},
     )
     def get(self, request: Request) -> Response:
-        """Return success, waste, time saved, calibration and the like of the caller's team."""
+        """Return calls, success, waste, time saved, calibration of the caller's team."""
         text = request.query_params.get("days", str(DEFAULT_DAYS))
         days = int(text) if text.isascii() and text.isdigit() and len(text) <= len("365") else 0
         if not 1 <= days <= MAX_DAYS:
             raise InvalidInput(f"days: a whole number from 1 to {MAX_DAYS}")
+        team, now = self.caller.team, timezone.now()
         found = report.build_report(
-            self.caller.team,
-            days=days,
-            at=timezone.now(),
-            token_price=settings.FOREGATE.token_price,
+            team, days=days, at=now, token_price=settings.FOREGATE.token_price
         )
-        return Response(found.to_json())
+        activity = report.build_activity(
+            team, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
+        )
+        return Response({**found.to_json(), "activity": activity.to_json()})
 
 
 class HealthView(ApiView):
