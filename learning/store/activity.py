@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
@@ -53,7 +53,7 @@ def load_call_counts(
         since: Earliest time.
         is_all: Whether the calls of all teams count.
     """
-    values = {"team": NO_TEAM if team is None else team, "since": since, "all": is_all}
+    values: dict[str, Any] = {"team": NO_TEAM if team is None else team, "since": since, "all": is_all}
     with connection.cursor() as cursor:
         cursor.execute(_CALLS, values)
         *days, total = (CallCounts(*row) for row in cursor.fetchall())

@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from execution.store import views
-from gateway_project.console.rooms import menu
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import meta_tools
@@ -84,7 +83,6 @@ def show_home(request: RoomRequest) -> HttpResponse:
         saving=load_saving(caller),
         runs=runs,
         may_add_servers=sees_all,
-        has_clients_page=any(one.path == "/clients/" for one in menu.list_rooms(caller)),
     )
 
 

@@ -82,7 +82,7 @@ def list_tables() -> list[dict[str, Any]]:
     sizes = table_sizes.load_table_sizes()
     sections = []
     for app, label in _LABELS.items():
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "label": str(model._meta.verbose_name_plural).capitalize(),
                 "size": sizes[model._meta.db_table],
