@@ -156,10 +156,10 @@ def test_the_keyboard_alone_finds_a_page_and_opens_it(
         page.keyboard.press("Enter")
         page.wait_for_url("**/audit/")
         page.keyboard.press("Control+k")
-        page.get_by_role("combobox").fill("no such thing")
+        page.get_by_role("combobox", name="Search").fill("no such thing")
         page.get_by_text("Nothing is called").wait_for()
         page.keyboard.press("Escape")
-        page.get_by_role("combobox").wait_for(state="hidden")
+        page.get_by_role("combobox", name="Search").wait_for(state="hidden")
         assert seen.problems == []
 
 
@@ -200,7 +200,7 @@ def test_turning_speculation_off_asks_once_and_says_so_on_every_page(
         assert page.url.endswith("/clients/")
         page.goto("/audit/")
         assert state.inner_text().strip() == other
-        page.get_by_text(f"speculation.turned_{other}").first.wait_for()
+        page.locator("td", has_text=f"speculation.turned_{other}").first.wait_for()
 
 
 def test_a_token_from_the_console_lets_a_client_in_until_it_is_revoked(
