@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from django.contrib.auth import get_user_model
 
@@ -36,13 +37,18 @@ def caller_for_user(name: str, *, kind: CallerKind, group: str | None = None) ->
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
-    scopes = roles.compute_scopes(user)
-    caller = Caller(user=name, team=overview.load_only_team(name), scopes=scopes, kind=kind)
+    caller = make_caller(user, team=overview.load_only_team(name), kind=kind)
     if group is None:
         return caller
     if tool_groups.find_group(group, team=caller.team) is None:
         raise UnknownToolGroup(group)
     return caller.limit_to_group(group)
+
+
+def make_caller(user: Any, *, team: int | None, kind: CallerKind) -> Caller:
+    """Return the caller of a loaded, active user who acts for a team of theirs or for none."""
+    scopes = roles.compute_scopes(user)
+    return Caller(user=user.get_username(), team=team, scopes=scopes, kind=kind)
 
 
 def refresh_rights(caller: Caller) -> Caller:
