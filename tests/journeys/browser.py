@@ -74,12 +74,13 @@ class Visit:
         response = self.page.goto(path)
         self.page.wait_for_load_state("networkidle")
         assert response.status == 200, (path, response.status)
-        assert self.problems == [], path
+        assert self.problems == [], (path, self.problems)
         origin = response.url[: response.url.index("/", len("https://"))]
         assert [one for one in self.addresses if not one.startswith((origin, "data:"))] == []
         assert self.transferred <= MAX_TRANSFERRED, (path, self.transferred)
         check_width(self.page, path)
-        assert find_barriers(self.page) == [], path
+        barriers = find_barriers(self.page)
+        assert barriers == [], (path, barriers)
 
 
 @contextmanager

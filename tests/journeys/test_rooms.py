@@ -127,7 +127,7 @@ def test_no_page_of_the_admin_or_the_api_breaks_the_policy(
             seen.problems.clear()
             seen.page.goto(path)
             seen.page.wait_for_load_state("networkidle")
-            assert seen.problems == [], path
+            assert seen.problems == [], (path, seen.problems)
         seen.page.goto("/api/v1/docs/")
         seen.page.get_by_text("/api/v1/runs/", exact=True).first.wait_for()
 
