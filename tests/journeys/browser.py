@@ -47,7 +47,6 @@ def sign_in(page: Any, password: str, *, username: str = "admin") -> None:
     page.locator("input[autocomplete=username], input[name=username]").first.fill(username)
     page.locator("input[type=password]").first.fill(password)
     page.locator("form:has(input[type=password]) [type=submit]").first.click()
-    page.locator("input[type=password]").wait_for(state="detached")
 
 
 @dataclass

@@ -98,7 +98,7 @@ def filled(console: str, chromium: Any) -> FilledConsole:
     with browser.visit(chromium, console, state=None) as seen:
         seen.page.goto("/")
         browser.sign_in(seen.page, "a-lasting-password-1")
-        seen.page.locator("main h1").wait_for()
+        seen.page.locator("#sidebar").wait_for()
         return FilledConsole(address=console, state=seen.page.context.storage_state())
 
 

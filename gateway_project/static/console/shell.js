@@ -207,7 +207,7 @@ function listenToSearch() {
 
 /** Let the keyboard scroll what is wider or higher than its place. */
 function watchScrolling() {
-  const places = document.querySelectorAll(".table-wrap, .code, .tabs");
+  const places = document.querySelectorAll(".table-wrap, .code, .tabs, .picture");
   const update = (entries) => {
     for (const { target } of entries) {
       const scrolls =
