@@ -40,6 +40,14 @@ THRESHOLDS = "foregate_thresholds"
 SPECULATION = "foregate_speculation"
 """Channel of the switch of speculation, of its budgets and of compared results."""
 
+PREDICTIONS = "foregate_predictions"
+"""Channel of predicted workflows: the ids of those that were recorded or resolved, separated by
+commas. For viewers only; no process acts on it."""
+
+SERVER_STATUS = "foregate_server_status"
+"""Channel of servers whose recorded condition changed: their name. For viewers only; unlike
+`CATALOGUE`, no process reloads anything."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 KEEPALIVE_S = 30.0
