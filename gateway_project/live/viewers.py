@@ -13,9 +13,9 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 
 from gateway_project.access import callers
-from gateway_project.access.callers import UnknownUser
 from gateway_project.foundation.caller import Caller
 from gateway_project.use_cases.decide_approval import Approver, load_approver
+from tools.store import overview
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,12 @@ def load_viewer(session_key: str) -> Viewer | None:
     user = get_user(request)
     if not user.is_active or not user.is_authenticated:
         return None
-    try:
-        caller = callers.caller_for_user(user.get_username(), kind="console")
-    except UnknownUser:  # deactivated in between
-        return None
+    teams = overview.load_teams(user.get_username())
+    caller = callers.make_console_caller(
+        user,
+        teams=[team.pk for team in teams],
+        chosen=request.session.get(callers.TEAM_KEY),
+    )
     return Viewer(caller=caller, approver=load_approver(caller))
 
 
