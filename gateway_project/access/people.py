@@ -8,18 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Q
 
 from gateway_project.access.roles import ROLES
-
-
-class UnknownPerson(LookupError):
-    """There is no user of that name."""
-
-    code = "unknown_user"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is no user {name[:150]!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +48,11 @@ def list_people(*, text: str = "", after: str = "", most: int) -> Sequence[Perso
     return [_make_person(row) for row in rows[:most]]
 
 
-def load_person(name: str) -> Person:
-    """Return a user by name.
-
-    Raises:
-        UnknownPerson: If there is none.
-    """
-    rows = get_user_model().objects.filter(Q(username=name))
-    for row in rows.prefetch_related("groups", "memberships__team"):
-        return _make_person(row)
-    raise UnknownPerson(name)
+def find_person(name: str) -> Person | None:
+    """Return the user of that name; None if there is none."""
+    rows = get_user_model().objects.filter(username=name)
+    row = rows.prefetch_related("groups", "memberships__team").first()
+    return _make_person(row) if row is not None else None
 
 
 def _make_person(row: Any) -> Person:

@@ -53,7 +53,8 @@ def load_call_counts(
         since: Earliest time.
         is_all: Whether the calls of all teams count.
     """
-    values: dict[str, Any] = {"team": NO_TEAM if team is None else team, "since": since, "all": is_all}
+    key = NO_TEAM if team is None else team
+    values: dict[str, Any] = {"team": key, "since": since, "all": is_all}
     with connection.cursor() as cursor:
         cursor.execute(_CALLS, values)
         *days, total = (CallCounts(*row) for row in cursor.fetchall())

@@ -18,6 +18,7 @@ from gateway_project.access import grant, people, roles, tokens
 from gateway_project.access.grant import TokenNotGrantable, UnknownToken
 from gateway_project.access.roles import ADMINISTER, CLIENT_SCOPES
 from gateway_project.api.pages import encode_cursor, paginate_rows
+from gateway_project.api.problems import NotFound
 from gateway_project.client_config import own_entry
 from gateway_project.client_config.clients import CLIENTS
 from gateway_project.console.rooms import connect
@@ -103,7 +104,9 @@ def show_people(request: RoomRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_person(request: RoomRequest, name: str) -> HttpResponse:
     """Show one person, and change their roles."""
-    person = people.load_person(name)
+    person = people.find_person(name)
+    if person is None:
+        raise NotFound(f"user {name!r}")
     if request.method == "POST":
         wanted = [role for role in request.POST.getlist("roles") if role in ROLE_WORDS]
         before = person.roles
