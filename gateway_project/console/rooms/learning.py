@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.request import Request
 
-from gateway_project.access.roles import ADMINISTER, CURATE, READ
+from gateway_project.access.roles import ADMINISTER, CURATE, READ, require_scope
 from gateway_project.api.pages import Page, encode_cursor, paginate_rows
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.console.rooms.catalogue import load_visibility
@@ -85,8 +85,7 @@ def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     may_override = request.caller.has_scope(ADMINISTER)
     problem = ""
     if request.method == "POST":
-        if not may_override:
-            raise InvalidInput("only an admin overrides thresholds")
+        require_scope(request.caller, ADMINISTER)
         problem, override = _read_override(request)
         if not problem:
             override_threshold(request.caller, pk, override, subject=str(row), at=timezone.now())

@@ -74,7 +74,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         title="Runs",
         runs=page.items,
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
-        status=status,
+        chosen=status,
         statuses=[known.value for known in RunStatus],
         is_first=not wanted.after and not status,
         states=STATES,
