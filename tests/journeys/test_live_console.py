@@ -45,14 +45,14 @@ for place in range(120):
         fallback="below_threshold",
         outcome=("hit" if place % 3 else "rejected") if resolved else "",
         weight=1.0 if resolved else 0.0, resolved_at=now if resolved else None)
-row = AdaptiveThreshold.objects.create(policy="adaptive", threshold=0.9, level="team", updated_at=now,
-                                       sample_weight=50.0, expected_success=0.96)
+row = AdaptiveThreshold.objects.create(policy="adaptive", threshold=0.9, level="team",
+                                       updated_at=now, sample_weight=50.0, expected_success=0.96)
 for place in range(6):
     ThresholdChange.objects.create(threshold=row, before=0.9, after=0.95 - place / 50,
                                    reason="evidence", evidence={"level": "team"},
                                    at=now - timedelta(days=place))
-WorkflowPattern.objects.create(workflow_hash="a" * 64, intent_hash="b" * 64, tasks=[], tools=[tool],
-                               intent="", successes=3, first_seen_at=now, last_seen_at=now)
+WorkflowPattern.objects.create(workflow_hash="a" * 64, intent_hash="b" * 64, tasks=[],
+                               tools=[tool], intent="", successes=3, first_seen_at=now, last_seen_at=now)
 EpisodicEvent.objects.create(at=now, kind=1, session=1, tool=tool, outcome=1, duration_ms=12.0)
 """
 
@@ -253,9 +253,7 @@ def test_a_run_appears_in_the_list_and_changes_there(world: World, chromium: Any
         row.get_by_text("1 of 1").wait_for()
 
 
-def test_a_page_that_was_cut_off_says_so_and_misses_nothing(
-    world: World, chromium: Any
-) -> None:
+def test_a_page_that_was_cut_off_says_so_and_misses_nothing(world: World, chromium: Any) -> None:
     run = world.gateway.start_run([world.hold("cut"), world.hold("again", after="cut")])
     with looking(world, chromium) as page:
         line = Line(page)
@@ -327,9 +325,7 @@ def test_turning_the_switch_shows_on_an_open_page_at_once(world: World, chromium
         page.locator(".switch strong", has_text=after).first.wait_for()
 
 
-def test_a_prediction_is_corrected_and_a_threshold_overridden(
-    world: World, chromium: Any
-) -> None:
+def test_a_prediction_is_corrected_and_a_threshold_overridden(world: World, chromium: Any) -> None:
     with looking(world, chromium) as page:
         page.goto("/speculation/")
         page.locator("tr", has_text="open").first.get_by_role("link").click()

@@ -35,14 +35,15 @@ ALLOWED: Final = ("approved", "used")
 @require_safe
 def show_inbox(request: RoomRequest) -> HttpResponse:
     """List the approvals pending for the user and those decided lately."""
-    sealer = _load_sealer()
     pending = decide_approval.load_pending(request.caller)
+    shown = pending[:MAX_SHOWN_CALLS]
+    arguments = decide_approval.load_all_arguments(shown, sealer=_load_sealer())
     return render_room(
         request,
         "console/approvals/inbox.html",
         title="Approvals",
         pending=[
-            *(_describe_pending(view, sealer) for view in pending[:MAX_SHOWN_CALLS]),
+            *(_describe_pending(view, arguments.get(view.id)) for view in shown),
             *map(_describe_approval, pending[MAX_SHOWN_CALLS:]),
         ],
         recent=[_describe_approval(view) for view in decide_approval.load_recent(request.caller)],
@@ -108,9 +109,10 @@ def _find_allowed(
     return None
 
 
-def _describe_pending(view: ApprovalView, sealer: Sealer) -> dict[str, object]:
+def _describe_pending(
+    view: ApprovalView, arguments: Mapping[str, Any] | None
+) -> dict[str, object]:
     """Return the template row of a pending call, with all its arguments if they are short."""
-    arguments = decide_approval.load_arguments(view.run, view.task, view.item, sealer=sealer)
     exact = (
         None
         if arguments is None

@@ -49,6 +49,7 @@ function drawGraph(place, picture) {
   const drawn = cytoscape({
     container: place,
     elements: { nodes, edges },
+    style: makeStyle(), // the layout needs the size of nodes
     layout: { name: "dagre", rankDir: "LR", nodeSep: 16, rankSep: 48, padding: 16 },
     maxZoom: 1.5,
     userZoomingEnabled: false,
