@@ -5,13 +5,14 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 
 from execution.models import WorkflowExecution
 from execution.status import RunStatus
 from execution.store import views
-from gateway_project.access import roles
+from gateway_project.access import callers, roles
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.live import consumers, hub, mailbox, run_feed
@@ -233,6 +234,21 @@ async def test_leaving_a_team_ends_the_connection(theatre, ann):
         await line.read()
         await run_in_database_thread(member.delete)
         assert await line.read_end() == mailbox.RIGHTS_CHANGED.code
+
+
+async def test_choosing_another_team_ends_the_connection(theatre, ann):
+    teams = [(await run_in_database_thread(MembershipFactory, user=ann)).team.pk for _ in range(2)]
+    cookie = await run_in_database_thread(sign_in, ann)
+    async with theatre.watch(ann, RUNS, cookie) as line:
+        await line.read()
+        await run_in_database_thread(choose_team, cookie, teams[1])
+        assert await line.read_end() == mailbox.RIGHTS_CHANGED.code
+
+
+def choose_team(cookie, team):
+    session = SessionStore(cookie.partition("=")[2])
+    session[callers.TEAM_KEY] = team
+    session.save()
 
 
 async def test_a_viewer_whose_run_is_deleted_is_told_so(theatre, ann, sealer):
