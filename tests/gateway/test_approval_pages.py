@@ -1,9 +1,10 @@
 import re
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import Permission
+from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
@@ -185,7 +186,8 @@ def test_no_part_of_the_call_is_hidden(sealer):
     approval = bobs(sealer, arguments={"path": "/srv" + " " * 2_000 + "/etc"})
     shown = browser().get(page(approval)).content.decode()
     assert '<pre class="code">' in shown
-    style = (settings.BASE_DIR / "gateway_project/static/console/shell.css").read_text("utf-8")
+    assert "console/shell.css" in shown
+    style = Path(finders.find("console/shell.css")).read_text("utf-8")
     assert re.search(r"\.code \{[^}]*white-space: pre-wrap;", style)
 
 

@@ -199,11 +199,28 @@ function listenToSearch() {
     if (event.key === "ArrowDown") select(Math.min(position + 1, found.length - 1));
     else if (event.key === "ArrowUp") select(Math.max(position - 1, 0));
     else if (event.key === "Enter" && found[position]) found[position].click();
+    else if (event.key === "Escape") dialog.close(); // browsers would only empty the field
     else return;
     event.preventDefault();
   });
 }
 
+/** Let the keyboard scroll what is wider or higher than its place. */
+function watchScrolling() {
+  const places = document.querySelectorAll(".table-wrap, .code, .tabs, .picture");
+  const update = (entries) => {
+    for (const { target } of entries) {
+      const scrolls =
+        target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+      if (scrolls) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  };
+  const observer = new ResizeObserver(update);
+  places.forEach((place) => observer.observe(place));
+}
+
+watchScrolling();
 listenToMenu();
 listenToPopups();
 listenToClicks();

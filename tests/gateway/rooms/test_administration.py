@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
+from pydantic import SecretStr
+from pydantic_settings import BaseSettings
 
 from gateway_project.access import grant
 from gateway_project.console.rooms import installation
@@ -206,6 +208,21 @@ def test_settings_say_where_they_come_from_and_hide_secrets():
     assert rows["FOREGATE_DEBUG"]["value"] == "off"
     assert "p4ss" not in str(rows)
     assert "sss" not in str(rows)
+
+
+class SecretConfig(BaseSettings):
+    client_secret: str = "s3cr3t-1"
+    vault: SecretStr = SecretStr("s3cr3t-2")
+    redis_url: str = "redis://:s3cr3t-3@host:6379/0"
+    token_price: float = 3.5
+
+
+def test_secrets_are_told_by_name_by_type_and_by_address():
+    rows = {
+        row["variable"]: row["value"] for row in installation.describe_settings(SecretConfig())
+    }
+    assert "s3cr3t" not in str(rows)
+    assert rows["FOREGATE_TOKEN_PRICE"] == "3.5"
 
 
 def test_the_system_lists_tables_with_estimates_and_links(root):
