@@ -52,7 +52,8 @@ for place in range(6):
                                    reason="evidence", evidence={"level": "team"},
                                    at=now - timedelta(days=place))
 WorkflowPattern.objects.create(workflow_hash="a" * 64, intent_hash="b" * 64, tasks=[],
-                               tools=[tool], intent="", successes=3, first_seen_at=now, last_seen_at=now)
+                               tools=[tool], intent="", successes=3, first_seen_at=now,
+                               last_seen_at=now)
 EpisodicEvent.objects.create(at=now, kind=1, session=1, tool=tool, outcome=1, duration_ms=12.0)
 """
 

@@ -32,6 +32,7 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import RunRequest
 from gateway_project.runs.timeline import build_timeline
 from gateway_project.use_cases import control_run
@@ -180,12 +181,13 @@ def _edit_workflow(
     use: Callable[[Mapping[str, Any]], HttpResponse],
 ) -> HttpResponse:
     """Let the caller edit the workflow of a run; use what they send, or say what is wrong."""
-    text, problems = run_workflow.format_workflow(view.workflow), ()
+    text = run_workflow.format_workflow(view.workflow)
+    problems: tuple[str, ...] = ()
     if request.method == "POST":
         text = request.POST.get("workflow", "")
         try:
             return use(run_workflow.read_workflow(text))
-        except (InvalidInput, InvalidWorkflow, flow.WorkflowNotRunnable) as error:
+        except (InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
             problems = run_workflow.list_problems(error)
     return render_room(
         request,
