@@ -23,6 +23,7 @@ NAMES = (
     "intent_ahead",
     "gateway_cost",
     "rest",
+    "live",
     "session_cost",
     "graph",
     "graph_update",

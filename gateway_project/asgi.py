@@ -1,4 +1,4 @@
-"""ASGI entry of the console, which serves MCP too."""
+"""ASGI entry of the console, which serves MCP and live updates too."""
 
 import os
 from functools import partial
@@ -14,22 +14,27 @@ from django.conf import settings  # noqa: E402 - after the variable that names t
 from starlette.types import ASGIApp  # noqa: E402
 
 from gateway_project.foundation.config import Config  # noqa: E402 - after Django's set-up
+from gateway_project.live.routing import make_live_application, serve_by_protocol  # noqa: E402
 from gateway_project.mcp.attach.hosting import AttachOffer  # noqa: E402
 from gateway_project.mcp.http import access_log  # noqa: E402
 from gateway_project.mcp.http.application import Application  # noqa: E402
-from gateway_project.mcp.http.names import load_allowed_names  # noqa: E402
+from gateway_project.mcp.http.names import AllowedNames, load_allowed_names  # noqa: E402
 from gateway_project.mcp.http.service import HttpService  # noqa: E402
 from gateway_project.prepare import prepare_runtime  # noqa: E402
 
 
-def _make_service() -> HttpService:
+def _load_names() -> AllowedNames:
     config: Config = settings.FOREGATE
-    answered = load_allowed_names(
+    return load_allowed_names(
         hosts=config.allowed_hosts, origins=config.allowed_origins, public_url=config.public_url
     )
+
+
+def _make_service() -> HttpService:
+    config: Config = settings.FOREGATE
     return HttpService(
         partial(prepare_runtime, config, user=None, kind="http"),
-        names=answered,
+        names=_load_names(),
         access_log=access_log.make_access_log(config, process="console"),
         offered=AttachOffer(home=config.home, exposure=config.exposure),
         describe_resource=_describe_resource if config.oauth else None,
@@ -43,4 +48,7 @@ def _describe_resource(scheme: str, host: str, path: str) -> str:
     return f"{base}/.well-known/oauth-protected-resource{path}"
 
 
-application = Application(_make_service, otherwise=cast("ASGIApp", _console))
+application = Application(
+    _make_service,
+    otherwise=serve_by_protocol(cast("ASGIApp", _console), make_live_application(_load_names())),
+)

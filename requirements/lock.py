@@ -28,6 +28,7 @@ MARK = "# inputs: sha256:"
 PYTHON_SETS: Mapping[str, tuple[str, ...]] = {
     "dev": ("pyproject.toml", "--extra", "demo", "--group", "dev"),
     "demo": ("pyproject.toml", "--extra", "demo"),
+    "redis": ("pyproject.toml", "--extra", "redis"),
     "runtime": ("pyproject.toml",),
     # without torch, whose build pip selects (docs/adr/0002-locks-and-setup.md)
     "sentence-transformers": (

@@ -43,6 +43,13 @@ WHERE run_id = %s AND kind = 'result'
 """
 
 
+_ARGUMENTS = """
+SELECT run_id, task, item, content FROM execution_payload
+WHERE kind = 'arguments' AND (run_id, task, item) IN (
+    SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bigint[]))
+"""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SealedPayload:
     """A payload in its stored form.
@@ -161,6 +168,19 @@ def load_results(
         return {
             (unescape_text(task), item): open_payload(content, sealer=sealer)
             for task, item, content in cursor.fetchall()
+        }
+
+
+def load_sealed_arguments(
+    keys: Collection[tuple[UUID, TaskKey]],
+) -> dict[tuple[UUID, TaskKey], bytes]:
+    """Return the sealed arguments of calls of any runs by key; expired ones are missing."""
+    with prepared.cursor() as cursor:
+        runs, tasks = [run for run, _ in keys], [escape_text(key[0]) for _, key in keys]
+        cursor.execute(_ARGUMENTS, [runs, tasks, [key[1] for _, key in keys]], binary=True)
+        return {
+            (run, (unescape_text(task), item)): content
+            for run, task, item, content in cursor.fetchall()
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Final
@@ -25,12 +25,15 @@ from execution.prediction_outcome import (
 )
 from execution.status import RunStatus
 from execution.store import transactions
+from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
 RESOLVE_BATCH: Final = 500
 DELETE_BATCH: Final = 5_000
+ANNOUNCED_AT_ONCE: Final = 200
+"""Ids per notification, of 37 bytes each; one holds at most 8,000 bytes."""
 
 _SUM_OUTCOMES: Final = f"""
 SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
@@ -222,6 +225,12 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
         for one in found
     ]
     Speculation.objects.bulk_create(rows, ignore_conflicts=True)
+    _announce_changes(row.pk for row in rows)
+
+
+def load_rows(ids: Collection[UUID]) -> list[Speculation]:
+    """Return predictions of all teams by id; those that do not exist are left out."""
+    return list(Speculation.objects.filter(pk__in=ids))
 
 
 def load_fingerprint(
@@ -296,6 +305,7 @@ def record_verdict(
     if changed_tools is not None:
         row.changed_tools = list(changed_tools)
     _resolve_row(row, resolve_verdict(verdict), is_explicit=True, at=at)
+    _announce_changes([row.pk])
     return _build_resolved(row), True
 
 
@@ -319,6 +329,7 @@ def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpe
         status = None if row.run is None else statuses.get(row.run)
         resolution = resolve_evidence(Evidence(row.evidence), status, was_run=not row.shadow)
         _resolve_row(row, resolution, is_explicit=False, at=at)
+    _announce_changes(row.pk for row in rows)
     return [_build_resolved(row) for row in rows]
 
 
@@ -438,6 +449,14 @@ def _resolve_row(
     row.save(
         update_fields=["verdict", "changed_tools", "outcome", "weight", "explicit", "resolved_at"]
     )
+
+
+def _announce_changes(ids: Iterable[UUID]) -> None:
+    """Notify those who look on, when the current transaction commits."""
+    named = [str(one) for one in ids]
+    for start in range(0, len(named), ANNOUNCED_AT_ONCE):
+        page = named[start : start + ANNOUNCED_AT_ONCE]
+        notify.send_notification(notify.PREDICTIONS, ",".join(page))
 
 
 def _build_resolved(row: Speculation) -> ResolvedSpeculation:

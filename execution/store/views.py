@@ -74,6 +74,7 @@ SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
     run.created_at, run.started_at, run.ended_at, run.error_code
 FROM execution_workflowexecution AS run
 WHERE {_VISIBLE}
+  AND (%(runs)s::uuid[] IS NULL OR run.id = ANY(%(runs)s::uuid[]))
   AND (%(status)s::text IS NULL OR run.status = %(status)s)
   AND (%(before)s::timestamptz IS NULL OR run.created_at <= %(before)s
        AND (run.created_at < %(before)s OR run.id > %(after_run)s))
@@ -153,6 +154,7 @@ def load_summaries(
     caller: Caller | None,
     *,
     teams: Collection[int] = (),
+    runs: Collection[UUID] | None = None,
     status: RunStatus | None = None,
     after: tuple[datetime, UUID] | None = None,
     limit: int = 50,
@@ -162,6 +164,7 @@ def load_summaries(
     Args:
         caller: As in `load_view`.
         teams: Also the runs of these teams, by primary key.
+        runs: Only these; None: all.
         status: Only runs with this status.
         after: Time and id of the last run of the page before; None: from the newest.
         limit: Maximum count.
@@ -170,6 +173,7 @@ def load_summaries(
         **_build_visibility_values(caller, teams),
         "before": after[0] if after else None,
         "after_run": after[1] if after else None,
+        "runs": None if runs is None else list(runs),
         "status": None if status is None else status.value,
         "limit": limit,
         "tools": MAX_TOOLS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from tools.store import overview, tool_groups
 from tools.store.tool_groups import UnknownToolGroup
 
 LOCAL_ADMIN = "admin"
+TEAM_KEY = "team"
+"""Key of a console session under which the chosen team is kept."""
 
 
 class UnknownUser(LookupError):
@@ -49,6 +52,19 @@ def make_caller(user: Any, *, team: int | None, kind: CallerKind) -> Caller:
     """Return the caller of a loaded, active user who acts for a team of theirs or for none."""
     scopes = roles.compute_scopes(user)
     return Caller(user=user.get_username(), team=team, scopes=scopes, kind=kind)
+
+
+def make_console_caller(user: Any, *, teams: Collection[int], chosen: object) -> Caller:
+    """Return the caller of a signed-in user, for their only team or the one they chose.
+
+    Args:
+        user: Loaded, active.
+        teams: Primary keys of their teams.
+        chosen: As the session has it; ignored if it is none of their teams.
+    """
+    keys = list(teams)
+    team = keys[0] if len(keys) == 1 else next((key for key in keys if key == chosen), None)
+    return make_caller(user, team=team, kind="console")
 
 
 def refresh_rights(caller: Caller) -> Caller:

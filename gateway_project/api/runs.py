@@ -93,7 +93,7 @@ class RunListView(ApiView):
             after=read_key(wanted.after),
             limit=wanted.limit + 1,
         )
-        page = cut_page(found, wanted, key=_make_key)
+        page = cut_page(found, wanted, key=make_key)
         return Response(page.as_json(request, run_json.summary_to_json))
 
 
@@ -168,7 +168,8 @@ def _read_control(given: dict[str, Any]) -> RunControl:
     )
 
 
-def _make_key(summary: RunSummary) -> tuple[Any, ...]:
+def make_key(summary: RunSummary) -> tuple[Any, ...]:
+    """Return the key of a run in its list."""
     return (summary.created_at.isoformat(), str(summary.id))
 
 

@@ -65,7 +65,13 @@ class SpeculationPageSerializer(serializers.Serializer[Any]):
 class JudgementSerializer(serializers.Serializer[Any]):
     """A person's verdict."""
 
-    verdict = serializers.ChoiceField([Verdict.ACCEPT.value, Verdict.REJECT.value])
+    verdict = serializers.ChoiceField([verdict.value for verdict in Verdict])
+    tools = serializers.ListField(
+        child=serializers.CharField(max_length=1_000),
+        default=list,
+        max_length=100,
+        help_text="For modify: ids of the tools that would have been right",
+    )
 
 
 class SpeculationListView(ApiView):
@@ -120,16 +126,31 @@ class SpeculationView(ApiView):
         responses=SpeculationSerializer,
     )
     def post(self, _request: Request, speculation: UUID) -> Response:
-        """Accept or reject a prediction as a person; it counts once."""
+        """Accept, reject or correct a prediction as a person; it counts once."""
         given = JudgementSerializer(data=self.read_object())
         given.is_valid(raise_exception=True)
         self._load(speculation)
         verdict = Verdict(given.validated_data["verdict"])
-        judged = judge_suggestions(self.caller, [speculation], verdict, at=timezone.now())
+        judged = judge_suggestions(
+            self.caller,
+            [speculation],
+            verdict,
+            at=timezone.now(),
+            changed_tools=self._read_tools(verdict, given.validated_data["tools"]),
+        )
         if judged.refused:
             message = "it was resolved already; an outcome counts once"
             raise ApiError(409, "speculation_resolved", message)
         return Response(_make_item(self)(self._load(speculation)))
+
+    def _read_tools(self, verdict: Verdict, tools: list[str]) -> list[int] | None:
+        """Return the tools that would have been right; None: the verdict names none."""
+        if (verdict is Verdict.MODIFY) != bool(tools):
+            raise InvalidInput("tools: needed for modify, and only there")
+        if not tools:
+            return None
+        catalogue = self.effects.catalogue()
+        return [catalogue.find_tool(tool, self.caller).pk for tool in tools]
 
     def _load(self, speculation: UUID) -> Any:
         caller = None if self.caller.has_scope(SCOPE_ALL) else self.caller

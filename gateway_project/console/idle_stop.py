@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from typing import cast
 
 import django.db
 import structlog
@@ -22,7 +23,9 @@ from gateway_project.console import on_demand
 from gateway_project.foundation import stop_guard, telemetry
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.live.routing import make_live_application, serve_by_protocol
 from gateway_project.mcp.http import serve as http
+from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
 
 PROBE_PATH = "/health"
 """Requests below this path are probes and do not count as use."""
@@ -65,10 +68,13 @@ class IdleConsole:
         """Do nothing: the console has no endless streams."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve an ASGI connection; all but probes count as use."""
+        """Serve an ASGI connection; all but probes and live updates count as use.
+
+        A page that was left open is no use.
+        """
         if scope["type"] == "lifespan":
             await self._handle_lifespan(receive, send)
-        elif scope["type"] == "http" and scope["path"].startswith(PROBE_PATH):
+        elif scope["type"] == "websocket" or scope["path"].startswith(PROBE_PATH):
             await self._console(scope, receive, send)
         else:
             await self._serve_request(scope, receive, send)
@@ -133,15 +139,23 @@ def serve_until_idle(config: Config, *, listener: int, lock: int) -> None:
     callers.ensure_local_admin()
     django.db.connections.close_all()
     application = IdleConsole(
-        get_asgi_application(),  # type: ignore[arg-type]
+        serve_by_protocol(
+            cast("ASGIApp", get_asgi_application()), make_live_application(_load_names(config))
+        ),
         idle_s=config.console_idle_s,
         is_needed=partial(_withdraw_unless_needed, config, inherited),
         end=partial(signal.raise_signal, signal.SIGTERM),
     )
     try:
-        http.serve_http(application, inherited)
+        http.serve_http(application, inherited, websockets=True)
     finally:
         on_demand.withdraw_record(config)
+
+
+def _load_names(config: Config) -> AllowedNames:
+    return load_allowed_names(
+        hosts=config.allowed_hosts, origins=config.allowed_origins, public_url=config.public_url
+    )
 
 
 async def _withdraw_unless_needed(config: Config, listener: socket.socket) -> bool:

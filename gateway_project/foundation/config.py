@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -116,6 +117,11 @@ class Config(BaseSettings):
         default=None,
         description="Address under which people and authorization servers reach the console; "
         "unset: its own on this machine.",
+    )
+    channel_redis_url: str | None = Field(
+        default=None,
+        description="Address of a Redis server that carries live updates between consoles; "
+        "unset: each console listens to the database itself. Needs the extra `redis`.",
     )
     oauth: bool = Field(
         default=True,
@@ -274,6 +280,17 @@ class Config(BaseSettings):
             return None
         if not value.startswith(("postgres://", "postgresql://")):
             raise ValueError("must look like postgresql://user:password@host:5432/name")
+        return value
+
+    @field_validator("channel_redis_url")
+    @classmethod
+    def _require_redis(cls, value: str | None) -> str | None:
+        if not value:
+            return None
+        if not value.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must look like redis://host:6379/0")
+        if find_spec("channels_redis") is None:
+            raise ValueError("needs channels-redis: install the extra `redis`")
         return value
 
 

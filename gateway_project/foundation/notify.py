@@ -43,6 +43,14 @@ SPECULATION = "foregate_speculation"
 DELIVERIES = "foregate_deliveries"
 """Channel of events that webhooks are to be told of."""
 
+PREDICTIONS = "foregate_predictions"
+"""Channel of predicted workflows: the ids of those that were recorded or resolved, separated by
+commas. For viewers only; no process acts on it."""
+
+SERVER_STATUS = "foregate_server_status"
+"""Channel of servers whose recorded condition changed: their name. For viewers only; unlike
+`CATALOGUE`, no process reloads anything."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

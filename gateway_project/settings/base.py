@@ -64,6 +64,14 @@ ROOT_URLCONF = "gateway_project.urls"
 LOGIN_URL = "admin:login"
 ASGI_APPLICATION = "gateway_project.asgi.application"
 
+if FOREGATE.channel_redis_url:
+    CHANNEL_LAYERS = {
+        "live": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [FOREGATE.channel_redis_url], "prefix": "foregate"},
+        },
+    }
+
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -176,6 +176,25 @@ def load_arguments(
     return arguments
 
 
+def load_all_arguments(
+    views: Collection[ApprovalView], *, sealer: Sealer
+) -> Mapping[UUID, Mapping[str, Any]]:
+    """Return the arguments of pending calls by approval, in one query; deleted ones are missing.
+
+    The caller of this function has checked the permissions.
+    """
+    sealed = payloads.load_sealed_arguments([(one.run, (one.task, one.item)) for one in views])
+    found = {}
+    for one in views:
+        if (content := sealed.get((one.run, (one.task, one.item)))) is None:
+            continue
+        try:
+            found[one.id] = payloads.open_payload(content, sealer=sealer)
+        except UnsealingFailed:  # the key is lost, and the content with it
+            continue
+    return found
+
+
 def load_approval(caller: Caller, approval: UUID, *, sealer: Sealer) -> ApprovalView:
     """Return an approval that the caller may decide, with the exact arguments.
 

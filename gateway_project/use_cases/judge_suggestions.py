@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -35,6 +35,7 @@ def judge_suggestions(
     verdict: Verdict,
     *,
     at: datetime,
+    changed_tools: Sequence[int] | None = None,
     learn: LearnResolved = outcomes.learn_nothing,
 ) -> JudgedSuggestions:
     """Resolve suggestions that the caller has been shown; each counts once.
@@ -44,6 +45,7 @@ def judge_suggestions(
         speculations: Ids of predictions that they may see.
         verdict: What they say of each.
         at: Current time.
+        changed_tools: Primary keys of the tools that would have been right; None: not stated.
         learn: Learns from the outcomes.
     """
     recorded = 0
@@ -51,7 +53,12 @@ def judge_suggestions(
         try:
             with transaction.atomic():
                 _, is_new = outcomes.give_verdict(
-                    speculation, verdict, allowed=lambda *_: True, at=at, learn=learn
+                    speculation,
+                    verdict,
+                    allowed=lambda *_: True,
+                    at=at,
+                    changed_tools=changed_tools,
+                    learn=learn,
                 )
                 if is_new:
                     detail = {"verdict": verdict.value}

@@ -109,9 +109,12 @@ def test_a_console_on_demand_is_guarded_once_it_is_a_process_of_its_own(monkeypa
     done = []
     monkeypatch.setattr(idle_stop.os, "fork", lambda: done.append("fork") or 0)
     monkeypatch.setattr(idle_stop.stop_guard, "start_guard", lambda _grace_s: done.append("guard"))
-    monkeypatch.setattr(
-        idle_stop.http, "serve_http", lambda _console, bound: done.append("serve") or bound.close()
-    )
+
+    def serve_http(_console, bound, *, websockets):
+        done.append("serve with websockets" if websockets else "serve")
+        bound.close()
+
+    monkeypatch.setattr(idle_stop.http, "serve_http", serve_http)
     monkeypatch.setattr(idle_stop.telemetry, "configure_logging", lambda *_, **__: None)
     monkeypatch.setattr(idle_stop.callers, "ensure_local_admin", lambda: None)
     monkeypatch.setattr(idle_stop.django.db.connections, "close_all", lambda: None)
@@ -123,12 +126,14 @@ def test_a_console_on_demand_is_guarded_once_it_is_a_process_of_its_own(monkeypa
             Config(home=tmp_path), listener=os.dup(listener.fileno()), lock=lock
         )
     os.close(lock)
-    assert done == ["fork", "guard", "serve"]
+    assert done == ["fork", "guard", "serve with websockets"]
 
 
 def test_a_console_that_a_command_serves_is_guarded(monkeypatch):
     done = []
     monkeypatch.setattr(serve.stop_guard, "start_guard", lambda _grace_s: done.append("guard"))
-    monkeypatch.setattr(serve.http, "serve_http", lambda *_: done.append("serve"))
+    monkeypatch.setattr(
+        serve.http, "serve_http", lambda *_, websockets: done.append(f"serve {websockets}")
+    )
     serve.serve_console(None)
-    assert done == ["guard", "serve"]
+    assert done == ["guard", "serve True"]

@@ -126,6 +126,7 @@ def finish_attempt(attempt: DiscoveryAttempt, *, error_code: str, at: datetime) 
         else:
             row.failures, row.failing_since, row.retry_at = 0, None, None
         row.save()
+        notify.send_notification(notify.SERVER_STATUS, attempt.server)
 
 
 def abandon_attempt(attempt: DiscoveryAttempt) -> None:

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 
+from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools import definition
 from tools.models import Server
@@ -419,6 +420,7 @@ def record_connection(
     """
     row = Server.objects.filter(name=name)
     row.update(last_connected_at=at, protocol_version=protocol_version[:MAX_VERSION_LENGTH])
+    notify.send_notification(notify.SERVER_STATUS, name)
     if capabilities is None:
         return
     declared = sorted(CAPABILITIES.intersection(capabilities))
@@ -441,6 +443,7 @@ def record_error(name: str, *, at: datetime, error: str, output: Iterable[str] =
         last_error_at=at,
         last_output=definition.make_storable(list(output))[-MAX_LINES:],
     )
+    notify.send_notification(notify.SERVER_STATUS, name)
 
 
 def load_last_output(name: str) -> tuple[str, ...]:

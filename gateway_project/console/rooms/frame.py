@@ -8,9 +8,10 @@ from django.urls import path
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
+from gateway_project.access.callers import TEAM_KEY
 from gateway_project.access.roles import ADMINISTER, READ
 from gateway_project.api.problems import InvalidInput, NotFound
-from gateway_project.console.rooms.page import TEAM_KEY, RoomRequest, render_room, room
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.use_cases.switch_speculation import switch_speculation
 
 

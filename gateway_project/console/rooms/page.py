@@ -32,8 +32,6 @@ from gateway_project.user_errors import ERRORS_WITH_CODE
 from tools.store import overview
 from tools.store.overview import TeamName
 
-TEAM_KEY: Final = "team"
-"""Key of the session under which the chosen team is kept."""
 MAX_WAITING: Final = 100
 """Things that wait are counted up to here; the menu shows `99+`."""
 
@@ -91,10 +89,11 @@ def room(*, scope: str = READ) -> Callable[[View], View]:
 
 def load_caller(request: RoomRequest) -> Caller:
     """Return the caller of a signed-in user, for the chosen team or their only one."""
-    chosen = request.session.get(TEAM_KEY)
-    keys = [team.pk for team in request.teams]
-    team = keys[0] if len(keys) == 1 else chosen if chosen in keys else None
-    return callers.make_caller(request.user, team=team, kind="console")
+    return callers.make_console_caller(
+        request.user,
+        teams=[team.pk for team in request.teams],
+        chosen=request.session.get(callers.TEAM_KEY),
+    )
 
 
 def render_room(

@@ -27,6 +27,8 @@ KILL_TIMEOUT_S: Final = STOP_TIMEOUT_S + 3.0
 """Grace after a signal, enforced by the guard process even if the event loop is stuck."""
 KEEP_ALIVE_S: Final = 30
 MAX_CONNECTIONS: Final = 2_000
+MAX_WEBSOCKET_BYTES: Final = 4_096
+"""Largest message of a websocket's client, which has nothing to send."""
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +70,11 @@ def check_certificate(tls: TlsFiles) -> None:
 
 
 def serve_http(
-    application: ClosableApplication, listener: socket.socket, *, tls: TlsFiles | None = None
+    application: ClosableApplication,
+    listener: socket.socket,
+    *,
+    tls: TlsFiles | None = None,
+    websockets: bool = False,
 ) -> None:
     """Serve until a signal asks to stop.
 
@@ -76,6 +82,7 @@ def serve_http(
         application: The application to serve.
         listener: Already bound, so that a port in use is noticed before anything starts.
         tls: Checked certificate files; None for plain HTTP.
+        websockets: Whether the application serves websockets too.
 
     Raises:
         SystemExit: If the application failed; the log has the reason.
@@ -83,7 +90,9 @@ def serve_http(
     configuration = uvicorn.Config(
         application,
         http=BoundedProtocol,
-        ws="none",
+        ws="websockets-sansio" if websockets else "none",
+        ws_max_size=MAX_WEBSOCKET_BYTES,
+        ws_per_message_deflate=False,  # the same message would be compressed for each viewer
         lifespan="on",
         log_config=None,
         log_level="warning",

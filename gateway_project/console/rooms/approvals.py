@@ -1,0 +1,153 @@
+"""The inbox of calls that wait for a person, and the page of each with its exact arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.views.decorators.http import require_POST, require_safe
+
+from execution.store.approvals import ApprovalNotPending
+from execution.view import ApprovalView
+from gateway_project.access.roles import CONTROL
+from gateway_project.console.rooms import argument_changes
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation import sealing
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs import approval_text
+from gateway_project.use_cases import decide_approval
+
+MAX_SHOWN_CALLS: Final = 50
+"""Calls listed with their arguments; the page of each further one shows them."""
+MAX_LISTED_CHARS: Final = 4_096
+"""Characters of arguments up to which a call can be decided in the list: it shows all of them."""
+ALLOWED: Final = ("approved", "used")
+"""Statuses of approvals with whose arguments a new call is compared."""
+
+
+@room(scope=CONTROL)
+@require_safe
+def show_inbox(request: RoomRequest) -> HttpResponse:
+    """List the approvals pending for the user and those decided lately."""
+    pending = decide_approval.load_pending(request.caller)
+    shown = pending[:MAX_SHOWN_CALLS]
+    arguments = decide_approval.load_all_arguments(shown, sealer=_load_sealer())
+    return render_room(
+        request,
+        "console/approvals/inbox.html",
+        title="Approvals",
+        pending=[
+            *(_describe_pending(view, arguments.get(view.id)) for view in shown),
+            *map(_describe_approval, pending[MAX_SHOWN_CALLS:]),
+        ],
+        recent=[_describe_approval(view) for view in decide_approval.load_recent(request.caller)],
+    )
+
+
+@room(scope=CONTROL)
+@require_safe
+def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
+    """Show one call with the exact arguments that would be sent, and what is new in them."""
+    sealer = _load_sealer()
+    view = decide_approval.load_approval(request.caller, approval, sealer=sealer)
+    earlier = _find_allowed(request, view, sealer) if view.is_pending else None
+    return render_room(
+        request,
+        "console/approvals/approval.html",
+        title=f"Approval of {approval_text.single_line(view.tool)}",
+        approval=_describe_approval(view),
+        arguments=approval_text.format_arguments(view.arguments),
+        changes=[]
+        if earlier is None or view.arguments is None
+        else argument_changes.compare_arguments(earlier, view.arguments),
+        can_be_decided=view.is_pending and view.arguments is not None,
+    )
+
+
+@room(scope=CONTROL)
+@require_POST
+def approve(request: RoomRequest, approval: UUID) -> HttpResponse:
+    """Approve the call."""
+    return _decide(request, approval, approve=True)
+
+
+@room(scope=CONTROL)
+@require_POST
+def reject(request: RoomRequest, approval: UUID) -> HttpResponse:
+    """Reject the call."""
+    return _decide(request, approval, approve=False)
+
+
+def _decide(request: RoomRequest, approval: UUID, *, approve: bool) -> HttpResponse:
+    try:
+        decided = decide_approval.decide_approval(
+            request.caller, approval, approve=approve, via="console"
+        )
+    except ApprovalNotPending as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+        return redirect("approval", approval=approval)
+    verdict = "Approved" if approve else "Rejected"
+    messages.success(request, f"{verdict}: {approval_text.single_line(decided.tool)}.")
+    return redirect("approvals")
+
+
+def _find_allowed(
+    request: RoomRequest, view: ApprovalView, sealer: Sealer
+) -> Mapping[str, Any] | None:
+    """Return the arguments of the last call of the same tool that was allowed; None: unknown."""
+    for earlier in decide_approval.load_recent(request.caller):
+        if earlier.tool == view.tool and earlier.status in ALLOWED:
+            return decide_approval.load_arguments(
+                earlier.run, earlier.task, earlier.item, sealer=sealer
+            )
+    return None
+
+
+def _describe_pending(
+    view: ApprovalView, arguments: Mapping[str, Any] | None
+) -> dict[str, object]:
+    """Return the template row of a pending call, with all its arguments if they are short."""
+    exact = (
+        None
+        if arguments is None
+        else approval_text.format_arguments_within(arguments, MAX_LISTED_CHARS)
+    )
+    preview, _ = approval_text.summarize_arguments(arguments)
+    return {**_describe_approval(view), "exact": exact, "begins": preview}
+
+
+def _describe_approval(view: ApprovalView) -> dict[str, object]:
+    """Return the template row of an approval; foreign texts with invisible characters escaped."""
+    return {
+        "id": view.id,
+        "tool": approval_text.single_line(view.tool),
+        "reason": approval_text.single_line(view.reason),
+        "user": approval_text.single_line(view.user),
+        "run": view.run,
+        "task": approval_text.single_line(view.task),
+        "item": view.item if view.item >= 0 else None,
+        "status": view.status,
+        "created_at": view.created_at,
+        "expires_at": view.expires_at,
+        "decided_at": view.decided_at,
+        "decided_by": approval_text.single_line(view.decided_by),
+        "decided_via": view.decided_via,
+    }
+
+
+def _load_sealer() -> Sealer:
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+
+
+urlpatterns: list[Any] = [
+    path("", show_inbox, name="approvals"),
+    path("<uuid:approval>", show_approval, name="approval"),
+    path("<uuid:approval>/approve", approve, name="approval-approve"),
+    path("<uuid:approval>/reject", reject, name="approval-reject"),
+]

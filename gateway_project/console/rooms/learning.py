@@ -1,0 +1,219 @@
+"""What was learned, and whether its numbers can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+from rest_framework.request import Request
+
+from gateway_project.access.roles import ADMINISTER, CURATE, READ, require_scope
+from gateway_project.api.pages import Page, encode_cursor, paginate_rows
+from gateway_project.api.problems import InvalidInput, NotFound
+from gateway_project.console.rooms.catalogue import load_visibility
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases.forget_patterns import forget_patterns
+from gateway_project.use_cases.override_threshold import override_threshold
+from graph.store import patterns
+from learning import report
+from learning.memory.event import KIND_CODES, EventOutcome
+from learning.store import events, thresholds
+from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
+
+DAYS: Final = 90
+MAX_CHANGES: Final = 200
+"""Newest changes of a threshold that are drawn and listed."""
+MAX_LISTED: Final = 10
+"""Thresholds and patterns on the first page of the room."""
+KINDS: Final[Mapping[str, int]] = {kind.value: code for kind, code in KIND_CODES.items()}
+_KIND_WORDS: Final = {code: name.replace("_", " ") for name, code in KINDS.items()}
+
+Select = Callable[..., Any]
+
+
+@room(scope=READ)
+@require_safe
+def show_learning(request: RoomRequest) -> HttpResponse:
+    """Show how far stated confidences are from outcomes, and the newest of what was learned."""
+    measured = report.build_report(
+        request.caller.team,
+        days=DAYS,
+        at=timezone.now(),
+        token_price=settings.FOREGATE.token_price,
+    )
+    visibility = load_visibility(request)
+    newest = _select(request, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
+    return render_room(
+        request,
+        "console/learning/overview.html",
+        title="Learning",
+        days=DAYS,
+        report=measured,
+        chart=[bin_._asdict() for bin_ in measured.calibration.reliability],
+        thresholds=_select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED],
+        patterns=[_describe_pattern(row, visibility) for row in newest],
+    )
+
+
+@room(scope=READ)
+@require_safe
+def list_thresholds(request: RoomRequest) -> HttpResponse:
+    """List the thresholds of the caller's team."""
+    page = _paginate(request, _select(request, thresholds.select_visible))
+    return render_room(
+        request,
+        "console/learning/thresholds.html",
+        title="Thresholds of speculation",
+        thresholds=page.items,
+        next_cursor=_encode_next(page),
+    )
+
+
+@room(scope=READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
+    """Show a threshold over time with the evidence for each change; admins override it."""
+    row = _find(request, thresholds.select_visible, pk, "threshold")
+    may_override = request.caller.has_scope(ADMINISTER)
+    problem = ""
+    if request.method == "POST":
+        require_scope(request.caller, ADMINISTER)
+        problem, override = _read_override(request)
+        if not problem:
+            override_threshold(request.caller, pk, override, subject=str(row), at=timezone.now())
+            messages.success(request, "Overridden." if override is not None else "As computed.")
+            return redirect("threshold", pk=pk)
+    changes = list(thresholds.select_changes(pk).order_by("-at", "-pk")[:MAX_CHANGES])
+    return render_room(
+        request,
+        "console/learning/threshold.html",
+        title=f"Threshold: {row.scope}",
+        threshold=row,
+        in_force=row.threshold if row.override is None else row.override,
+        changes=changes,
+        chart=[{"at": one.at.timestamp(), "value": one.after} for one in reversed(changes)],
+        may_override=may_override,
+        lowest=MIN_THRESHOLD,
+        highest=MAX_THRESHOLD,
+        problem=problem,
+    )
+
+
+@room(scope=READ)
+@require_safe
+def list_patterns(request: RoomRequest) -> HttpResponse:
+    """List the workflow patterns that the caller's team sees."""
+    page = _paginate(request, _select(request, patterns.select_visible))
+    visibility = load_visibility(request)
+    return render_room(
+        request,
+        "console/learning/patterns.html",
+        title="Workflow patterns",
+        patterns=[_describe_pattern(row, visibility) for row in page.items],
+        next_cursor=_encode_next(page),
+    )
+
+
+@room(scope=CURATE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
+    """Say what is deleted with a pattern, and delete it."""
+    row = _find(request, patterns.select_visible, pk, "pattern")
+    if row.team_id != request.caller.team and not request.caller.has_scope(SCOPE_ALL):
+        raise NotFound(f"pattern {pk} of your team")
+    if request.method == "POST":
+        forget_patterns(request.caller, [pk])
+        messages.success(request, "Forgotten, with everything that was learned from it.")
+        return redirect("patterns")
+    return render_room(
+        request,
+        "console/learning/forget.html",
+        title="Forget a pattern",
+        pattern=_describe_pattern(row, load_visibility(request)),
+        counts=patterns.count_forgotten([pk]),
+    )
+
+
+@room(scope=READ)
+@require_safe
+def list_memory(request: RoomRequest) -> HttpResponse:
+    """List the events of the memory: what happened, with hashes in place of values."""
+    rows = _select(request, events.select_visible)
+    kind = request.GET.get("kind", "")
+    if kind:
+        if kind not in KINDS:
+            raise InvalidInput(f"kind: one of {', '.join(KINDS)}")
+        rows = rows.filter(kind=KINDS[kind])
+    page = _paginate(request, rows)
+    visibility = load_visibility(request)
+    return render_room(
+        request,
+        "console/learning/memory.html",
+        title="Memory",
+        events=[
+            {
+                "row": row,
+                "kind": _KIND_WORDS[row.kind],
+                "tool": "" if row.tool is None else visibility.get_tool_id(row.tool),
+                "outcome": "" if row.outcome is None else EventOutcome(row.outcome).name.lower(),
+            }
+            for row in page.items
+        ],
+        next_cursor=_encode_next(page),
+        kind=kind,
+        kinds=list(KINDS),
+    )
+
+
+def _read_override(request: RoomRequest) -> tuple[str, float | None]:
+    """Return what is wrong with the form, and the override; None: as computed."""
+    if "reset" in request.POST:
+        return "", None
+    try:
+        override = float(request.POST.get("override", ""))
+    except ValueError:
+        override = 0.0
+    if not MIN_THRESHOLD <= override <= MAX_THRESHOLD:
+        return f"Give a number from {MIN_THRESHOLD:.2f} to {MAX_THRESHOLD:.2f}.", None
+    return "", override
+
+
+def _paginate(request: RoomRequest, rows: Any) -> Page[Any]:
+    return paginate_rows(Request(request), rows)
+
+
+def _encode_next(page: Page[Any]) -> str:
+    return encode_cursor(page.next_key) if page.next_key else ""
+
+
+def _select(request: RoomRequest, select: Select) -> Any:
+    return select(request.caller.team, every_team=request.caller.has_scope(SCOPE_ALL))
+
+
+def _find(request: RoomRequest, select: Select, pk: int, what: str) -> Any:
+    row = _select(request, select).filter(pk=pk).first()
+    if row is None:
+        raise NotFound(f"{what} {pk}")
+    return row
+
+
+def _describe_pattern(row: Any, visibility: Any) -> dict[str, Any]:
+    return {"row": row, "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools)}
+
+
+urlpatterns: list[Any] = [
+    path("", show_learning, name="learning"),
+    path("thresholds/", list_thresholds, name="thresholds"),
+    path("thresholds/<int:pk>/", show_threshold, name="threshold"),
+    path("patterns/", list_patterns, name="patterns"),
+    path("patterns/<int:pk>/forget/", forget_pattern, name="pattern-forget"),
+    path("memory/", list_memory, name="memory"),
+]

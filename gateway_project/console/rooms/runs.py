@@ -1,0 +1,312 @@
+"""What ran, what runs, and why it failed; and control over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.views.decorators.http import require_http_methods, require_safe
+from rest_framework.request import Request
+
+from execution import control
+from execution.control import Action, ActionNotPossible
+from execution.planning.parse import InvalidWorkflow
+from execution.status import RunStatus, TaskStatus
+from execution.store import views
+from execution.view import RunView, TaskView
+from gateway_project import flow
+from gateway_project.access.roles import CALL, CONTROL, READ
+from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
+from gateway_project.api.problems import InvalidInput, NotFound
+from gateway_project.api.runs import make_key, read_key
+from gateway_project.api.runtime import load_effects, run_coroutine
+from gateway_project.console import run_decisions
+from gateway_project.console.rooms import run_picture, run_workflow
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs.plan import WorkflowNotRunnable
+from gateway_project.runs.request import RunRequest
+from gateway_project.runs.timeline import build_timeline
+from gateway_project.use_cases import control_run
+from gateway_project.use_cases.control_run import RunControl
+from gateway_project.use_cases.decide_approval import load_approver
+
+APPLY_WAIT_S: Final = 3.0
+"""How long a page waits until a command is carried out; otherwise it is carried out later."""
+MAX_EVENTS: Final = 200
+"""Newest events on the page of a run."""
+MAX_TASKS: Final = 500
+"""Tasks and items on the page of a run."""
+RERUN: Final = "rerun_unknown"
+CONFIRMED: Final = ("abort", RERUN)
+"""Actions that a page explains before they are carried out."""
+STATES: Final = tuple(
+    dict.fromkeys([status.value for status in RunStatus] + [status.value for status in TaskStatus])
+)
+
+
+@room(scope=READ)
+@require_safe
+def show_runs(request: RoomRequest) -> HttpResponse:
+    """List the caller's runs, those of teams they administer, and for superusers all."""
+    wanted = read_page_request(Request(request), key=(str, str))
+    status = request.GET.get("status", "")
+    if status and status not in [known.value for known in RunStatus]:
+        raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
+    found = views.load_summaries(
+        None if request.caller.has_scope(SCOPE_ALL) else request.caller,
+        teams=load_approver(request.caller).teams,
+        status=RunStatus(status) if status else None,
+        after=read_key(wanted.after),
+        limit=wanted.limit + 1,
+    )
+    page = cut_page(found, wanted, key=make_key)
+    return render_room(
+        request,
+        "console/runs/list.html",
+        title="Runs",
+        runs=page.items,
+        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        chosen=status,
+        statuses=[known.value for known in RunStatus],
+        is_first=not wanted.after and not status,
+        states=STATES,
+    )
+
+
+@room(scope=READ)
+@require_safe
+def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
+    """Show a run: its tasks as a graph and over time, results, and what it waits for."""
+    sealer = _load_sealer()
+    view = control_run.find_run(request.caller, run, sealer=sealer, results=True, workflow=True)
+    events = views.load_events(run, after=max(0, view.last_seq - MAX_EVENTS))
+    decisions = run_decisions.decisions_of_run(request.caller, run, sealer=sealer)
+    may_control = request.caller.has_scope(CONTROL)
+    return render_room(
+        request,
+        "console/runs/run.html",
+        title=f"Run {str(run)[:8]}",
+        run=view,
+        tasks=_describe_tasks(view),
+        more_tasks=max(0, len(view.tasks) - MAX_TASKS),
+        picture=run_picture.draw_graph(view),
+        spans=run_picture.draw_timeline(build_timeline(view)),
+        saving=build_timeline(view),
+        events=list(reversed(events)),
+        last_seq=events[-1].seq if events else view.last_seq,
+        decisions=decisions,
+        actions=_list_actions(view, decisions) if may_control else [],
+        may_replan=may_control and not view.status.is_final and view.workflow is not None,
+        may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
+        why=_explain_status(view),
+        states=STATES,
+    )
+
+
+@room(scope=CONTROL)
+@require_http_methods(["GET", "HEAD", "POST"])
+def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
+    """Pause, resume or abort a run, or repeat calls whose outcome is unknown.
+
+    What cannot be undone is explained first.
+    """
+    if action not in {*(one.value for one in Action if one is not Action.REPLAN), RERUN}:
+        raise NotFound(f"action {action[:40]!r}")
+    if request.method != "POST":
+        if action not in CONFIRMED:
+            return redirect("run", run=run)
+        return _confirm(request, run, action)
+    is_rerun = action == RERUN
+    wanted = RunControl(
+        action=Action.RESUME if is_rerun else Action(action), rerun_unknown=is_rerun
+    )
+    return _send(request, run, wanted)
+
+
+@room(scope=CONTROL)
+@require_http_methods(["GET", "HEAD", "POST"])
+def replan(request: RoomRequest, run: UUID) -> HttpResponse:
+    """Replace what is left of a run's workflow."""
+    view = control_run.find_run(request.caller, run, sealer=_load_sealer(), workflow=True)
+    return _edit_workflow(
+        request,
+        view,
+        template="console/runs/replan.html",
+        title=f"Replan run {str(run)[:8]}",
+        use=lambda workflow: _send(
+            request, run, RunControl(action=Action.REPLAN, workflow=workflow)
+        ),
+    )
+
+
+@room(scope=CALL)
+@require_http_methods(["GET", "HEAD", "POST"])
+def make_again(request: RoomRequest, run: UUID) -> HttpResponse:
+    """Run the workflow of a run again, as it is or changed: a new run of the caller's."""
+    view = control_run.find_run(
+        request.caller, run, sealer=_load_sealer(), results=True, workflow=True
+    )
+
+    def start(workflow: Mapping[str, Any]) -> HttpResponse:
+        asked = RunRequest(workflow=workflow, intent=view.intent, wait_s=0.0)
+        started = run_coroutine(flow.run_workflow, load_effects(request), request.caller, asked)
+        assert isinstance(started, RunView)  # noqa: S101 - only a dry run returns a plan
+        messages.success(request, "Started as a new run.")
+        return redirect("run", run=started.id)
+
+    return _edit_workflow(
+        request,
+        view,
+        template="console/runs/again.html",
+        title=f"Run {str(run)[:8]} again",
+        use=start,
+    )
+
+
+def _edit_workflow(
+    request: RoomRequest,
+    view: RunView,
+    *,
+    template: str,
+    title: str,
+    use: Callable[[Mapping[str, Any]], HttpResponse],
+) -> HttpResponse:
+    """Let the caller edit the workflow of a run; use what they send, or say what is wrong."""
+    text = run_workflow.format_workflow(view.workflow)
+    problems: tuple[str, ...] = ()
+    if request.method == "POST":
+        text = request.POST.get("workflow", "")
+        try:
+            return use(run_workflow.read_workflow(text))
+        except (InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
+            problems = run_workflow.list_problems(error)
+    return render_room(
+        request,
+        template,
+        title=title,
+        run=view,
+        workflow=text,
+        problems=problems,
+        tasks=len((view.workflow or {}).get("tasks", ())),
+    )
+
+
+def _confirm(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
+    sealer = _load_sealer()
+    view = control_run.find_run(request.caller, run, sealer=sealer)
+    lost: Sequence[Any] = ()
+    if action == RERUN:
+        budget = run_decisions.DisplayBudget()
+        lost = run_decisions.lost_call_rows(view, sealer=sealer, budget=budget)
+    return render_room(
+        request,
+        "console/runs/confirm.html",
+        title="Repeat calls" if action == RERUN else f"Abort run {str(run)[:8]}",
+        run=view,
+        action=action,
+        lost=lost,
+        in_flight=[task for task in view.tasks if task.status is TaskStatus.RUNNING],
+        pending=[task for task in view.tasks if task.status is TaskStatus.PENDING],
+    )
+
+
+def _send(request: RoomRequest, run: UUID, wanted: RunControl) -> HttpResponse:
+    try:
+        command = control_run.control_run(request.caller, run, wanted, sealer=_load_sealer())
+        is_applied = command is None or control_run.wait_for_command(
+            run, command, wanted.action, wait_s=APPLY_WAIT_S
+        )
+    except ActionNotPossible as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+        return redirect("run", run=run)
+    if is_applied:
+        messages.success(request, _DONE[wanted.action])
+    else:
+        messages.info(
+            request,
+            "The command is recorded and is carried out as soon as a process works on the run.",
+        )
+    return redirect("run", run=run)
+
+
+_DONE: Final[Mapping[Action, str]] = {
+    Action.PAUSE: "Paused: nothing more starts; calls in flight finish.",
+    Action.RESUME: "Resumed.",
+    Action.ABORT: "Aborted: calls in flight were cancelled.",
+    Action.REPLAN: "Replanned: the new workflow replaces what had not started.",
+}
+
+
+def _list_actions(view: RunView, decisions: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the actions that the run's status allows."""
+    found = []
+    for action, label in run_decisions.ACTION_BUTTONS:
+        try:
+            is_needed = control.is_action_needed(action, view.status)
+        except ActionNotPossible:
+            continue
+        if is_needed:
+            is_confirmed = action.value in CONFIRMED
+            found.append({"name": action.value, "label": label, "is_confirmed": is_confirmed})
+    if decisions.get("lost"):
+        found.append({"name": RERUN, "label": "Repeat unknown calls …", "is_confirmed": True})
+    return found
+
+
+def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
+    """Return the template rows of a run's tasks, with results as far as they fit."""
+    budget = run_decisions.DisplayBudget()
+    return [
+        {
+            "row": task,
+            "key": run_picture.make_task_key(task.task, task.item),
+            "label": run_picture.label_task(task.task, task.item),
+            "result": None if task.result is None else budget.format_arguments(task.result),
+        }
+        for task in view.tasks[:MAX_TASKS]
+    ]
+
+
+def _explain_status(view: RunView) -> str:
+    """Say in one line what a run waits for, or why it failed."""
+    if view.status is RunStatus.WAITING and view.pending_approvals:
+        count = len(view.pending_approvals)
+        return f"{count} call{'s' if count > 1 else ''} of it wait for a person's decision."
+    if view.status in _EXPLANATIONS:
+        return _EXPLANATIONS[view.status]
+    failed = [task for task in view.tasks if task.status is TaskStatus.FAILED]
+    if failed and view.status.is_final:
+        first: TaskView = min(failed, key=lambda task: (task.ended_at is None, task.ended_at))
+        return f"Task {first.task} failed first, with {first.error_code or 'an error'}."
+    return ""
+
+
+_EXPLANATIONS: Final[Mapping[RunStatus, str]] = {
+    RunStatus.QUEUED: "It waits for a gateway, a console or a worker to start it.",
+    RunStatus.WAITING: "It has its decision and waits for a process to continue it.",
+    RunStatus.PAUSED: "It is paused: nothing more starts until somebody resumes it.",
+    RunStatus.UNKNOWN: "A process was lost during a call that may have taken effect; a person has "
+    "to say how to go on.",
+}
+
+
+def _load_sealer() -> Sealer:
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+
+
+urlpatterns: list[Any] = [
+    path("", show_runs, name="runs"),
+    path("<uuid:run>/", show_run, name="run"),
+    path("<uuid:run>/replan/", replan, name="run-replan"),
+    path("<uuid:run>/again/", make_again, name="run-again"),
+    path("<uuid:run>/<slug:action>/", control_by_page, name="run-control"),
+]

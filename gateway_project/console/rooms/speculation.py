@@ -1,0 +1,371 @@
+"""What is called ahead: whether it is right, what it gains, and what allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from rest_framework.request import Request
+
+from execution.prediction_outcome import Evidence, Outcome, Verdict
+from execution.speculation_limits import FREE
+from execution.store import agreements, grants, speculations
+from execution.store.speculations import UnknownSpeculation
+from gateway_project.access.roles import ADMINISTER, CURATE, READ
+from gateway_project.access.visible_rows import limit_to_team
+from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
+from gateway_project.api.problems import InvalidInput, NotFound
+from gateway_project.api.runs import read_key
+from gateway_project.console.rooms.catalogue import load_visibility
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases import grant_speculation, limit_speculation
+from gateway_project.use_cases.compare_anew import compare_anew
+from gateway_project.use_cases.judge_suggestions import judge_suggestions
+from learning import report
+from tools.store import overview
+from tools.visibility import Visibility
+
+DAYS: Final = 30
+MAX_GAINS: Final = 20
+MAX_PROPOSALS: Final = 50
+FORMS: Final[Mapping[str, str]] = {
+    "intent": "a whole workflow",
+    "prefetch": "a next call",
+    "next_layer": "tasks of a run that waited",
+}
+EVIDENCE: Final[Mapping[str, str]] = {
+    Evidence.NONE: "nothing of note yet",
+    Evidence.RUN: "the client ran the workflow as suggested",
+    Evidence.CALLS: "the client made the suggested calls one by one",
+    Evidence.CHANGED_RUN: "the client ran a workflow that shares tools with it",
+    Evidence.SOME_CALLS: "the client called some of its tools, or with other arguments",
+    Evidence.OTHER_RUN: "the client ran a workflow that shares no tool with it",
+    Evidence.OTHER_CALLS: "the client called other tools only",
+}
+
+
+@room(scope=READ)
+@require_safe
+def show_speculation(request: RoomRequest) -> HttpResponse:
+    """Show what predictions gained and how right they were, and list them."""
+    caller = request.caller
+    wanted = read_page_request(Request(request), key=(str, str))
+    outcome = request.GET.get("outcome", "")
+    if outcome and outcome not in [known.value for known in Outcome]:
+        raise InvalidInput(f"outcome: one of {', '.join(known.value for known in Outcome)}")
+    found = speculations.load_page(
+        None if caller.has_scope(SCOPE_ALL) else caller,
+        outcome=outcome,
+        after=read_key(wanted.after),
+        limit=wanted.limit + 1,
+    )
+    page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
+    visibility = load_visibility(request)
+    measured = report.build_report(
+        caller.team, days=DAYS, at=timezone.now(), token_price=settings.FOREGATE.token_price
+    )
+    return render_room(
+        request,
+        "console/speculation/overview.html",
+        title="Speculation",
+        days=DAYS,
+        report=measured,
+        forms=_list_forms(measured),
+        gains=_list_gains(measured),
+        predictions=[_describe_prediction(row, visibility) for row in page.items],
+        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        outcome=outcome,
+        outcomes=[known.value for known in Outcome],
+        is_first=not wanted.after and not outcome,
+        may_administer=caller.has_scope(ADMINISTER),
+    )
+
+
+@room(scope=READ)
+@require_safe
+def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
+    """Show what one prediction rested on, and what became of it."""
+    row = _load_prediction(request, speculation)
+    visibility = load_visibility(request)
+    tools = [
+        {"pk": pk, "id": visibility.get_tool_id(pk), "is_own": pk in row.tools}
+        for pk in dict.fromkeys([*row.tools, *(row.changed_tools or ())])
+    ]
+    return render_room(
+        request,
+        "console/speculation/prediction.html",
+        title=f"Prediction {str(speculation)[:8]}",
+        prediction=_describe_prediction(row, visibility),
+        row=row,
+        tools=tools,
+        evidence=EVIDENCE[row.evidence],
+        may_judge=request.caller.has_scope(CURATE) and not row.outcome,
+    )
+
+
+@room(scope=CURATE)
+@require_POST
+def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
+    """Accept, reject or correct a prediction; a verdict counts once."""
+    row = _load_prediction(request, speculation)
+    try:
+        verdict = Verdict(request.POST.get("verdict", ""))
+    except ValueError:
+        raise InvalidInput("verdict: accept, reject or modify") from None
+    changed = None
+    if verdict is Verdict.MODIFY:
+        changed = _read_correction(request, row)
+    judged = judge_suggestions(
+        request.caller, [speculation], verdict, at=timezone.now(), changed_tools=changed
+    )
+    if judged.recorded:
+        messages.success(request, "Your verdict is recorded and counts as feedback.")
+    else:
+        messages.error(request, "Nothing was changed: it was resolved already; it counts once.")
+    return redirect("prediction", speculation=speculation)
+
+
+@room(scope=ADMINISTER)
+@require_safe
+def show_grants(request: RoomRequest) -> HttpResponse:
+    """List what may be called ahead, and proposals with what speaks for and against each."""
+    caller = request.caller
+    rules = grant_speculation.load_rules()
+    server = request.GET.get("server", "")
+    proposals = [
+        proposal
+        for proposal in grant_speculation.list_proposals(rules, server=server)
+        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(proposal.tool.team)
+    ]
+    compared = list(_limit(request, agreements.select_agreements()).order_by("-compared_at"))
+    by_tool = {one.tool_id: one for one in compared}
+    return render_room(
+        request,
+        "console/speculation/grants.html",
+        title="What may be called ahead",
+        grants=list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS]),
+        compared=compared[:MAX_PROPOSALS],
+        proposals=[
+            {"proposal": one, "record": by_tool.get(one.tool.pk)}
+            for one in proposals[:MAX_PROPOSALS]
+        ],
+        more=max(0, len(proposals) - MAX_PROPOSALS),
+        server=server,
+        servers=sorted(
+            name
+            for name, known in rules.catalogue.servers.items()
+            if caller.has_scope(SCOPE_ALL) or caller.can_see_team(known.team)
+        ),
+    )
+
+
+@room(scope=ADMINISTER)
+@require_POST
+def grant(request: RoomRequest) -> HttpResponse:
+    """Let a tool be called ahead, with exactly the definition that the page showed."""
+    tool = load_visibility(request).find_tool(_read_pk(request.POST.get("tool", "")))
+    if tool is None:
+        raise NotFound("such tool")
+    outcome = grant_speculation.grant_speculation(
+        request.caller,
+        {tool.pk: request.POST.get("definition", "")},
+        is_closed_world="closed" in request.POST,
+        team=None if request.caller.has_scope(SCOPE_ALL) else request.caller.team,
+        note=request.POST.get("note", "")[:200],
+    )
+    if outcome.granted:
+        messages.success(request, f"{tool.tool} may be called ahead.")
+    elif reason := outcome.refused.get(tool.tool):
+        messages.error(request, f"Not granted: {reason}")
+    else:
+        messages.error(request, "Not granted: its definition has changed; look at it again.")
+    return redirect("speculation-grants")
+
+
+@room(scope=ADMINISTER)
+@require_POST
+def revoke(request: RoomRequest, pk: int) -> HttpResponse:
+    """Withdraw a grant."""
+    if not _limit(request, grants.select_grants()).filter(pk=pk).exists():
+        raise NotFound(f"grant {pk} in force")
+    grant_speculation.revoke_speculation(request.caller, [pk])
+    messages.success(request, "Withdrawn: nothing of the tool is called ahead within a second.")
+    return redirect("speculation-grants")
+
+
+@room(scope=ADMINISTER)
+@require_POST
+def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
+    """Forget how a tool's results compared, so that it can earn being served again."""
+    if not _limit(request, agreements.select_agreements()).filter(pk=pk).exists():
+        raise NotFound(f"comparison {pk}")
+    compare_anew(request.caller, [pk])
+    messages.success(request, "Its results are compared anew.")
+    return redirect("speculation-grants")
+
+
+@room(scope=ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def budgets(request: RoomRequest) -> HttpResponse:
+    """Show and set how much may be called ahead at each server."""
+    visible = [
+        one.name
+        for one in overview.load_server_summaries()
+        if request.caller.has_scope(SCOPE_ALL) or request.caller.can_see_team(one.team_pk)
+    ]
+    problem = ""
+    if request.method == "POST":
+        server = request.POST.get("server", "")
+        if server not in visible:
+            raise NotFound("such server")
+        problem = _save_budget(request, server)
+        if not problem:
+            return redirect("speculation-budgets")
+    limits = agreements.load_limits()
+    return render_room(
+        request,
+        "console/speculation/budgets.html",
+        title="Budgets of speculation",
+        problem=problem,
+        budgets=[
+            {"server": name, "limits": limits.get(name, FREE), "is_set": name in limits}
+            for name in visible
+        ],
+    )
+
+
+def _save_budget(request: RoomRequest, server: str) -> str:
+    """Set the budget of a server or let the defaults apply; return what is wrong."""
+    if "reset" in request.POST:
+        limit_speculation.delete_budget(request.caller, server)
+        messages.success(request, f"The defaults apply to {server} again.")
+        return ""
+    fields = ("waste", "calls_per_minute", "dollars_per_day")
+    try:
+        limit_speculation.save_budget(
+            request.caller, server, {name: request.POST.get(name, "") for name in fields}
+        )
+    except ValidationError as error:
+        return f"{server}: " + " ".join(
+            f"{name.replace('_', ' ')}: {' '.join(found)}"
+            for name, found in error.message_dict.items()
+        )
+    messages.success(request, f"The budget of {server} is set.")
+    return ""
+
+
+def _read_correction(request: RoomRequest, row: Any) -> list[int]:
+    """Return the tools that would have been right, as the person says."""
+    visibility = load_visibility(request)
+    kept = [pk for pk in row.tools if str(pk) in request.POST.getlist("keep")]
+    for name in request.POST.get("more", "").replace(",", " ").split():
+        tool = visibility.catalogue.tools.get(name)
+        if tool is None or visibility.find_tool(tool.pk) is None:
+            raise InvalidInput(f"there is no tool {name[:100]!r}")
+        kept.append(tool.pk)
+    if not kept:
+        raise InvalidInput("name the tools that would have been right, or reject the prediction")
+    return list(dict.fromkeys(kept))
+
+
+def _load_prediction(request: RoomRequest, speculation: UUID) -> Any:
+    caller = None if request.caller.has_scope(SCOPE_ALL) else request.caller
+    for row in speculations.load_page(caller, only=speculation, limit=1):
+        return row
+    raise UnknownSpeculation(speculation)
+
+
+def _limit(request: RoomRequest, rows: Any) -> Any:
+    """Return the rows of the caller's team about tools that they may know of."""
+    own = limit_to_team(rows, request.caller)
+    return limit_to_team(own, request.caller, field="tool__server__team")
+
+
+def _read_pk(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InvalidInput("tool: the number of a tool")
+    return int(text)
+
+
+def _describe_prediction(row: Any, visibility: Visibility) -> dict[str, Any]:
+    return {
+        "row": row,
+        "form": FORMS.get(row.form, row.form),
+        "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools),
+        "fallback": row.fallback.replace("_", " "),
+        "outcome": row.outcome or "open",
+        "kind": _KINDS.get(row.outcome, "muted"),
+    }
+
+
+_KINDS: Final[Mapping[str, str]] = {
+    Outcome.HIT: "ok",
+    Outcome.MODIFIED: "warn",
+    Outcome.MISS: "bad",
+    Outcome.REJECTED: "bad",
+}
+"""Kind of the badge of each outcome."""
+
+
+def _list_forms(measured: report.LearningReport) -> list[dict[str, Any]]:
+    """Return the figures of each form of prediction, for the table."""
+    found = []
+    for name, intents, calls in (
+        ("Called ahead", measured.intents, measured.next_calls),
+        ("Only predicted", measured.shadow_intents, measured.shadow_next_calls),
+    ):
+        found.append(
+            {
+                "name": f"{name}: whole workflows",
+                "of": sum(intents.outcomes.values()),
+                "right": intents.success,
+                "waste": intents.waste,
+                "saved_s": intents.saved_s,
+                "wasted_s": intents.wasted_s,
+            }
+        )
+        found.append(
+            {
+                "name": f"{name}: next calls",
+                "of": calls.total.predictions,
+                "right": calls.hit_rate,
+                "waste": calls.total.waste,
+                "saved_s": calls.total.saved_s,
+                "wasted_s": calls.total.wasted_s,
+            }
+        )
+    return found
+
+
+def _list_gains(measured: report.LearningReport) -> list[dict[str, Any]]:
+    """Return what predicted next calls gained or would gain, by server and by tool."""
+    found = []
+    for mode, calls in (
+        ("called ahead", measured.next_calls),
+        ("only predicted", measured.shadow_next_calls),
+    ):
+        for level, gains in (("server", calls.servers), ("tool", calls.tools)):
+            found += [{"mode": mode, "level": level, "gain": gain} for gain in gains[:MAX_GAINS]]
+    return found
+
+
+urlpatterns: list[Any] = [
+    path("", show_speculation, name="speculation"),
+    path("grants/", show_grants, name="speculation-grants"),
+    path("grants/add/", grant, name="speculation-grant"),
+    path("grants/<int:pk>/revoke/", revoke, name="speculation-revoke"),
+    path("compared/<int:pk>/reset/", reset_agreement, name="speculation-reset"),
+    path("budgets/", budgets, name="speculation-budgets"),
+    path("<uuid:speculation>/", show_prediction, name="prediction"),
+    path("<uuid:speculation>/judge/", judge, name="prediction-judge"),
+]

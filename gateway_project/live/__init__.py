@@ -1,0 +1,1 @@
+"""Live updates of the console over websockets, fed by LISTEN/NOTIFY from any process."""

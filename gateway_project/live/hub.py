@@ -1,0 +1,160 @@
+"""The viewers of this process: their feeds, their rights, and what feeds them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import django.db
+import structlog
+
+from gateway_project.foundation.database import is_database_away, run_in_database_thread
+from gateway_project.foundation.notify import Notification
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.live.feed import Feed
+from gateway_project.live.mailbox import FAILED, RIGHTS_CHANGED, SIGNED_OUT, Mailbox
+from gateway_project.live.relay import Deliver
+from gateway_project.live.viewers import Viewer, load_viewer
+
+MAX_VIEWERS: Final = 1_000
+"""Connections of one process; more are asked to come back later."""
+RECHECK_S: Final = 2.0
+"""How soon a sign-out, a lost role or a lost team ends a connection."""
+
+RunRelay = Callable[[Deliver], Awaitable[None]]
+
+log = structlog.get_logger(__name__)
+
+
+class TooManyViewers(Exception):
+    """This process has as many viewers as it takes."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Seat:
+    """A viewer's place at a feed.
+
+    Attributes:
+        key: Key of the feed.
+        session: Key of the console session on which the viewer's rights rest.
+        viewer: Who it is, with the rights that they had when they came.
+        mailbox: Takes their messages.
+    """
+
+    key: Hashable
+    session: str
+    viewer: Viewer
+    mailbox: Mailbox = field(default_factory=Mailbox)
+
+
+class Hub:
+    """Runs feeds while somebody looks on; without viewers it holds no connection and no task.
+
+    For one event loop.
+
+    Args:
+        run_relay: Delivers notifications until cancelled.
+        recheck_s: Interval of checks whether viewers still have their rights.
+    """
+
+    def __init__(self, run_relay: RunRelay, *, recheck_s: float = RECHECK_S) -> None:
+        self._run_relay = run_relay
+        self._recheck_s = recheck_s
+        self._feeds: dict[Hashable, Feed] = {}
+        self._feed_tasks: dict[Hashable, asyncio.Task[None]] = {}
+        self._seats: set[Seat] = set()
+        self._common: asyncio.Task[None] | None = None
+
+    @property
+    def viewer_count(self) -> int:
+        """Number of connected viewers."""
+        return len(self._seats)
+
+    async def join(
+        self, seat: Seat, make_feed: Callable[[], Feed], *, after: int
+    ) -> Sequence[str]:
+        """Seat a viewer; return the messages with which they are up to date.
+
+        Args:
+            seat: Of a viewer who may see the feed.
+            make_feed: Makes it if nobody looks on yet.
+            after: Number of the last event that they know.
+
+        Raises:
+            TooManyViewers: If there is no room.
+        """
+        if len(self._seats) >= MAX_VIEWERS:
+            raise TooManyViewers
+        self._seats.add(seat)
+        feed = self._feeds.get(seat.key)
+        if feed is None:
+            feed = self._feeds[seat.key] = make_feed()
+            self._feed_tasks[seat.key] = self._start(feed.run(), f"live {seat.key}", feed)
+        if self._common is None:
+            self._common = self._start(self._run_common(), "live", None)
+        return await feed.attach(seat.mailbox, seat.viewer, after=after)
+
+    def leave(self, seat: Seat) -> None:
+        """Remove a viewer, and end what nobody needs any more."""
+        if seat not in self._seats:
+            return
+        self._seats.discard(seat)
+        feed = self._feeds.get(seat.key)
+        if feed is not None:
+            feed.detach(seat.mailbox)
+        if not any(other.key == seat.key for other in self._seats):
+            self._feeds.pop(seat.key, None)
+            self._cancel(self._feed_tasks.pop(seat.key, None))
+        if not self._seats:
+            self._cancel(self._common)
+            self._common = None
+
+    def deliver(self, notification: Notification | None) -> None:
+        """Pass a notification to the feeds that it may concern; None: some may have been lost."""
+        for feed in self._feeds.values():
+            feed.handle_notification(notification)
+
+    async def _run_common(self) -> None:
+        async with TaskGroup() as group:
+            group.create_task(self._relay(), name="live relay")
+            group.create_task(self._recheck(), name="live rights")
+
+    async def _relay(self) -> None:
+        await self._run_relay(self.deliver)
+
+    async def _recheck(self) -> None:
+        """End viewers who signed out or whose rights changed; they connect again if they may."""
+        while True:
+            await asyncio.sleep(self._recheck_s)
+            for session in {seat.session for seat in self._seats}:
+                try:
+                    viewer = await run_in_database_thread(load_viewer, session)
+                except django.db.Error as error:
+                    if not is_database_away(error):
+                        raise
+                    log.warning("live.rights_not_checked", reason=summarize_error(error))
+                    break
+                for seat in self._seats:
+                    if seat.session == session and seat.viewer != viewer:
+                        seat.mailbox.end(SIGNED_OUT if viewer is None else RIGHTS_CHANGED)
+
+    def _start(self, work: Awaitable[None], name: str, feed: Feed | None) -> asyncio.Task[None]:
+        async def run() -> None:
+            try:
+                await work
+            except Exception:
+                # Top level of a task. Viewers connect again, which starts it anew.
+                log.exception("live.failed", task=name)
+                for seat in self._seats:
+                    if feed is None or self._feeds.get(seat.key) is feed:
+                        seat.mailbox.end(FAILED)
+
+        return asyncio.get_running_loop().create_task(run(), name=name)
+
+    @staticmethod
+    def _cancel(task: asyncio.Task[None] | None) -> None:
+        if task is not None:
+            task.cancel()

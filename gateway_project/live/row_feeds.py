@@ -1,0 +1,159 @@
+"""Feeds of long lists, of which only the rows that changed are sent: runs, and predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+from execution.store import grants, speculations, views
+from execution.view import RunSummary
+from gateway_project.foundation import notify
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.notify import Notification
+from gateway_project.live.feed import Feed, encode_message
+from gateway_project.live.viewers import Viewer
+from gateway_project.runs import run_json
+
+START_ROWS: Final = 50
+"""Newest rows that a viewer gets first, as many as a page of the console lists."""
+MAX_CHANGED: Final = 500
+"""Changed rows read at once; if there are more, the viewers get their newest rows instead."""
+
+
+class RowFeed(Feed):
+    """Reads the rows that notifications name, once for all viewers."""
+
+    pause_s: ClassVar = 0.25
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: set[str] = set()
+        self._is_gap = False
+
+    def handle_notification(self, notification: Notification | None) -> None:
+        """Note which rows changed; None: any of them may have."""
+        if notification is None:
+            self._is_gap = True
+        elif self.is_concerned(notification):
+            self._changed.update(self.list_changed(notification))
+            self._is_gap = self._is_gap or len(self._changed) > MAX_CHANGED
+        super().handle_notification(notification)
+
+    def list_changed(self, notification: Notification) -> Sequence[str]:
+        """Return the ids of the rows that a notification is about."""
+        return [one for one in notification.payload.split(",") if one]
+
+    async def load_start(self, viewer: Viewer, *, after: int) -> Sequence[str]:  # noqa: ARG002
+        """Return the newest rows that the viewer may see."""
+        message = await run_in_database_thread(self.read_start, viewer)
+        return [encode_message(message)]
+
+    async def publish_changes(self) -> None:
+        """Read the changed rows; put to each viewer those that they may see."""
+        changed, self._changed = self._changed, set()
+        is_gap, self._is_gap = self._is_gap, False
+        if is_gap:
+            for mailbox, viewer in list(self._viewers.items()):
+                for message in await self.load_start(viewer, after=0):
+                    mailbox.put(message)
+            return
+        rows = await run_in_database_thread(self.read_changes, frozenset(changed))
+        for mailbox, viewer in self._viewers.items():
+            if found := self.describe_changes(rows, viewer):
+                mailbox.put(encode_message(found))
+
+    @abstractmethod
+    def read_start(self, viewer: Viewer) -> Mapping[str, Any]:
+        """Read the message with which a viewer is up to date; blocking."""
+
+    @abstractmethod
+    def read_changes(self, changed: frozenset[str]) -> Any:
+        """Read the rows of all teams that changed; blocking."""
+
+    @abstractmethod
+    def describe_changes(self, rows: Any, viewer: Viewer) -> Mapping[str, Any] | None:
+        """Return the message with those rows that a viewer may see; None: none."""
+
+
+class RunsFeed(RowFeed):
+    """Summaries of the runs that a viewer sees in their list."""
+
+    channels: ClassVar = frozenset({notify.RUNS, notify.RUN_WORK})
+
+    def read_start(self, viewer: Viewer) -> Mapping[str, Any]:
+        """Read the newest runs that a viewer may see."""
+        found = views.load_summaries(
+            None if viewer.caller.has_scope(SCOPE_ALL) else viewer.caller,
+            teams=viewer.approver.teams,
+            limit=START_ROWS,
+        )
+        return {"type": "start", "runs": [run_json.summary_to_json(row) for row in found]}
+
+    def read_changes(self, changed: frozenset[str]) -> Sequence[RunSummary]:
+        """Read the summaries of runs that changed."""
+        if not changed:
+            return []
+        return views.load_summaries(None, runs=[UUID(run) for run in changed], limit=MAX_CHANGED)
+
+    def describe_changes(
+        self, rows: Sequence[RunSummary], viewer: Viewer
+    ) -> Mapping[str, Any] | None:
+        """Return the changed runs of the viewer and of the teams that they administer."""
+        own = [run_json.summary_to_json(row) for row in rows if _can_see_run(row, viewer)]
+        return {"type": "runs", "runs": own} if own else None
+
+
+class SpeculationsFeed(RowFeed):
+    """Predictions that were made or resolved, and the switch of all speculation."""
+
+    channels: ClassVar = frozenset({notify.PREDICTIONS, notify.SPECULATION})
+
+    def list_changed(self, notification: Notification) -> Sequence[str]:
+        """Return the ids of predictions; the other channel is about the switch and budgets."""
+        is_about_rows = notification.channel == notify.PREDICTIONS
+        return super().list_changed(notification) if is_about_rows else ()
+
+    def read_start(self, viewer: Viewer) -> Mapping[str, Any]:  # noqa: ARG002 - the same for all
+        """Read the switch; the page has listed the predictions."""
+        return {"type": "start", "is_on": grants.is_speculation_on()}
+
+    def read_changes(self, changed: frozenset[str]) -> tuple[bool, Sequence[Any]]:
+        """Read the switch and the predictions that changed."""
+        rows = speculations.load_rows([UUID(pk) for pk in changed]) if changed else []
+        return grants.is_speculation_on(), rows
+
+    def describe_changes(
+        self, rows: tuple[bool, Sequence[Any]], viewer: Viewer
+    ) -> Mapping[str, Any] | None:
+        """Return the switch, and the predictions that the viewer may see."""
+        is_on, found = rows
+        own = [
+            {"id": str(row.pk), "outcome": row.outcome, "shadow": row.shadow}
+            for row in found
+            if _can_see_speculation(row, viewer)
+        ]
+        if found and not own:  # only those of others changed
+            return None
+        return {"type": "speculations", "is_on": is_on, "speculations": own}
+
+
+def _can_see_run(row: RunSummary, viewer: Viewer) -> bool:
+    """Whether a run is in the viewer's list, as `views.load_summaries` decides."""
+    caller = viewer.caller
+    return (
+        caller.has_scope(SCOPE_ALL)
+        or (row.user == caller.user and row.team == caller.team)
+        or row.team in viewer.approver.teams
+    )
+
+
+def _can_see_speculation(row: Any, viewer: Viewer) -> bool:
+    """Whether a prediction is in the viewer's list, as `speculations.load_page` decides."""
+    caller = viewer.caller
+    if caller.has_scope(SCOPE_ALL):
+        return True
+    is_own = row.team_id is not None or row.user == caller.user
+    return bool(row.team_id == caller.team and is_own)

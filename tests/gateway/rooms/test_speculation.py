@@ -1,0 +1,307 @@
+"""The rooms of speculation and learning: figures, verdicts, grants, budgets, and forgetting."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
+from gateway_project.models import AuditEntry
+from graph.models import WorkflowPattern
+from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
+from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.gateway.rooms.conftest import browser
+
+pytestmark = pytest.mark.django_db
+NASTY = "<script>alert(1)</script>"
+
+
+def predict(user="root", team=None, **values):
+    now = timezone.now()
+    fields = {
+        "user": user,
+        "team": team,
+        "context_hash": 1,
+        "domain_hash": 1,
+        "confidence": 0.6,
+        "ranked_confidence": 0.5,
+        "threshold": 0.9,
+        "tools": [],
+        "workflow_digest": "",
+        "created_at": now,
+        "due_at": now + timedelta(hours=1),
+    }
+    return Speculation.objects.create(**fields | values)
+
+
+def text(client, path, status=200):
+    response = client.get(path)
+    assert response.status_code == status, response.content.decode()[:2_000]
+    return response.content.decode()
+
+
+def said(response):
+    return response.content.decode()
+
+
+def make_threshold(team=None):
+    return AdaptiveThreshold.objects.create(
+        team=team,
+        policy="adaptive",
+        threshold=0.9,
+        level="team",
+        updated_at=timezone.now(),
+        sample_weight=12.0,
+        expected_success=0.97,
+        success_bound=0.95,
+    )
+
+
+def make_pattern(team=None, tools=()):
+    return WorkflowPattern.objects.create(
+        team=team,
+        workflow_hash="a" * 64,
+        intent_hash="b" * 64,
+        tasks=[],
+        tools=list(tools),
+        intent="",
+        successes=3,
+        first_seen_at=timezone.now(),
+        last_seen_at=timezone.now(),
+    )
+
+
+def test_predictions_are_listed_and_filtered(root):
+    tool = ToolFactory(server=ServerFactory(name="notes"), name="read")
+    hit = predict(outcome="hit", weight=1.0, tools=[tool.pk], resolved_at=timezone.now())
+    waits = predict(fallback="below_threshold", tools=[tool.pk])
+    shown = text(root, "/speculation/")
+    assert "notes:read" in shown
+    assert "below threshold" in shown
+    assert f"/speculation/{waits.pk}/" in shown
+    filtered = text(root, "/speculation/?outcome=hit")
+    assert (str(hit.pk) in filtered, str(waits.pk) in filtered) == (True, False)
+    text(root, "/speculation/?outcome=great", status=400)
+
+
+def test_figures_are_shown_by_server_and_tool(root):
+    tool = ToolFactory(server=ServerFactory(name="notes"), name=NASTY)
+    PredictionTotal.objects.create(
+        tool=tool,
+        form="next_call",
+        shadow=True,
+        day=timezone.now().date(),
+        decile=9,
+        predictions=40,
+        hits=38,
+        wasted=2,
+        chance=36.0,
+        saved_ms=40_000.0,
+    )
+    shown = text(root, "/speculation/")
+    assert "40.0 s" in shown
+    assert NASTY not in shown
+    assert "5 %" in " ".join(shown.split())
+
+
+def test_a_prediction_says_what_it_rested_on(root):
+    shown = text(root, f"/speculation/{predict(took_ms=12.0, shadow=False).pk}/")
+    assert "0.600" in shown
+    assert "not confident enough" in shown
+    assert "Called ahead of its request" in shown
+
+
+@pytest.mark.parametrize(("verdict", "outcome"), [("accept", "hit"), ("reject", "rejected")])
+def test_a_verdict_counts_once(root, verdict, outcome):
+    row = predict()
+    answer = root.post(f"/speculation/{row.pk}/judge/", {"verdict": verdict}, follow=True)
+    assert "Your verdict is recorded" in said(answer)
+    again = root.post(f"/speculation/{row.pk}/judge/", {"verdict": "reject"}, follow=True)
+    assert "resolved already" in said(again)
+    row.refresh_from_db()
+    assert row.outcome == outcome
+    assert AuditEntry.objects.get().action == "suggestion.judged"
+
+
+def test_a_prediction_is_corrected(root):
+    server = ServerFactory(name="notes")
+    kept, dropped, right = (ToolFactory(server=server, name=name) for name in ("a", "b", "c"))
+    row = predict(tools=[kept.pk, dropped.pk])
+    url = f"/speculation/{row.pk}/judge/"
+    given = {"verdict": "modify", "keep": [kept.pk], "more": "notes:c"}
+    assert root.post(url, {**given, "more": "notes:none"}).status_code == 400
+    assert root.post(url, {"verdict": "modify"}).status_code == 400
+    assert root.post(url, {"verdict": "perhaps"}).status_code == 400
+    root.post(url, given)
+    row.refresh_from_db()
+    assert (row.outcome, row.changed_tools) == ("modified", [kept.pk, right.pk])
+    assert "notes:c" in text(root, f"/speculation/{row.pk}/")
+
+
+def test_predictions_of_others_are_not_found(member):
+    row = predict(user="bob", team=TeamFactory())
+    assert str(row.pk) not in text(member, "/speculation/")
+    text(member, f"/speculation/{row.pk}/", status=404)
+
+
+def test_who_may_not_curate_judges_nothing(member):
+    row = predict(user="ann")
+    assert "Accept: it was right" not in text(member, f"/speculation/{row.pk}/")
+    assert member.post(f"/speculation/{row.pk}/judge/", {"verdict": "accept"}).status_code == 403
+
+
+def test_a_tool_is_granted_with_the_definition_that_was_shown(root):
+    tool = ToolFactory(server=ServerFactory(name="notes", trusted=True), name="find")
+    shown = text(root, "/speculation/grants/")
+    assert "notes:find" in shown
+    wrong = root.post(
+        "/speculation/grants/add/", {"tool": tool.pk, "definition": "0" * 64}, follow=True
+    )
+    assert "Not granted" in said(wrong)
+    for given in ("x", "9" * 30, ""):
+        response = root.post("/speculation/grants/add/", {"tool": given, "definition": ""})
+        assert response.status_code == 400
+    assert root.post("/speculation/grants/add/", {"tool": 10**9}).status_code == 404
+
+
+def test_a_grant_is_withdrawn_and_a_comparison_begins_anew(root):
+    tool = ToolFactory(server=ServerFactory(name="notes"))
+    grant = SpeculationGrant.objects.create(
+        tool=tool,
+        definition_hash="a" * 64,
+        launch_hash="b" * 64,
+        granted_by="root",
+        granted_at=timezone.now(),
+    )
+    compared = SpeculationAgreement.objects.create(
+        tool=tool,
+        definition_hash="a" * 64,
+        launch_hash="b" * 64,
+        agreed=2,
+        disagreed=1,
+        compared_at=timezone.now(),
+    )
+    assert "2 results agreed" in text(root, "/speculation/grants/")
+    root.post(f"/speculation/grants/{grant.pk}/revoke/")
+    grant.refresh_from_db()
+    assert grant.revoked_by == "root"
+    assert root.post(f"/speculation/grants/{grant.pk}/revoke/").status_code == 404
+    root.post(f"/speculation/compared/{compared.pk}/reset/")
+    compared.refresh_from_db()
+    assert (compared.agreed, compared.reset_by) == (0, "root")
+    assert root.post("/speculation/compared/999/reset/").status_code == 404
+
+
+def test_a_budget_is_set_refused_and_dropped(root):
+    ServerFactory(name="notes")
+    assert "defaults" in text(root, "/speculation/budgets/")
+    values = {"server": "notes", "waste": "0.2", "calls_per_minute": "5", "dollars_per_day": "1"}
+    wrong = root.post("/speculation/budgets/", values | {"waste": "7"})
+    assert "Nothing was changed" in said(wrong)
+    root.post("/speculation/budgets/", values)
+    assert SpeculationBudget.objects.get().waste == 0.2
+    root.post("/speculation/budgets/", {"server": "notes", "reset": "yes"})
+    assert not SpeculationBudget.objects.exists()
+    assert root.post("/speculation/budgets/", {"server": "none"}).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["grants/", "budgets/"])
+def test_only_admins_see_what_allows_speculation(member, path):
+    text(member, f"/speculation/{path}", status=403)
+
+
+def test_a_new_installation_says_what_is_missing(root):
+    assert "Too few predictions" in text(root, "/learning/")
+    for path, words in (
+        ("thresholds/", "No threshold yet"),
+        ("patterns/", "No pattern yet"),
+        ("memory/", "Nothing remembered"),
+    ):
+        assert words in text(root, f"/learning/{path}")
+    assert "No prediction" in text(root, "/speculation/")
+
+
+def test_calibration_is_drawn_from_judged_predictions(root):
+    for place in range(60):
+        right = place % 3 != 0
+        predict(
+            outcome="hit" if right else "rejected",
+            weight=1.0,
+            confidence=0.3 + place % 6 / 10,
+            resolved_at=timezone.now(),
+        )
+    shown = text(root, "/learning/")
+    assert 'id="calibration"' in shown
+    assert "Stated confidences are off by" in shown
+
+
+def test_a_threshold_shows_its_history_and_is_overridden_within_bounds(root):
+    row = make_threshold()
+    ThresholdChange.objects.create(
+        threshold=row,
+        before=0.92,
+        after=0.9,
+        reason="evidence",
+        evidence={"level": NASTY},
+        at=timezone.now(),
+    )
+    url = f"/learning/thresholds/{row.pk}/"
+    shown = text(root, url)
+    assert "outcomes moved it" in shown
+    assert NASTY not in shown
+    for wrong in ("0.2", "2", "x", "nan", ""):
+        assert "Give a number from 0.70 to 0.95" in said(root.post(url, {"override": wrong}))
+    root.post(url, {"override": "0.8"})
+    row.refresh_from_db()
+    assert row.override == 0.8
+    assert "root overrode it" in text(root, url)
+    root.post(url, {"reset": "yes"})
+    row.refresh_from_db()
+    assert row.override is None
+
+
+def test_a_member_sees_thresholds_of_the_team_and_overrides_none():
+    team = TeamFactory()
+    client = browser(MembershipFactory(team=team).user)
+    own, foreign = make_threshold(team), make_threshold(TeamFactory())
+    url = f"/learning/thresholds/{own.pk}/"
+    assert 'name="override"' not in text(client, url)
+    assert client.post(url, {"override": "0.8"}).status_code == 403
+    text(client, f"/learning/thresholds/{foreign.pk}/", status=404)
+
+
+def test_a_pattern_is_forgotten_after_it_was_said_what_goes_with_it(root):
+    row = make_pattern()
+    url = f"/learning/patterns/{row.pk}/forget/"
+    assert "0 recorded runs" in text(root, url)
+    root.post(url)
+    assert not WorkflowPattern.objects.exists()
+    assert AuditEntry.objects.get().action == "pattern.forgotten"
+    text(root, url, status=404)
+
+
+def test_a_curator_forgets_only_patterns_of_the_team(sign_in):
+    client = sign_in("curator")
+    shared, foreign = make_pattern(), make_pattern(TeamFactory())
+    text(client, f"/learning/patterns/{foreign.pk}/forget/", status=404)
+    assert client.get(f"/learning/patterns/{shared.pk}/forget/").status_code == 200
+
+
+def test_the_memory_shows_structure_and_no_hashes(root):
+    tool = ToolFactory(server=ServerFactory(name="notes"), name="read")
+    EpisodicEvent.objects.create(
+        at=timezone.now(),
+        kind=1,
+        session=123_456_789,
+        tool=tool.pk,
+        arguments_hash=987_654_321,
+        outcome=1,
+        duration_ms=12.0,
+        prediction=uuid4(),
+    )
+    shown = text(root, "/learning/memory/")
+    assert "notes:read" in shown
+    assert "987654321" not in shown
+    assert "Nothing of this kind" in text(root, "/learning/memory/?kind=search")
+    text(root, "/learning/memory/?kind=dream", status=400)
