@@ -16,7 +16,6 @@ from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import make_page_schema, paginate_sorted
 from gateway_project.api.problems import ApiError, NotFound
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.text import strip_invisible_deep
 from gateway_project.use_cases.approve_tools import approve_tools
 from tools.store import approvals, overview
@@ -110,12 +109,7 @@ class DefinitionView(ApiView):
 
 def _load_waiting(view: ApiView, **only: Any) -> list[UnapprovedTool]:
     """Return what waits, of servers that the caller may know of."""
-    caller = view.caller
-    visible = {
-        server.name
-        for server in overview.load_server_summaries()
-        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team_pk)
-    }
+    visible = {server.name for server in overview.load_visible_summaries(view.caller)}
     found = approvals.load_unapproved(**only)
     return [one for one in found if one.tool.partition(":")[0] in visible]
 
