@@ -3,7 +3,6 @@
 from django.contrib import admin
 from django.http import HttpResponse
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from gateway_project.console import health
 
@@ -17,7 +16,9 @@ handler404 = "gateway_project.api.problems.answer_not_found"
 handler500 = "gateway_project.api.problems.answer_server_error"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", include("gateway_project.console.rooms.home")),
+    path("", include("gateway_project.console.rooms.frame")),
+    path("search/", include("gateway_project.console.rooms.search")),
     path("favicon.ico", lambda _: HttpResponse(status=204)),  # every browser asks for one
     path("health", health.report_liveness),
     path("health/ready", health.report_readiness),

@@ -10,7 +10,6 @@ from typing import Any, Final
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
@@ -20,8 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from gateway_project.access.roles import READ, require_scope
 from gateway_project.api import runtime
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
-from gateway_project.console.rooms.failures import explain_failures
-from gateway_project.console.rooms.page import render_room, room
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -62,12 +60,11 @@ EXPLANATIONS: Final[Mapping[str, str]] = {
 TROUBLED: Final = ("failing", "sign-in needed")
 
 
-@require_safe
 @room(scope=READ)
-@explain_failures
-def list_servers(request: HttpRequest) -> HttpResponseBase:
+@require_safe
+def list_servers(request: RoomRequest) -> HttpResponseBase:
     """List the servers that the caller may know of, troubled ones first."""
-    caller: Caller = request.caller  # type: ignore[attr-defined]
+    caller = request.caller
     summaries = overview.load_visible_summaries(caller)
     calls = load_recent_calls(caller.team, since=timezone.now() - DAY)
     rows = [describe_server(server, calls) for server in summaries]
@@ -85,12 +82,11 @@ def list_servers(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @room(scope=READ)
-@explain_failures
-def show_server(request: HttpRequest, name: str) -> HttpResponseBase:
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_server(request: RoomRequest, name: str) -> HttpResponseBase:
     """Show one server; a POST does what its `action` names."""
-    caller: Caller = request.caller  # type: ignore[attr-defined]
+    caller = request.caller
     name = read_name(name, request.GET.get("name"))
     server = _find_server(caller, name)
     if request.method == "POST":
@@ -104,7 +100,7 @@ def show_server(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _render_server(
-    request: HttpRequest, caller: Caller, server: ServerSummary, **more: Any
+    request: RoomRequest, caller: Caller, server: ServerSummary, **more: Any
 ) -> HttpResponseBase:
     effects, gateway_problem = _find_effects(request)
     is_superuser = caller.has_scope(SCOPE_ALL)
@@ -242,7 +238,7 @@ def _list_tools(effects: Effects, caller: Caller, server: str) -> list[Catalogue
     ]
 
 
-def _find_effects(request: HttpRequest) -> tuple[Effects | None, str]:
+def _find_effects(request: RoomRequest) -> tuple[Effects | None, str]:
     """Return the gateway of this process, or why there is none: a server's page needs none."""
     try:
         return runtime.load_effects(request), ""
@@ -256,7 +252,7 @@ def _find_server(caller: Caller, name: str) -> ServerSummary:
     raise UnknownServerRow(name)
 
 
-def _test(request: HttpRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+def _test(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
     (test,) = async_to_sync(discover_servers.try_servers)(
         caller, [server.name], config=settings.FOREGATE
     )
@@ -277,7 +273,7 @@ def _test(request: HttpRequest, caller: Caller, server: ServerSummary) -> HttpRe
     )
 
 
-def _discover(request: HttpRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+def _discover(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
     if discover_servers.request_discovery(caller, [server.name]):
         messages.success(request, "Its tools are being listed again; this page follows.")
     else:
@@ -285,7 +281,7 @@ def _discover(request: HttpRequest, caller: Caller, server: ServerSummary) -> Ht
     return redirect(server_address(server.name))
 
 
-def _change(request: HttpRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+def _change(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
     """Change what the form names: whether it is enabled or trusted, or its price."""
     changes: dict[str, Any] = {
         column: request.POST[column] == "yes"
@@ -315,7 +311,7 @@ def _read_price(text: str) -> Decimal | None:
     return price.quantize(Decimal("0.000001"))
 
 
-def _delete(request: HttpRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+def _delete(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
     if request.POST.get("confirm") != server.name:
         messages.error(request, "Nothing was deleted: type the server's name to confirm it.")
         return redirect(server_address(server.name))
@@ -329,7 +325,7 @@ def _escape_lines(texts: Iterable[str]) -> list[str]:
     return [approval_text.single_line(text) for text in texts]
 
 
-Action = Callable[[HttpRequest, Caller, ServerSummary], HttpResponseBase]
+Action = Callable[[RoomRequest, Caller, ServerSummary], HttpResponseBase]
 ACTIONS: Final[Mapping[str, Action]] = {
     "test": _test,
     "discover": _discover,
