@@ -59,7 +59,7 @@ def load_recent_calls(team: int | None, *, since: datetime) -> RecentCalls:
         team: Primary key; None: callers without a team.
         since: Start of the period; a day, say: the query reads all events in it.
     """
-    values = {
+    values: dict[str, int | datetime] = {
         "team": NO_TEAM if team is None else team,
         "since": since,
         "kind": KIND_CODES[EventKind.TASK_COMPLETE],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 from django.urls import reverse
 
@@ -33,6 +34,16 @@ def tool_address(tool: str) -> str:
     if not _fits_path(tool):
         return reverse("tool-page", args=[ODD], query={"name": tool})
     return reverse("tool-page", args=[tool])
+
+
+def run_address(run: UUID) -> str:
+    """Return the address of a run's page.
+
+    Example:
+        >>> run_address(UUID(int=1))
+        '/runs/00000000-0000-0000-0000-000000000001/'
+    """
+    return f"/runs/{run}/"
 
 
 def read_name(path: str, query: str | None) -> str:

@@ -36,6 +36,8 @@ TEAM_KEY: Final = "team"
 """Key of the session under which the chosen team is kept."""
 MAX_WAITING: Final = 100
 """Things that wait are counted up to here; the menu shows `99+`."""
+_ANSWERED_ERRORS: Final[tuple[type[Exception], ...]] = (ApiError, Http404, *USER_ERRORS)
+"""Errors that are answered with a page; others are defects."""
 
 log = structlog.get_logger(__name__)
 
@@ -81,7 +83,7 @@ def room(*, scope: str = READ) -> Callable[[View], View]:
                     raise  # a defect
                 log.warning("console.value_out_of_range", path=request.path, exc_info=error)
                 return _render_unusable(request, "it holds a value that is out of range")
-            except (ApiError, Http404, *USER_ERRORS) as error:
+            except _ANSWERED_ERRORS as error:
                 return render_problem(request, problems.describe_problem(error))
 
         return answer

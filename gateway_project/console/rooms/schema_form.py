@@ -155,7 +155,7 @@ def _iterate_fields(
         if _read_properties(value) and len(names) < MAX_DEPTH and "default" not in value:
             yield from _iterate_fields(value, path, names, is_required=needed)
         else:
-            yield _make_field(value, path, " › ".join(names), is_required=needed)
+            yield _make_field(value, path, " → ".join(names), is_required=needed)
 
 
 def _make_field(
@@ -211,7 +211,7 @@ def _read_value(field: FormField, text: str) -> Any:
         lines = [line.strip() for line in text.splitlines()]
         return [_read_scalar(field.item_kind, line) for line in lines if line]
     if field.kind in ("json", "choice"):
-        return _read_json(text)
+        return read_json(text)
     return _read_scalar(field.kind, text)
 
 
@@ -232,7 +232,12 @@ def _read_scalar(kind: FieldKind, text: str) -> Any:
     return value
 
 
-def _read_json(text: str) -> Any:
+def read_json(text: str) -> Any:
+    """Return a value entered as JSON.
+
+    Raises:
+        NotReadable: If it is not JSON.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -266,8 +271,10 @@ def _iterate_tree(schema: Mapping[str, Any], depth: int) -> Iterator[TreeRow]:
 def _iterate_limits(schema: Mapping[str, Any]) -> Iterator[str]:
     choices = schema.get("enum")
     if isinstance(choices, list):
-        yield "one of " + ", ".join(map(_write_short, choices[:10])) + (
-            f" and {len(choices) - 10} more" if len(choices) > 10 else ""
+        yield (
+            "one of "
+            + ", ".join(map(_write_short, choices[:10]))
+            + (f" and {len(choices) - 10} more" if len(choices) > 10 else "")
         )
     for keyword, words in (
         ("default", "default"), ("minimum", "at least"), ("maximum", "at most"),

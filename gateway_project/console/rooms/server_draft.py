@@ -282,7 +282,7 @@ def propose_name(texts: Iterable[str]) -> str:
         ('linear', 'server')
     """
     for text in texts:
-        if text.startswith("-") or text.startswith("/") or text in _LAUNCHERS:
+        if text.startswith(("-", "/")) or text in _LAUNCHERS:
             continue
         words = [word.lower() for word in _NAME_WORD.findall(text)]
         telling = [word for word in words if word not in _DULL_WORDS and not word.isdigit()]
