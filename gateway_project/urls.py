@@ -5,6 +5,7 @@ from django.http import HttpResponse
 from django.urls import include, path
 
 from gateway_project.console import health
+from gateway_project.console.rooms import installation
 
 admin.autodiscover()
 admin.site.site_header = "Foregate"
@@ -19,6 +20,11 @@ urlpatterns = [
     path("", include("gateway_project.console.rooms.home")),
     path("", include("gateway_project.console.rooms.frame")),
     path("search/", include("gateway_project.console.rooms.search")),
+    path("access/", include("gateway_project.console.rooms.access")),
+    path("audit/", include("gateway_project.console.rooms.audit")),
+    path("clients/", include("gateway_project.console.rooms.connect")),
+    path("settings/", include(installation.settings_urlpatterns)),
+    path("system/", include(installation.system_urlpatterns)),
     path("favicon.ico", lambda _: HttpResponse(status=204)),  # every browser asks for one
     path("health", health.report_liveness),
     path("health/ready", health.report_readiness),

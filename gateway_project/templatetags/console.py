@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,6 +20,28 @@ MAX_COUNTED: Final = 10_000
 ID_CHARS: Final = 8
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _MAX_RELATIVE_DAYS: Final = 30
+_BADGES: Final[Mapping[str, tuple[str, str]]] = {
+    "queued": ("muted", "queued"),
+    "pending": ("muted", "pending"),
+    "running": ("info", "running"),
+    "paused": ("warn", "paused"),
+    "waiting": ("warn", "waits for a person"),
+    "waiting_approval": ("warn", "waits for approval"),
+    "succeeded": ("ok", "succeeded"),
+    "partial_success": ("warn", "partly succeeded"),
+    "failed": ("bad", "failed"),
+    "aborted": ("muted", "aborted"),
+    "cancelled": ("muted", "cancelled"),
+    "skipped": ("muted", "skipped"),
+    "unknown": ("bad", "outcome unknown"),
+    "up": ("ok", "up"),
+    "starting": ("info", "starting"),
+    "failing": ("bad", "failing"),
+    "sign-in needed": ("warn", "sign-in needed"),
+    "never contacted": ("muted", "never contacted"),
+    "disabled": ("muted", "disabled"),
+}
+"""Kind and word of the badge of each state of a run, a task or a server."""
 
 register = template.Library()
 
@@ -77,6 +100,25 @@ def duration(seconds: float | None) -> str:
     if seconds < 3_600:
         return f"{int(seconds // 60)} min {int(seconds % 60)} s"
     return f"{int(seconds // 3_600)} h {int(seconds % 3_600 // 60)} min"
+
+
+@register.filter
+def milliseconds(value: float | None) -> str:
+    """Render a duration in milliseconds like `duration`.
+
+    Example:
+        >>> milliseconds(1_250.0)
+        '1.2 s'
+    """
+    return duration(None if value is None else value / 1_000)
+
+
+@register.filter
+def badge(state: Any) -> SafeString:
+    """Render the state of a run, a task or a server as a badge."""
+    name = str(state)
+    kind, word = _BADGES.get(name, ("muted", name))
+    return format_html('<span class="badge badge--{}">{}</span>', kind, word)
 
 
 @register.filter

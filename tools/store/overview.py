@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -162,6 +162,23 @@ def count_unapproved_tools(*, team: int | None, is_all: bool, most: int) -> int:
     """
     waiting = Tool.objects.filter(state__in=(Tool.State.PENDING, Tool.State.QUARANTINED))
     return waiting.filter(_visible_to("server__", team, is_all=is_all))[:most].count()
+
+
+def sum_definition_tokens(*, team: int | None, is_all: bool) -> tuple[int, int]:
+    """Return the number of usable tools and the tokens of their definitions.
+
+    Args:
+        team: As in `count_unapproved_tools`.
+        is_all: As in `count_unapproved_tools`.
+    """
+    rows = Tool.objects.filter(
+        _visible_to("server__", team, is_all=is_all),
+        enabled=True,
+        state=Tool.State.ACTIVE,
+        server__enabled=True,
+    )
+    found = rows.aggregate(tools=Count("pk"), tokens=Sum("definition__token_count"))
+    return found["tools"], found["tokens"] or 0
 
 
 def find_server_names(text: str, *, team: int | None, is_all: bool, most: int) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
@@ -28,7 +27,7 @@ def switch(request: RoomRequest) -> HttpResponse:
     state = "on" if wanted == "yes" else "off"
     words = f"Speculation is {state}" if is_changed else f"Speculation was {state} already"
     messages.success(request, f"{words}; every process follows within a second.")
-    return redirect(_find_next(request))
+    return HttpResponseRedirect(_find_next(request))
 
 
 @room(scope=READ)
@@ -38,11 +37,11 @@ def choose_team(request: RoomRequest) -> HttpResponse:
     chosen = request.POST.get("team", "")
     if not chosen:
         request.session.pop(TEAM_KEY, None)
-        return redirect(_find_next(request))
+        return HttpResponseRedirect(_find_next(request))
     for team in request.teams:
         if str(team.pk) == chosen:
             request.session[TEAM_KEY] = team.pk
-            return redirect(_find_next(request))
+            return HttpResponseRedirect(_find_next(request))
     raise NotFound("such team of yours")
 
 
@@ -51,7 +50,7 @@ def _find_next(request: HttpRequest) -> str:
     wanted = request.POST.get("next", "")
     hosts = {request.get_host()}
     is_own = url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure())
-    return wanted if is_own else "/"
+    return wanted if is_own and wanted.startswith("/") else "/"
 
 
 urlpatterns = [

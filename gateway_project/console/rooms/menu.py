@@ -18,6 +18,7 @@ class Room:
     """A page of the menu.
 
     Attributes:
+        name: Under which templates find its address.
         path: Its address.
         label: Its name.
         question: What it answers, for the search.
@@ -26,6 +27,7 @@ class Room:
         counted: Key of the number of things that wait there; empty: none do.
     """
 
+    name: str
     path: str
     label: str
     question: str
@@ -41,8 +43,15 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
     (
         "",
         (
-            Room(path="/", label="Home", question="Is all well, what waits for me?", icon="home"),
             Room(
+                name="home",
+                path="/",
+                label="Home",
+                question="Is all well, what waits for me?",
+                icon="home",
+            ),
+            Room(
+                name="playground",
                 path="/playground/",
                 label="Playground",
                 question="What would the gateway answer?",
@@ -54,8 +63,15 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
     (
         "Work",
         (
-            Room(path="/runs/", label="Runs", question="What ran, why did it fail?", icon="runs"),
             Room(
+                name="runs",
+                path="/runs/",
+                label="Runs",
+                question="What ran, why did it fail?",
+                icon="runs",
+            ),
+            Room(
+                name="approvals",
                 path="/approvals/",
                 label="Approvals",
                 question="What needs my word?",
@@ -68,8 +84,15 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
     (
         "Tools",
         (
-            Room(path="/servers/", label="Servers", question="How do they do?", icon="server"),
             Room(
+                name="servers",
+                path="/servers/",
+                label="Servers",
+                question="How do they do?",
+                icon="server",
+            ),
+            Room(
+                name="tools",
                 path="/tools/",
                 label="Tools",
                 question="Which tool does this?",
@@ -77,6 +100,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 scope=SEARCH,
             ),
             Room(
+                name="changed_tools",
                 path="/tools/changed/",
                 label="Changed tools",
                 question="What changed under us?",
@@ -85,6 +109,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 counted=CHANGED_TOOLS,
             ),
             Room(
+                name="graph",
                 path="/graph/",
                 label="Tool graph",
                 question="How do tools belong together?",
@@ -97,18 +122,21 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
         "Safety",
         (
             Room(
+                name="danger",
                 path="/danger/",
                 label="Dangerous operations",
                 question="What counts as dangerous?",
                 icon="shield",
             ),
             Room(
+                name="speculation",
                 path="/speculation/",
                 label="Speculation",
                 question="What is called ahead, is it right?",
                 icon="ahead",
             ),
             Room(
+                name="learning",
                 path="/learning/",
                 label="Learning",
                 question="What was learned, are its numbers right?",
@@ -120,12 +148,14 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
         "Administration",
         (
             Room(
+                name="clients",
                 path="/clients/",
                 label="Connect a client",
                 question="How do I connect my client?",
                 icon="plug",
             ),
             Room(
+                name="access",
                 path="/access/",
                 label="Access",
                 question="Who may do what? People, roles, teams, tokens",
@@ -133,6 +163,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 scope=ADMINISTER,
             ),
             Room(
+                name="audit",
                 path="/audit/",
                 label="Audit trail",
                 question="Who did what?",
@@ -140,6 +171,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 scope=ADMINISTER,
             ),
             Room(
+                name="settings",
                 path="/settings/",
                 label="Settings",
                 question="How is it set up?",
@@ -147,6 +179,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 scope=ADMINISTER,
             ),
             Room(
+                name="system",
                 path="/system/",
                 label="System",
                 question="What is stored, how large is it?",
@@ -202,4 +235,4 @@ def _is_below(path: str, room: str) -> bool:
 
 @cache
 def _exists(path: str) -> bool:
-    return is_valid_path(path)
+    return bool(is_valid_path(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
@@ -130,7 +130,7 @@ def render_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
     )
 
 
-_TITLES: Final = {
+_TITLES: Final[Mapping[int, str]] = {
     HTTPStatus.FORBIDDEN: "You may not open this",
     HTTPStatus.NOT_FOUND: "There is nothing here",
     HTTPStatus.SERVICE_UNAVAILABLE: "Not available right now",
@@ -155,6 +155,7 @@ def _build_shell(request: RoomRequest) -> dict[str, Any]:
     return {
         "caller": caller,
         "menu": menu.build_menu(caller, request.path, waiting),
+        "rooms": {one.name: one.path for one in menu.list_rooms(caller)},
         "waiting": waiting,
         "switch": {
             "is_available": is_available,
