@@ -275,7 +275,7 @@ def _read_entries(
 def _render_entry(request: RoomRequest, way: str, *, problem: str = "") -> HttpResponseBase:
     given = request.POST
     known = server_draft.find_known_server(given.get("known") or request.GET.get("known", ""))
-    listed = sorted(server_draft.load_known_servers(), key=lambda one: one.group)
+    listed = server_draft.load_known_servers()
     return render_room(
         request,
         "console/servers/add.html",

@@ -171,7 +171,8 @@ def _preview(request: RoomRequest, pattern: str, level: str) -> PatternPreview:
 
 
 def _change(request: RoomRequest) -> HttpResponseBase:
-    action, pk = request.POST.get("action", "save"), _read_key(request.POST.get("pk", ""))
+    action, _, named = request.POST.get("action", "save").partition("-")
+    pk = _read_key(named or request.POST.get("pk", ""))
     before = runtime.load_effects(request).catalogue()
     try:
         if action == "preview":

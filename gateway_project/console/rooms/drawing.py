@@ -12,7 +12,8 @@ BOX_HEIGHT: Final = 52
 COLUMN_GAP: Final = 64
 ROW_GAP: Final = 20
 MARGIN: Final = 8
-STAR_WIDTH: Final = 640
+STAR_WIDTH: Final = 760
+STAR_BOX_WIDTH: Final = 196
 STAR_ROW: Final = 46
 MAX_STAR_CHARS: Final = 30
 
@@ -122,7 +123,7 @@ def draw_star(center: str, left: Sequence[str], right: Sequence[str]) -> Picture
     """
     height = max(len(left), len(right), 1) * STAR_ROW + MARGIN
     box_height = 32.0
-    width = 200.0
+    width = STAR_BOX_WIDTH
     middle = Box(
         key=center, x=(STAR_WIDTH - width) / 2, y=(height - box_height) / 2,
         width=width, height=box_height,

@@ -22,6 +22,7 @@ from gateway_project.api.graph import WAYS, trace_path
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.graph_layout import GraphLayout, LayoutCache
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.settling import load_topology, wait_for_relations
 from gateway_project.console.rooms.tool_rows import list_visible_tools
 from gateway_project.find.relation_words import phrase_relation
 from gateway_project.foundation.text import strip_invisible
@@ -38,7 +39,7 @@ from tools.visibility import Visibility
 
 MAX_DRAWN: Final = 6_000
 """Relations drawn, the strongest; the list and the filters reach the others."""
-MAX_LISTED: Final = 100
+MAX_LISTED: Final = 50
 MAX_COMMUNITIES: Final = 200
 MAX_REJECTED: Final = 100
 LEAST_STEPS: Final = (0, 25, 50, 75, 90)
@@ -69,7 +70,7 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
     """Show the explorer, the path between two tools if asked, and the same as a list."""
     effects = runtime.load_effects(request)
     visibility = Visibility(catalogue=effects.catalogue(), caller=request.caller)
-    topology = effects.topology(request.caller.team)
+    topology = load_topology(effects, request.caller.team)
     layout = _LAYOUTS.find(topology, effects.metrics(), visibility)
     wanted = _read_filter(request)
     shown = _select(topology, visibility, layout, wanted)
@@ -111,7 +112,7 @@ def send_data(request: RoomRequest) -> HttpResponseBase:
     """Return what is drawn: tools with positions, and relations, as arrays."""
     effects = runtime.load_effects(request)
     visibility = Visibility(catalogue=effects.catalogue(), caller=request.caller)
-    topology = effects.topology(request.caller.team)
+    topology = load_topology(effects, request.caller.team)
     layout = _LAYOUTS.find(topology, effects.metrics(), visibility)
     shown = _select(topology, visibility, layout, _read_filter(request))
     return JsonResponse(describe_drawing(shown[:MAX_DRAWN], layout, visibility, total=len(shown)))
@@ -121,9 +122,9 @@ def send_data(request: RoomRequest) -> HttpResponseBase:
 @require_POST
 def curate(request: RoomRequest) -> HttpResponseBase:
     """Add a relation, reject one, or withdraw a rejection."""
-    visibility = Visibility(
-        catalogue=runtime.load_effects(request).catalogue(), caller=request.caller
-    )
+    effects = runtime.load_effects(request)
+    visibility = Visibility(catalogue=effects.catalogue(), caller=request.caller)
+    before = effects.topology(request.caller.team)
     try:
         source, target = (_find_tool(visibility, request.POST.get(name, "")) for name in
                           ("source", "target"))  # fmt: skip
@@ -134,6 +135,7 @@ def curate(request: RoomRequest) -> HttpResponseBase:
     except ValueError:
         messages.error(request, "Nothing was changed: choose how the tools are related.")
     else:
+        wait_for_relations(effects, request.caller.team, before)
         messages.success(request, message)
     back = request.POST.get("back", "")
     return redirect(f"{reverse('graph')}?{back}" if back else reverse("graph"))

@@ -48,7 +48,7 @@ SOURCES: Final[Mapping[str, str]] = {
     "default": "the tool's default",
 }
 """Where an argument's value comes from, by `BindingSource`."""
-_EXPECTED: Final = (*USER_ERRORS, arguments.InvalidRequest)
+_EXPECTED: Final[tuple[type[Exception], ...]] = (*USER_ERRORS, arguments.InvalidRequest)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from gateway_project.console.rooms import drawing, schema_form, word_diff
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import FormField
-from gateway_project.console.rooms.settling import wait_for_catalogue
+from gateway_project.console.rooms.settling import load_topology, wait_for_catalogue
 from gateway_project.console.rooms.tool_rows import describe_tool
 from gateway_project.effects import Effects
 from gateway_project.find.answers import ToolDescription
@@ -77,6 +77,7 @@ def _render_tool(
     request: RoomRequest, effects: Effects, tool: CatalogueTool, **more: Any
 ) -> HttpResponseBase:
     caller = request.caller
+    load_topology(effects, caller.team)
     described = runtime.run_coroutine(flow.describe_tool, effects, caller, tool.tool)
     fields = schema_form.build_fields(tool.input_schema)
     recent = load_recent_calls(caller.team, since=timezone.now() - DAY).by_tool.get(tool.pk)

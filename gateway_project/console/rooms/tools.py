@@ -34,7 +34,7 @@ from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
 from tools.store import configuration
 
-SEARCH_LIMIT: Final = 20
+SEARCH_LIMIT: Final = 10
 MAX_BULK: Final = 500
 FILTERS: Final = ("server", "category", "danger", "state")
 STATES: Final = ("active", "disabled", "pending", "quarantined", "removed")
@@ -54,6 +54,7 @@ BULK_CHANGES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "category-": ("Take out of its category", {"category": None}),
 }
 """What can be done to several tools: its words, and the values of `change_tool`."""
+_EXPECTED: Final[tuple[type[Exception], ...]] = (*USER_ERRORS, arguments.InvalidRequest)
 EFFECTS: Final[Mapping[str, str]] = {
     "enabled": "Disabled tools are neither found nor called.",
     "pinned": "Pinned tools are always listed to clients with exposure “hybrid”.",
@@ -170,7 +171,7 @@ def _search(
         checked = arguments.check_arguments(meta_tools.SEARCH, given)
         wish = arguments.read_find_request(checked)
         return runtime.run_coroutine(flow.find_tools, effects, request.caller, wish), ""
-    except (*USER_ERRORS, arguments.InvalidRequest) as error:
+    except _EXPECTED as error:
         return None, describe_problem(error).detail
 
 

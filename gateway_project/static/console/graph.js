@@ -60,7 +60,7 @@ class Picture {
     this.scale = Math.min(
       (box.width - 2 * room) / Math.max(right - left, 4),
       (box.height - 2 * room) / Math.max(bottom - top, 4),
-      60,
+      44,
     );
     this.x = box.width / 2 - ((left + right) / 2) * this.scale;
     this.y = box.height / 2 - ((top + bottom) / 2) * this.scale;
@@ -100,7 +100,13 @@ class Picture {
   }
 
   radius(node) {
-    return Math.max(2, Math.min(0.26 + 0.035 * Math.sqrt(node.degree), 0.55) * this.scale);
+    const size = Math.min(0.2 + 0.04 * Math.sqrt(node.degree), 0.5) * this.scale;
+    return Math.max(1.5, Math.min(size, 5 + Math.sqrt(node.degree)));
+  }
+
+  edgeOpacity(focus) {
+    if (focus >= 0 || this.path.size) return 0.12;
+    return this.edges.length > 1000 ? 0.25 : 0.6;
   }
 
   isPathEdge(edge) {
@@ -122,7 +128,7 @@ class Picture {
     context.clearRect(0, 0, box.width, box.height);
     const focus = this.chosen >= 0 ? this.chosen : this.hovered;
     const isNear = (edge) => focus >= 0 && (edge[0] === focus || edge[1] === focus);
-    this.drawEdges((edge) => !isNear(edge) && !this.isPathEdge(edge), focus >= 0 || this.path.size ? 0.1 : 0.28, 1);
+    this.drawEdges((edge) => !isNear(edge) && !this.isPathEdge(edge), this.edgeOpacity(focus), 1);
     this.drawEdges(isNear, 0.9, 1.5);
     this.drawEdges((edge) => this.isPathEdge(edge), 1, 3);
     this.drawNodes(focus, box);
@@ -173,16 +179,23 @@ class Picture {
     context.globalAlpha = 1;
     const wanted = visible.filter((place) => isDimmed && isShown(place)).slice(0, FEW_LABELS);
     const labelled = wanted.length || isDimmed ? wanted : visible.slice(0, this.scale > 14 ? FEW_LABELS : 8);
-    for (const place of labelled) this.drawLabel(this.nodes[place], place === focus);
+    const taken = [];
+    for (const place of labelled.sort((a, b) => (b === focus) - (a === focus))) {
+      this.drawLabel(this.nodes[place], place === focus, taken);
+    }
   }
 
-  drawLabel(node, isStrong) {
+  /** Write a tool's id beside it, unless another label is there already. */
+  drawLabel(node, isStrong, taken) {
     const { context, colours } = this;
     const text = node.id.length > 40 ? `${node.id.slice(0, 39)}…` : node.id;
     context.font = `${isStrong ? 600 : 400} 12px system-ui, sans-serif`;
     const width = context.measureText(text).width;
     const x = node.x * this.scale + this.x + this.radius(node) + 4;
     const y = node.y * this.scale + this.y;
+    const covers = (other) => x < other[1] && x + width > other[0] && Math.abs(y - other[2]) < 15;
+    if (taken.some(covers)) return;
+    taken.push([x - 2, x + width + 2, y]);
     context.globalAlpha = 0.85;
     context.fillStyle = colours.surface;
     context.fillRect(x - 2, y - 8, width + 4, 16);
