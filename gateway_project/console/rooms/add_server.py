@@ -162,10 +162,12 @@ def finish(request: RoomRequest) -> HttpResponseBase:
     """Enable the accepted servers, trusted or not, and have their tools listed; delete others."""
     caller, names = request.caller, _read_names(request)
     accepted: list[str] = []
+    summaries = overview.load_server_summaries(names=names)
+    removable = {one.name for one in summaries if not one.enabled and not one.discovered_at}
     with transaction.atomic():
         for place, name in enumerate(names):
             decision = request.POST.get(f"decision-{place}", "later")
-            if decision == "delete":
+            if decision == "delete" and name in removable:
                 change_servers.delete_server(caller, name)
             elif decision in ("trust", "accept"):
                 changes = {"enabled": True, "trusted": decision == "trust"}
