@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from django.contrib import admin
 from django.http import HttpResponse
 from django.urls import path, reverse
 from django.views.decorators.http import require_safe
+from pydantic import SecretStr
 from pydantic_settings import BaseSettings
 
 from gateway_project.access.roles import ADMINISTER
@@ -20,8 +22,10 @@ from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.config import PREFIX
 from tools import overview
 
-SECRETS: Final = frozenset({"secret_key", "database_url"})
-"""Settings whose values are never shown."""
+SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^database_url$")
+"""Names of settings whose values are never shown."""
+_CREDENTIALS: Final = re.compile(r"://[^/]*@")
+"""An address with a user or a password in it."""
 _LABELS: Final[Mapping[str, str]] = {
     "tools": "Servers and tools",
     "graph": "Tool graph",
@@ -105,7 +109,7 @@ def _find_admin_page(model: Any) -> str:
 def _write_value(name: str, value: Any) -> str:
     if value is None or value == "":
         return "not set"
-    if name in SECRETS:
+    if isinstance(value, SecretStr) or SECRET_NAME.search(name) or _CREDENTIALS.search(str(value)):
         return "set, not shown"
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
