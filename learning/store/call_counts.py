@@ -11,14 +11,19 @@ from django.db import connection
 
 from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.models.events import NO_TEAM
+from learning.store.activity import MAX_EVENTS
 
-_SELECT = """
+_SELECT = f"""
 SELECT event.tool, tool.server_id, count(*),
-       count(*) FILTER (WHERE event.outcome <> %(succeeded)s),
+       count(*) FILTER (WHERE event.outcome <> {EventOutcome.SUCCEEDED.value}),
        percentile_cont(0.95) WITHIN GROUP (ORDER BY event.duration_ms),
        max(event.at)
-FROM learning_episodicevent AS event JOIN tools_tool AS tool ON tool.id = event.tool
-WHERE coalesce(event.team_id, 0) = %(team)s AND event.at >= %(since)s AND event.kind = %(kind)s
+FROM (
+    SELECT tool, at, outcome, duration_ms FROM learning_episodicevent
+    WHERE (%(all)s OR coalesce(team_id, {NO_TEAM}) = %(team)s) AND at >= %(since)s
+      AND kind = {KIND_CODES[EventKind.TASK_COMPLETE]} AND tool IS NOT NULL
+    ORDER BY at DESC LIMIT {MAX_EVENTS}) AS event
+JOIN tools_tool AS tool ON tool.id = event.tool
 GROUP BY GROUPING SETS ((event.tool), (tool.server_id))
 """
 
@@ -41,7 +46,7 @@ class CallCount(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecentCalls:
-    """A team's calls since some time, by primary key.
+    """Calls since some time, by primary key.
 
     Attributes:
         by_tool: Of the tools that were called.
@@ -52,18 +57,18 @@ class RecentCalls:
     by_server: Mapping[int, CallCount] = field(default_factory=dict)
 
 
-def load_recent_calls(team: int | None, *, since: datetime) -> RecentCalls:
-    """Count a team's calls since some time; one query.
+def load_recent_calls(team: int | None, *, since: datetime, is_all: bool = False) -> RecentCalls:
+    """Count calls since some time, the newest `MAX_EVENTS` at most; one query.
 
     Args:
         team: Primary key; None: callers without a team.
-        since: Start of the period; a day, say: the query reads all events in it.
+        since: Start of the period.
+        is_all: Whether the calls of all teams count.
     """
-    values: dict[str, int | datetime] = {
+    values: dict[str, int | bool | datetime] = {
+        "all": is_all,
         "team": NO_TEAM if team is None else team,
         "since": since,
-        "kind": KIND_CODES[EventKind.TASK_COMPLETE],
-        "succeeded": EventOutcome.SUCCEEDED.value,
     }
     by_tool: dict[int, CallCount] = {}
     by_server: dict[int, CallCount] = {}

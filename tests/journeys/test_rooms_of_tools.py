@@ -19,7 +19,7 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
 
-SERVER = '''
+SERVER = """
 import pathlib
 from mcp.server.mcpserver import MCPServer
 server = MCPServer("notes")
@@ -34,7 +34,7 @@ def archive_note(title: str) -> str:
     return f"archived {title}"
 
 server.run()
-'''
+"""
 RELATE = """
 from django.utils import timezone
 from gateway_project.access import callers

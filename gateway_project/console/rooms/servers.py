@@ -66,7 +66,7 @@ def list_servers(request: RoomRequest) -> HttpResponseBase:
     """List the servers that the caller may know of, troubled ones first."""
     caller = request.caller
     summaries = overview.load_visible_summaries(caller)
-    calls = load_recent_calls(caller.team, since=timezone.now() - DAY)
+    calls = _load_calls(caller)
     rows = [describe_server(server, calls) for server in summaries]
     rows.sort(key=lambda row: (row["state"] not in TROUBLED, row["name"]))
     return render_room(
@@ -104,7 +104,7 @@ def _render_server(
 ) -> HttpResponseBase:
     effects, gateway_problem = _find_effects(request)
     is_superuser = caller.has_scope(SCOPE_ALL)
-    calls = load_recent_calls(caller.team, since=timezone.now() - DAY)
+    calls = _load_calls(caller)
     tools = _list_tools(effects, caller, server.name) if effects else []
     sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
     stored = server_settings.load_settings(server.name, sealer=sealer)
@@ -236,6 +236,12 @@ def _list_tools(effects: Effects, caller: Caller, server: str) -> list[Catalogue
         for _, tool in sorted(tools.items())
         if tool.server == server and (may_see_all or caller.can_see_team(tool.team))
     ]
+
+
+def _load_calls(caller: Caller) -> RecentCalls:
+    """Return the calls of the last day that a caller may know of."""
+    since, is_all = timezone.now() - DAY, caller.has_scope(SCOPE_ALL)
+    return load_recent_calls(caller.team, since=since, is_all=is_all)
 
 
 def _find_effects(request: RoomRequest) -> tuple[Effects | None, str]:

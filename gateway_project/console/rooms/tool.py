@@ -32,7 +32,7 @@ from gateway_project.console.rooms.settling import load_topology, wait_for_catal
 from gateway_project.console.rooms.tool_rows import describe_tool
 from gateway_project.effects import Effects
 from gateway_project.find.answers import ToolDescription
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue
@@ -80,7 +80,8 @@ def _render_tool(
     load_topology(effects, caller.team)
     described = runtime.run_coroutine(flow.describe_tool, effects, caller, tool.tool)
     fields = schema_form.build_fields(tool.input_schema)
-    recent = load_recent_calls(caller.team, since=timezone.now() - DAY).by_tool.get(tool.pk)
+    is_all = caller.has_scope(SCOPE_ALL)
+    calls = load_recent_calls(caller.team, since=timezone.now() - DAY, is_all=is_all)
     may_curate = caller.has_scope(CURATE)
     context = {
         "tool": describe_tool(tool),
@@ -105,7 +106,7 @@ def _render_tool(
         "annotations": _write_json(tool.annotations) if tool.annotations else "",
         "used": effects.usage(caller.team).get(tool.pk, 0),
         "expected_ms": effects.estimate_p95_ms(caller.team, tool.pk),
-        "recent": recent,
+        "recent": calls.by_tool.get(tool.pk),
         "may_curate": may_curate,
         "may_call": caller.has_scope(CALL),
         "versions": _describe_versions(tool) if may_curate else [],

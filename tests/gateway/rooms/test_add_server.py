@@ -161,7 +161,7 @@ def test_a_well_known_server_is_filled_in(root):
 
 @pytest.mark.parametrize("known", server_draft.load_known_servers(), ids=lambda one: one.id)
 def test_every_well_known_server_can_be_checked(root, known):
-    values = {f"input-{one.name}": "/tmp/x" for one in known.inputs}
+    values = {f"input-{one.name}": "/srv/x" for one in known.inputs}
     checked = check(root, way="known", known=known.id, **values)
     assert field(checked, "name-0") == known.id
     assert "{" not in text_of(checked).split("Store and test")[0].partition("Runs")[2]

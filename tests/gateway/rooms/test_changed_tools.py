@@ -47,7 +47,7 @@ def test_a_change_is_shown_word_by_word_with_its_findings(root):
     page = answer.content.decode()
     assert "<ins>whole </ins>" in page or "<ins> whole</ins>" in page
     assert "severe finding" in text_of(answer)
-    assert "<script>" not in page.split('<main')[1].split("</main>")[0]
+    assert "<script>" not in page.split("<main")[1].split("</main>")[0]
 
 
 def test_a_new_tool_is_shown_with_what_it_takes(root):
@@ -112,7 +112,9 @@ def test_a_tool_left_out_is_disabled_and_no_longer_in_the_way(root):
 @pytest.mark.parametrize("value", ["", "x:y", "9" * 30 + ":a", "12345678:a"])
 def test_a_decision_on_nothing_says_so(root, value):
     changed_tool()
-    answer = root.post("/tools/changed/decide/", {"tool": value, "decision": "approve"}, follow=True)
+    answer = root.post(
+        "/tools/changed/decide/", {"tool": value, "decision": "approve"}, follow=True
+    )
     assert "Nothing was decided" in text_of(answer)
 
 

@@ -18,7 +18,7 @@ def test_boxes_of_a_workflow_never_overlap_and_lines_lead_to_the_right(dependenc
     boxes = {box.key: box for box in picture.boxes}
     assert boxes.keys() == dependencies.keys()
     for one in picture.boxes:
-        assert 0 <= one.x
+        assert one.x >= 0
         assert one.y + one.height <= picture.height
         assert not any(other is not one and overlap(one, other) for other in picture.boxes)
     for line in picture.lines:

@@ -1,5 +1,7 @@
 """The explorer of the tool graph: filters, paths, curation, and what is drawn."""
 
+from itertools import pairwise
+
 import pytest
 
 from gateway_project.console.rooms.graph_layout import LayoutCache
@@ -35,7 +37,7 @@ def chain(db):
     git, fs = ServerFactory(name="git"), ServerFactory(name="fs")
     tools = [ToolFactory(server=server, name=name) for server, name in
              ((git, "status"), (git, "add"), (fs, "read"), (fs, "write"))]  # fmt: skip
-    for one, other in zip(tools, tools[1:], strict=False):
+    for one, other in pairwise(tools):
         relate(one, other)
     ToolFactory(server=fs, name="alone")
     return tools

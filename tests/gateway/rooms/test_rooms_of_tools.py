@@ -75,9 +75,7 @@ def count_queries(client, counted, monkeypatch):
     """Return how often each room asks the database; what the gateway holds costs nothing."""
     effects = runtime.load_effects(None)
     catalogue = effects.catalogue()
-    monkeypatch.setattr(
-        runtime, "load_effects", lambda _: replace_catalogue(effects, catalogue)
-    )
+    monkeypatch.setattr(runtime, "load_effects", lambda _: replace_catalogue(effects, catalogue))
     found = {}
     client.get("/clients/")  # what is asked once per process
     counted.clear()

@@ -61,14 +61,15 @@ def test_a_broken_server_never_looks_fine(root):
     assert "exited with code 1" in shown
 
 
-def test_the_list_shows_a_days_calls_of_the_team(root):
+def test_the_list_shows_a_days_calls_of_the_team(member, root):
     tool = ToolFactory(server__name="git")
     for ms in (100.0, 300.0):
         called(tool, ms=ms)
     called(tool, outcome=EventOutcome.FAILED, ms=200.0)
     called(tool, outcome=EventOutcome.UNANSWERED, ms=9.0, ago=timedelta(days=2))
     called(tool, team=TeamFactory())
-    shown = re.sub(r"\s+", " ", root.get("/servers/").content.decode())
+    shown = re.sub(r"\s+", " ", member.get("/servers/").content.decode())
+    assert "<dd> 4 </dd>" in re.sub(r"\s+", " ", root.get("/servers/").content.decode())
     assert "<dt>calls, 24 h</dt> <dd> 3 </dd>" in shown
     assert "<dt>errors</dt> <dd> 33 % </dd>" in shown
     assert "<dt>p95</dt> <dd> 290 ms </dd>" in shown

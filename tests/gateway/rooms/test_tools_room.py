@@ -152,7 +152,19 @@ def test_tools_of_other_teams_are_unknown(root):
 
 @pytest.mark.parametrize(
     "name",
-    ["a/b", "read it", "v1.2", "a/../b", "..", "line\nbreak", "50%", "q?x=1#y", "ünï", "a:b", "c/"],
+    [
+        "a/b",
+        "read it",
+        "v1.2",
+        "a/../b",
+        "..",
+        "line\nbreak",
+        "50%",
+        "q?x=1#y",
+        "ünï",
+        "a:b",
+        "c/",
+    ],
 )
 def test_tools_of_any_name_have_a_page(root, name):
     ToolFactory(server__name="odd", name=name)
@@ -327,5 +339,3 @@ def test_a_change_that_takes_long_is_not_waited_for_forever(monkeypatch, gateway
     assert settling.wait_for_catalogue(gateway.effects, lambda _: True)
     same = gateway.effects.topology(None)
     assert settling.wait_for_relations(gateway.effects, None, same)
-
-

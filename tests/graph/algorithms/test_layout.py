@@ -26,15 +26,15 @@ def test_groups_lie_apart_and_their_members_together():
         own = [tool for tool in groups if groups[tool] == group]
         middle = centre(places, own)
         farthest = max(math.dist(places[tool], middle) for tool in own)
-        others = [centre(places, [t for t in groups if groups[t] == g]) for g in range(4) if g != group]
+        others = [
+            centre(places, [t for t in groups if groups[t] == g]) for g in range(4) if g != group
+        ]
         assert min(math.dist(middle, other) for other in others) > farthest
 
 
 def test_large_groups_are_filled_from_the_centre_by_rank():
     count = MAX_SPRUNG + 50
-    places = place_tools(
-        Topology(), dict.fromkeys(range(count), "one"), ranks={7: 1.0, 9: 0.5}
-    )
+    places = place_tools(Topology(), dict.fromkeys(range(count), "one"), ranks={7: 1.0, 9: 0.5})
     assert places[7] == (0.0, 0.0)
     assert len(set(places.values())) == count
 
