@@ -16,10 +16,9 @@ from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import make_page_schema, paginate_sorted
 from gateway_project.api.problems import ApiError, NotFound
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.text import strip_invisible_deep
-from gateway_project.use_cases.approve_tools import approve_tools
-from tools.store import approvals, overview
+from gateway_project.use_cases.approve_tools import approve_tools, load_waiting
+from tools.store import approvals
 from tools.store.approvals import UnapprovedTool
 
 _TEXT = {"type": "string"}
@@ -65,7 +64,7 @@ class DefinitionListView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List definitions that wait for approval, with what changed and what was found."""
-        waiting = _load_waiting(self, server=request.query_params.get("server"))
+        waiting = load_waiting(self.caller, server=request.query_params.get("server"))
         waiting.sort(key=lambda one: one.tool)
         page = paginate_sorted(request, waiting, key=lambda one: (one.tool,))
         return Response(page.as_json(request, _to_json))
@@ -103,21 +102,9 @@ class DefinitionView(ApiView):
         return Response({"approved": found.tool})
 
     def _find(self, pk: int) -> UnapprovedTool:
-        for one in _load_waiting(self, tools=[pk]):
+        for one in load_waiting(self.caller, tools=[pk]):
             return one
         raise NotFound(f"definition of tool {pk} that waits for approval")
-
-
-def _load_waiting(view: ApiView, **only: Any) -> list[UnapprovedTool]:
-    """Return what waits, of servers that the caller may know of."""
-    caller = view.caller
-    visible = {
-        server.name
-        for server in overview.load_server_summaries()
-        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team_pk)
-    }
-    found = approvals.load_unapproved(**only)
-    return [one for one in found if one.tool.partition(":")[0] in visible]
 
 
 def _to_json(one: UnapprovedTool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Final
 
@@ -45,6 +46,40 @@ _RELATION: Final[dict[str, Any]] = {
     },
     "required": ["source", "target", "kind", "confidence", "sources", "says"],
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedPath:
+    """A way from one tool to another.
+
+    Attributes:
+        tools: Primary keys from start to end; empty: there is no path.
+        confidence: Product of the confidences along it, in [0, 1].
+    """
+
+    tools: tuple[int, ...] = ()
+    confidence: float = 0.0
+
+
+def trace_path(
+    topology: Topology, visibility: Visibility, source: int, target: int, *, way: str
+) -> TracedPath:
+    """Return the most reliable or the shortest path along visible tools.
+
+    Args:
+        topology: The relations as the caller's team sees them.
+        visibility: Which tools the caller may know of.
+        source: Primary key of the first tool.
+        target: Primary key of the last tool.
+        way: One of `WAYS`.
+    """
+    find = find_strongest_path if way == WAYS[0] else find_shortest_path
+    path = find(topology, source, target) or ()
+    if not all(visibility.find_tool(pk) for pk in path):
+        path = find(_restrict(topology, visibility), source, target) or ()
+    return TracedPath(
+        tools=tuple(path), confidence=path_confidence(topology, path) if path else 0.0
+    )
 
 
 class GraphView(ApiView):
@@ -126,17 +161,14 @@ class PathView(ApiView):
         way = request.query_params.get("by", WAYS[0])
         if way not in WAYS:
             raise InvalidInput(f"by: one of {', '.join(WAYS)}")
-        find = find_strongest_path if way == WAYS[0] else find_shortest_path
-        path = find(topology, source.pk, target.pk) or ()
-        if not all(visibility.find_tool(pk) for pk in path):
-            path = find(_restrict(topology, visibility), source.pk, target.pk) or ()
+        found = trace_path(topology, visibility, source.pk, target.pk, way=way)
         return Response(
             {
-                "path": [visibility.get_tool_id(pk) for pk in path],
-                "confidence": round(path_confidence(topology, path), _DIGITS) if path else 0.0,
+                "path": [visibility.get_tool_id(pk) for pk in found.tools],
+                "confidence": round(found.confidence, _DIGITS),
                 "relations": [
                     _to_json(relation, visibility)
-                    for step in pairwise(path)
+                    for step in pairwise(found.tools)
                     for relation in topology.relations_between(*step)
                 ],
             }

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from gateway_project.effects import Effects
 from gateway_project.mcp.http.application import SERVICE_SCOPE_KEY
 from gateway_project.mcp.http.service import HttpService
-from gateway_project.readiness import NotReady
+from gateway_project.readiness import NotReady, Readiness
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,7 +34,14 @@ def load_effects(request: HttpRequest) -> Effects:
         raise NotReady(
             "starting", "no gateway runs in this process; serve the console by `run_console`"
         )
-    return async_to_sync(service.runtime.readiness.wait_for_gateway)().effects
+    return async_to_sync(_wait_for_effects)(service.runtime.readiness)
+
+
+async def _wait_for_effects(readiness: Readiness) -> Effects:
+    """Return the dependencies of the flow; graph and models load from now on."""
+    gateway = await readiness.wait_for_gateway()
+    readiness.listed.set()
+    return gateway.effects
 
 
 def run_coroutine(

@@ -92,11 +92,7 @@ class ServerListView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List servers by name."""
-        visible = [
-            server
-            for server in overview.load_server_summaries()
-            if self.caller.has_scope(SCOPE_ALL) or self.caller.can_see_team(server.team_pk)
-        ]
+        visible = overview.load_visible_summaries(self.caller)
         page = paginate_sorted(request, visible, key=lambda server: (server.name,))
         return Response(page.as_json(request, lambda server: ServerSerializer(server).data))
 
@@ -168,8 +164,6 @@ class DiscoveryView(ApiView):
 
 
 def _load_server(view: ApiView, name: str) -> ServerSummary:
-    caller = view.caller
-    for server in overview.load_server_summaries(names=[name]):
-        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team_pk):
-            return server
+    for server in overview.load_visible_summaries(view.caller, names=[name]):
+        return server
     raise UnknownServerRow(name)

@@ -10,10 +10,24 @@ from django.utils import timezone
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from tools.store import approvals, catalogue
+from tools import ids
+from tools.store import approvals, catalogue, overview
+from tools.store.approvals import UnapprovedTool
 
 if TYPE_CHECKING:
     from tools.models import Tool
+
+
+def load_waiting(caller: Caller, **only: Any) -> list[UnapprovedTool]:
+    """Return the definitions that wait for approval, of servers that a caller may know of.
+
+    Args:
+        caller: The viewer.
+        only: As of `tools.store.approvals.load_unapproved`.
+    """
+    visible = {server.name for server in overview.load_visible_summaries(caller)}
+    found = approvals.load_unapproved(**only)
+    return [one for one in found if ids.split_id(one.tool)[0] in visible]
 
 
 def approve_tools(

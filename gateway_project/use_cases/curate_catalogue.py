@@ -85,6 +85,24 @@ def change_tool(caller: Caller, tool: str, values: Mapping[str, Any], *, pk: int
         audit.record_audit(caller, "tool.changed", tool, detail={"changed": sorted(values)})
 
 
+def change_tools(caller: Caller, tools: Mapping[str, int], values: Mapping[str, Any]) -> None:
+    """Change the same settings of several tools, all or none.
+
+    Args:
+        caller: The actor.
+        tools: Primary keys by id.
+        values: As of `change_tool`.
+
+    Raises:
+        NotPermitted: If the caller lacks the scope.
+        UnknownToolRow: If there is no such tool.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    with transaction.atomic():
+        for tool, pk in sorted(tools.items()):
+            change_tool(caller, tool, values, pk=pk)
+
+
 def _record_saved(
     caller: Caller, kind: str, name: str, changed: list[str], *, is_new: bool
 ) -> None:

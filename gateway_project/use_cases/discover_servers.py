@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -28,6 +28,14 @@ from tools.upstream.pool import UpstreamPool
 
 TEST_TIMEOUT_S: Final = 20.0
 """Timeout of the test of a server; servers are tested in parallel."""
+OUTPUT_INTERVAL_S: Final = 0.2
+"""Interval at which a server's output is looked at during its test."""
+ReportOutput = Callable[[str, tuple[str, ...]], None]
+"""Called in the event loop with a server's name and its latest output, whenever there is more."""
+
+
+def ignore_output(_server: str, _output: tuple[str, ...]) -> None:
+    """Null implementation of `ReportOutput`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +79,12 @@ def request_discovery(caller: Caller, names: Iterable[str]) -> tuple[str, ...]:
 
 
 async def try_servers(
-    caller: Caller, names: Collection[str], *, config: Config, limit_s: float = TEST_TIMEOUT_S
+    caller: Caller,
+    names: Collection[str],
+    *,
+    config: Config,
+    limit_s: float = TEST_TIMEOUT_S,
+    on_output: ReportOutput = ignore_output,
 ) -> tuple[ServerTest, ...]:
     """Connect to servers, including disabled ones, and list their tools without storing them.
 
@@ -80,6 +93,7 @@ async def try_servers(
         names: Of the servers.
         config: Of the installation.
         limit_s: Timeout per server.
+        on_output: Told what the servers write outside the protocol while they are tested.
 
     Raises:
         RegistrationNotPermitted: If the caller is not a superuser.
@@ -108,13 +122,32 @@ async def try_servers(
             _,
         ),
         UpstreamPool(specs, remote=remote) as pool,
-        TaskGroup() as group,
+        TaskGroup() as reporting,
     ):
-        tests = [
-            group.create_task(_try_server(pool, spec.name, stored_names, limit_s=limit_s))
-            for spec in specs
-        ]
+        reporter = reporting.create_task(
+            _report_output(pool, [spec.name for spec in specs], on_output)
+        )
+        async with TaskGroup() as group:
+            tests = [
+                group.create_task(_try_server(pool, spec.name, stored_names, limit_s=limit_s))
+                for spec in specs
+            ]
+        reporter.cancel()
     return tuple(test.result() for test in tests)
+
+
+async def _report_output(
+    pool: UpstreamPool, names: Collection[str], on_output: ReportOutput
+) -> None:
+    """Report what servers write until cancelled."""
+    reported: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
+    while True:
+        await asyncio.sleep(OUTPUT_INTERVAL_S)
+        for name in names:
+            output = pool.get_recent_output(name)
+            if output != reported[name]:
+                reported[name] = output
+                on_output(name, output)
 
 
 async def _try_server(

@@ -120,6 +120,17 @@ def load_curated() -> list[RelationRecord]:
     )
 
 
+def load_rejected(*, most: int) -> list[RelationRecord]:
+    """Return the relations that people rejected, latest stored first.
+
+    Args:
+        most: Maximum number of relations.
+    """
+    newest = ToolDependency.objects.filter(rejected=True).order_by("-pk")
+    pks = list(newest.values_list("pk", flat=True)[:most])
+    return _read_records(ToolDependency.objects.filter(pk__in=pks).order_by("-pk"))
+
+
 def load_relations_of(tool: int) -> list[RelationRecord]:
     """Return the relations from and to a tool, including rejected ones."""
     rows = ToolDependency.objects.order_by("pk")

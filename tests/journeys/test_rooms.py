@@ -24,7 +24,13 @@ pytestmark = pytest.mark.full
 
 BASE: Final = Path(__file__).resolve().parent.parent.parent
 MENU: Final = tuple(room.path for _, rooms in menu.SECTIONS for room in rooms)
-OTHERS: Final = ("/access/people/ann/", "/access/tokens/", "/search/?q=time", "/switch/")
+OTHERS: Final = (
+    *("/access/people/ann/", "/access/tokens/", "/search/?q=time", "/switch/"),
+    *("/servers/time/", "/servers/broken/", "/servers/add/", "/servers/add/?way=json"),
+    *("/servers/add/?way=command", "/servers/add/?way=url", "/servers/add/?known=github"),
+    *("/servers/add/test/?server=broken", "/tools/?q=time", "/tools/time:get_current_time/"),
+    "/graph/?source=time:get_current_time&target=time:convert_time",
+)
 """Pages below the rooms of the menu; each room adds its own here."""
 FILL = """
 from datetime import timedelta

@@ -126,12 +126,21 @@ def load_tool_settings() -> dict[str, dict[str, Any]]:
     """Return the settings of each tool that differs from the defaults, by id."""
     rows = Tool.objects.filter(_CONFIGURED).select_related("server", "category")
     return {
-        ids.join_id(row.server.name, row.name): {
-            **{name: getattr(row, column) for name, column in TOOL_COLUMNS.items()},
-            "category": row.category.name if row.category else None,
-        }
+        ids.join_id(row.server.name, row.name): _read_tool(row)
         for row in rows.order_by("server__name", "name")
     }
+
+
+def load_one_tool(pk: int) -> dict[str, Any]:
+    """Return the settings of one tool, defaults included.
+
+    Raises:
+        UnknownToolRow: If there is no such tool.
+    """
+    row = Tool.objects.select_related("category").filter(pk=pk).first()
+    if row is None:
+        raise UnknownToolRow(pk)
+    return _read_tool(row)
 
 
 def load_tool_keys() -> dict[str, int]:
@@ -158,6 +167,13 @@ def change_tool(pk: int | None, values: Mapping[str, Any]) -> None:
         row.category = None if wanted is None else Category.objects.get(name=wanted)
     row.clean_fields(exclude={field.name for field in Tool._meta.fields} - set(changed))
     row.save(update_fields=changed)
+
+
+def _read_tool(row: Tool) -> dict[str, Any]:
+    return {
+        **{name: getattr(row, column) for name, column in TOOL_COLUMNS.items()},
+        "category": row.category.name if row.category else None,
+    }
 
 
 def _read_server(row: Server, sealer: Sealer) -> dict[str, Any]:

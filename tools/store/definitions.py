@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from django.db.models import Exists, F, OuterRef, Q, Window
@@ -15,6 +17,49 @@ from tools.models import Tool, ToolDefinition
 MAX_VERSIONS: Final = 20
 """Latest versions of a tool that are kept in addition to approved ones: a server with new texts at
 each start would add a row of up to 512 kB each time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredVersion:
+    """A version of a tool's definition.
+
+    Attributes:
+        definition: What its server listed.
+        hash: Of the definition.
+        listed_at: When its server first listed it.
+        approved_at: When it was approved; None: never.
+        approved_by: Who approved it; empty: nobody, or the first discovery.
+        is_pinned: Whether callers see this version.
+        is_listed: Whether the server lists this version now.
+        findings: Findings of the scan of its texts.
+    """
+
+    definition: Definition
+    hash: str
+    listed_at: datetime
+    approved_at: datetime | None
+    approved_by: str
+    is_pinned: bool
+    is_listed: bool
+    findings: tuple[Mapping[str, str], ...]
+
+
+def load_history(tool: int) -> tuple[StoredVersion, ...]:
+    """Return the stored versions of a tool, newest first, at most `MAX_VERSIONS`; one query."""
+    rows = ToolDefinition.objects.filter(tool=tool).select_related("tool", "approved_by")
+    return tuple(
+        StoredVersion(
+            definition=to_definition(row.tool, row),
+            hash=row.hash,
+            listed_at=row.listed_at,
+            approved_at=row.approved_at,
+            approved_by=row.approved_by.get_username() if row.approved_by else "",
+            is_pinned=row.tool.definition_id == row.pk,
+            is_listed=row.tool.listed_id == row.pk,
+            findings=tuple(row.findings),
+        )
+        for row in rows.order_by("-listed_at", "-pk")[:MAX_VERSIONS]
+    )
 
 
 def load_versions(tools: Mapping[int, Tool]) -> dict[int, list[Definition]]:

@@ -11,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools import ids
 from tools.models import Membership, Server, Team, Tool
 from tools.server_condition import ServerConditionWord, judge_condition
@@ -98,6 +99,23 @@ def load_server_summaries(
     if not with_output:
         rows = rows.defer("last_output")
     return tuple(_make_summary(row, now, with_output=with_output) for row in rows)
+
+
+def load_visible_summaries(
+    caller: Caller, *, names: Iterable[str] | None = None, with_output: bool = False
+) -> tuple[ServerSummary, ...]:
+    """Return the servers that a caller may know of, by name: superusers know of all.
+
+    Args:
+        caller: The viewer.
+        names: Only these; None: all.
+        with_output: As in `load_server_summaries`.
+    """
+    return tuple(
+        server
+        for server in load_server_summaries(names=names, with_output=with_output)
+        if caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team_pk)
+    )
 
 
 def load_server_name(pk: int) -> str | None:

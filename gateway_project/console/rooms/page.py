@@ -28,12 +28,14 @@ from gateway_project.console.site import (
 )
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import decide_approval
-from gateway_project.user_errors import ERRORS_WITH_CODE
+from gateway_project.user_errors import USER_ERRORS
 from tools.store import overview
 from tools.store.overview import TeamName
 
 MAX_WAITING: Final = 100
 """Things that wait are counted up to here; the menu shows `99+`."""
+_ANSWERED_ERRORS: Final[tuple[type[Exception], ...]] = (ApiError, Http404, *USER_ERRORS)
+"""Errors that are answered with a page; others are defects."""
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +81,7 @@ def room(*, scope: str = READ) -> Callable[[View], View]:
                     raise  # a defect
                 log.warning("console.value_out_of_range", path=request.path, exc_info=error)
                 return _render_unusable(request, "it holds a value that is out of range")
-            except (ApiError, Http404, *ERRORS_WITH_CODE) as error:
+            except _ANSWERED_ERRORS as error:
                 return render_problem(request, problems.describe_problem(error))
 
         return answer

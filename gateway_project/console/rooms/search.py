@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import quote
 
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_safe
 from execution.store import views
 from gateway_project.access.roles import READ, SEARCH
 from gateway_project.console.rooms import menu
+from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.text import strip_invisible
@@ -80,7 +80,7 @@ def _find_rooms(caller: Caller, query: str) -> Iterable[dict[str, str]]:
 
 
 def _server_item(name: str) -> dict[str, str]:
-    return {"title": name, "detail": "server", "url": f"/servers/{quote(name, safe='')}/"}
+    return {"title": name, "detail": "server", "url": server_address(name)}
 
 
 def _tool_item(tool: str) -> dict[str, str]:
@@ -88,7 +88,7 @@ def _tool_item(tool: str) -> dict[str, str]:
     return {
         "title": strip_invisible(name),
         "detail": f"on {server}",
-        "url": f"/tools/{quote(tool, safe=':')}/",
+        "url": tool_address(tool),
     }
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import psycopg
 import pytest
 from django.contrib.auth.models import Group
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import OperationalError
 from django.test import Client
 
+from execution.speculation_rules import AdmissibilityRules
+from execution.store.grants import load_grants
+from gateway_project.api import runtime
+from graph.record import GraphMetric
+from graph.store.relations import load_topology
 from tests.factories import UserFactory
+from tools.models import Team
+from tools.store.catalogue import load_catalogue
 
 
 def browser(user) -> Client:
@@ -51,3 +63,35 @@ def counted(monkeypatch):
 
     monkeypatch.setattr(psycopg.Cursor, "execute", count)
     return sent
+
+
+@pytest.fixture
+def gateway(world, home, monkeypatch):
+    """Have a gateway run in the process, on what the database holds at each look.
+
+    Words are searched in memory, as while the database is away.
+    """
+    world.search_error = OperationalError("away")
+    metrics: dict[int, GraphMetric] = {}
+
+    def load(_request):
+        found = [load_catalogue()]
+        teams = [None, *Team.objects.values_list("pk", flat=True)]
+        graphs = {team: load_topology(team) for team in teams}
+        grants = load_grants()
+
+        def catalogue():
+            with suppress(SynchronousOnlyOperation):  # the flow asks in the event loop
+                found[0] = load_catalogue()
+            return found[0]
+
+        return replace(
+            world.effects,
+            catalogue=catalogue,
+            topology=graphs.__getitem__,
+            metrics=lambda: metrics,
+            rules=lambda: AdmissibilityRules(catalogue=found[0], grants=grants),
+        )
+
+    monkeypatch.setattr(runtime, "load_effects", load)
+    return world

@@ -1,0 +1,346 @@
+"""Servers: which there are and how they do, and one server with all that can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.contrib import messages
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from gateway_project.access.roles import READ, require_scope
+from gateway_project.api import runtime
+from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.effects import Effects
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.readiness import NotReady
+from gateway_project.runs import approval_text
+from gateway_project.use_cases import change_servers, discover_servers
+from gateway_project.use_cases.register_servers import InvalidServerEntry
+from learning.store.call_counts import CallCount, RecentCalls, load_recent_calls
+from tools.catalogue import CatalogueTool
+from tools.store import overview, server_settings
+from tools.store.overview import ServerSummary
+from tools.store.server_settings import ServerSettings
+from tools.store.servers import UnknownServerRow
+
+DAY: Final = timedelta(days=1)
+MAX_LISTED_TOOLS: Final = 100
+"""Tools on a server's page; the list of tools has the others."""
+MAX_ERROR_CHARS: Final = 300
+LOOKS: Final[Mapping[str, str]] = {
+    "up": "ok",
+    "starting": "info",
+    "failing": "bad",
+    "sign-in needed": "warn",
+    "never contacted": "muted",
+    "disabled": "muted",
+}
+"""Colour of each state; its word stands beside it."""
+EXPLANATIONS: Final[Mapping[str, str]] = {
+    "up": "It answered when it was last contacted.",
+    "starting": "It is being contacted now.",
+    "failing": "It did not answer when it was last contacted, or ended since. Its tools cannot "
+    "be called until it does.",
+    "sign-in needed": "It wants somebody to sign in before it answers.",
+    "never contacted": "No process has contacted it yet.",
+    "disabled": "It is neither contacted nor offered to clients.",
+}
+TROUBLED: Final = ("failing", "sign-in needed")
+
+
+@room(scope=READ)
+@require_safe
+def list_servers(request: RoomRequest) -> HttpResponseBase:
+    """List the servers that the caller may know of, troubled ones first."""
+    caller = request.caller
+    summaries = overview.load_visible_summaries(caller)
+    calls = _load_calls(caller)
+    rows = [describe_server(server, calls) for server in summaries]
+    rows.sort(key=lambda row: (row["state"] not in TROUBLED, row["name"]))
+    return render_room(
+        request,
+        "console/servers/list.html",
+        title="Servers",
+        servers=rows,
+        up=sum(server.state == "up" for server in summaries),
+        troubled=[row for row in rows if row["state"] in TROUBLED],
+        is_starting=any(server.state == "starting" for server in summaries),
+        may_add=caller.has_scope(SCOPE_ALL),
+        add_url=reverse("server-add"),
+    )
+
+
+@room(scope=READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_server(request: RoomRequest, name: str) -> HttpResponseBase:
+    """Show one server; a POST does what its `action` names."""
+    caller = request.caller
+    name = read_name(name, request.GET.get("name"))
+    server = _find_server(caller, name)
+    if request.method == "POST":
+        action = ACTIONS.get(request.POST.get("action", ""))
+        if action is None:
+            messages.error(request, "Nothing was changed: this page does not know that action.")
+            return redirect(server_address(name))
+        require_scope(caller, SCOPE_ALL)
+        return action(request, caller, server)
+    return _render_server(request, caller, server)
+
+
+def _render_server(
+    request: RoomRequest, caller: Caller, server: ServerSummary, **more: Any
+) -> HttpResponseBase:
+    effects, gateway_problem = _find_effects(request)
+    is_superuser = caller.has_scope(SCOPE_ALL)
+    calls = _load_calls(caller)
+    tools = _list_tools(effects, caller, server.name) if effects else []
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    stored = server_settings.load_settings(server.name, sealer=sealer)
+    return render_room(
+        request,
+        "console/servers/detail.html",
+        title=approval_text.single_line(server.name),
+        server=describe_server(server, calls),
+        explanation=EXPLANATIONS[server.state],
+        output=[approval_text.single_line(line) for line in server.last_output],
+        stored=describe_settings(stored) if is_superuser else None,
+        instructions=strip_invisible(stored.instructions),
+        history=list_history(server, stored.created_at),
+        tools=[describe_tool(tool) for tool in tools[:MAX_LISTED_TOOLS]],
+        tool_count=len(tools),
+        more_tools=len(tools) - MAX_LISTED_TOOLS,
+        tools_url=reverse("tools", query={"server": server.name}),
+        waiting=server.pending + server.quarantined,
+        changed_url=reverse("tools-changed", query={"server": server.name}),
+        gateway_problem=gateway_problem,
+        is_superuser=is_superuser,
+        needs_sign_in=stored.authorization != "none",
+        sign_in_url=reverse("sign-in", args=[server.pk]) if stored.transport != "stdio" else "",
+        admin_url=reverse("admin:tools_server_change", args=[server.pk]),
+        **more,
+    )
+
+
+def describe_server(server: ServerSummary, calls: RecentCalls) -> dict[str, Any]:
+    """Return a server as templates show it; texts of servers with invisible characters escaped."""
+    count = calls.by_server.get(server.pk)
+    return {
+        "name": approval_text.single_line(server.name),
+        "raw_name": server.name,
+        "url": server_address(server.name),
+        "state": server.state,
+        "look": LOOKS[server.state],
+        "enabled": server.enabled,
+        "trusted": server.trusted,
+        "team": server.team,
+        "tools": server.usable,
+        "waiting": server.pending + server.quarantined,
+        "error": approval_text.single_line(server.last_error),
+        "short_error": approval_text.single_line(server.last_error[:MAX_ERROR_CHARS]),
+        "error_at": server.last_error_at,
+        "failing_since": server.failing_since,
+        "retry_at": server.retry_at,
+        "connected_at": server.last_connected_at or server.discovered_at,
+        "discovered_at": server.discovered_at,
+        **describe_calls(count),
+    }
+
+
+def describe_calls(count: CallCount | None) -> dict[str, Any]:
+    """Return a day's calls as templates show them."""
+    if count is None or not count.calls:
+        return {"calls": 0, "failures": 0, "error_share": None, "p95_ms": None, "called_at": None}
+    return {
+        "calls": count.calls,
+        "failures": count.failures,
+        "error_share": round(100 * count.failures / count.calls),
+        "p95_ms": count.p95_ms,
+        "called_at": count.last_at,
+    }
+
+
+def describe_settings(stored: ServerSettings) -> dict[str, Any]:
+    """Return a server's settings as templates show them."""
+    return {
+        "transport": stored.transport,
+        "command": [approval_text.single_line(part) for part in stored.command],
+        "url": approval_text.single_line(stored.url),
+        "cwd": approval_text.single_line(stored.cwd),
+        "variables": stored.variables,
+        "headers": stored.headers,
+        "authorization": stored.authorization.replace("_", " "),
+        "session": stored.session.replace("_", " "),
+        "price": stored.price_per_call,
+        "call_timeout_s": stored.call_timeout_s,
+        "protocol_version": stored.protocol_version,
+        "source": approval_text.single_line(stored.source),
+        "description": stored.description,
+        "created_at": stored.created_at,
+    }
+
+
+def describe_tool(tool: CatalogueTool) -> dict[str, Any]:
+    """Return a tool as a row of a list."""
+    return {
+        "id": approval_text.single_line(tool.tool),
+        "name": approval_text.single_line(tool.name),
+        "url": tool_address(tool.tool),
+        "description": strip_invisible(tool.description[:MAX_ERROR_CHARS]),
+        "danger": tool.danger.value,
+        "state": tool.state if tool.enabled else "disabled",
+    }
+
+
+def list_history(server: ServerSummary, created_at: datetime) -> list[tuple[datetime, str, str]]:
+    """Return what is recorded of a server, newest first: when, what, and how it looks.
+
+    Example:
+        >>> from tools.store.overview import ServerSummary
+        >>> at = datetime(2026, 1, 2)
+        >>> summary = ServerSummary(pk=1, name="a", enabled=True, trusted=False, usable=0,
+        ...     quarantined=0, pending=0, discovered_at=None, last_connected_at=None,
+        ...     last_error="", last_error_at=None, state="never contacted", failing_since=None,
+        ...     retry_at=None)
+        >>> [what for _, what, _ in list_history(summary, at)]
+        ['registered']
+    """
+    found = [
+        (server.retry_at, "is contacted again", "info"),
+        (server.last_error_at, "failed" if server.last_error else "failed, and recovered", "bad"),
+        (server.failing_since, "began to fail", "bad"),
+        (server.last_connected_at, "answered", "ok"),
+        (server.discovered_at, "listed its tools", "ok"),
+        (created_at, "registered", "muted"),
+    ]
+    known = [(at, what, look) for at, what, look in found if at is not None]
+    return sorted(known, key=lambda entry: entry[0], reverse=True)
+
+
+def _list_tools(effects: Effects, caller: Caller, server: str) -> list[CatalogueTool]:
+    tools = effects.catalogue().tools
+    may_see_all = caller.has_scope(SCOPE_ALL)
+    return [
+        tool
+        for _, tool in sorted(tools.items())
+        if tool.server == server and (may_see_all or caller.can_see_team(tool.team))
+    ]
+
+
+def _load_calls(caller: Caller) -> RecentCalls:
+    """Return the calls of the last day that a caller may know of."""
+    since, is_all = timezone.now() - DAY, caller.has_scope(SCOPE_ALL)
+    return load_recent_calls(caller.team, since=since, is_all=is_all)
+
+
+def _find_effects(request: RoomRequest) -> tuple[Effects | None, str]:
+    """Return the gateway of this process, or why there is none: a server's page needs none."""
+    try:
+        return runtime.load_effects(request), ""
+    except NotReady as error:
+        return None, str(error)
+
+
+def _find_server(caller: Caller, name: str) -> ServerSummary:
+    for server in overview.load_visible_summaries(caller, names=[name], with_output=True):
+        return server
+    raise UnknownServerRow(name)
+
+
+def _test(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+    (test,) = async_to_sync(discover_servers.try_servers)(
+        caller, [server.name], config=settings.FOREGATE
+    )
+    listing = test.listing
+    return _render_server(
+        request,
+        caller,
+        server,
+        test={
+            "error": approval_text.single_line(test.error),
+            "output": _escape_lines(test.output),
+            "duration_s": test.duration_s,
+            "tools": len(listing.tools) if listing else 0,
+            "new": _escape_lines(test.new_tools),
+            "gone": _escape_lines(test.missing_tools),
+            "problems": _escape_lines(listing.problems) if listing else [],
+        },
+    )
+
+
+def _discover(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+    if discover_servers.request_discovery(caller, [server.name]):
+        messages.success(request, "Its tools are being listed again; this page follows.")
+    else:
+        messages.warning(request, "It is disabled: enable it to have its tools listed.")
+    return redirect(server_address(server.name))
+
+
+def _change(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+    """Change what the form names: whether it is enabled or trusted, or its price."""
+    changes: dict[str, Any] = {
+        column: request.POST[column] == "yes"
+        for column in ("enabled", "trusted")
+        if column in request.POST
+    }
+    try:
+        if "price_per_call" in request.POST:
+            changes["price_per_call"] = _read_price(request.POST["price_per_call"])
+        change_servers.change_server(caller, server.name, changes)
+    except InvalidServerEntry as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+    else:
+        messages.success(request, "Saved; it applies within a second.")
+    return redirect(server_address(server.name))
+
+
+def _read_price(text: str) -> Decimal | None:
+    if not text.strip():
+        return None
+    try:
+        price = Decimal(text.strip())
+    except InvalidOperation:
+        price = Decimal(-1)
+    if not (price.is_finite() and 0 <= price < 1_000_000):
+        raise InvalidServerEntry("the price is a number of US dollars, or empty: unknown")
+    return price.quantize(Decimal("0.000001"))
+
+
+def _delete(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
+    if request.POST.get("confirm") != server.name:
+        messages.error(request, "Nothing was deleted: type the server's name to confirm it.")
+        return redirect(server_address(server.name))
+    change_servers.delete_server(caller, server.name)
+    shown = approval_text.single_line(server.name)
+    messages.success(request, f"{shown} was deleted, with its tools and what was known of them.")
+    return redirect("servers")
+
+
+def _escape_lines(texts: Iterable[str]) -> list[str]:
+    return [approval_text.single_line(text) for text in texts]
+
+
+Action = Callable[[RoomRequest, Caller, ServerSummary], HttpResponseBase]
+ACTIONS: Final[Mapping[str, Action]] = {
+    "test": _test,
+    "discover": _discover,
+    "change": _change,
+    "delete": _delete,
+}
+"""What a POST to a server's page may do; all of it is a superuser's right."""
+
+urlpatterns = [
+    path("", list_servers, name="servers"),
+    path("<path:name>/", show_server, name="server-page"),
+]

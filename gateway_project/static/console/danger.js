@@ -1,0 +1,25 @@
+// Shows what a pattern matches while it is typed, before anything is saved.
+
+const DELAY_MS = 200;
+
+for (const form of document.querySelectorAll("form[data-preview]")) {
+  const target = document.getElementById(form.dataset.target);
+  let timer = 0;
+  let latest = 0;
+  const preview = async () => {
+    const asked = ++latest;
+    try {
+      const response = await fetch(form.dataset.preview, { method: "POST", body: new FormData(form) });
+      if (!response.ok || response.redirected) throw new Error(String(response.status));
+      const html = await response.text();
+      if (asked === latest) target.innerHTML = html; // rendered and escaped by the server
+    } catch {
+      if (asked === latest) target.textContent = "The preview could not be made; nothing was changed.";
+    }
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(preview, DELAY_MS);
+  });
+  form.querySelector("[data-preview-button]").hidden = true;
+}

@@ -1,0 +1,82 @@
+"""Counts of recent calls by tool and by server, from the events of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection
+
+from learning.memory.event import KIND_CODES, EventKind, EventOutcome
+from learning.models.events import NO_TEAM
+from learning.store.activity import MAX_EVENTS
+
+_SELECT = f"""
+SELECT event.tool, tool.server_id, count(*),
+       count(*) FILTER (WHERE event.outcome <> {EventOutcome.SUCCEEDED.value}),
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY event.duration_ms),
+       max(event.at)
+FROM (
+    SELECT tool, at, outcome, duration_ms FROM learning_episodicevent
+    WHERE (%(all)s OR coalesce(team_id, {NO_TEAM}) = %(team)s) AND at >= %(since)s
+      AND kind = {KIND_CODES[EventKind.TASK_COMPLETE]} AND tool IS NOT NULL
+    ORDER BY at DESC LIMIT {MAX_EVENTS}) AS event
+JOIN tools_tool AS tool ON tool.id = event.tool
+GROUP BY GROUPING SETS ((event.tool), (tool.server_id))
+"""
+
+
+class CallCount(NamedTuple):
+    """Calls of a tool, or of all tools of a server, since some time.
+
+    Attributes:
+        calls: All of them.
+        failures: Those that failed or got no answer.
+        p95_ms: 95th percentile of their durations; None: unknown.
+        last_at: When the last one ended.
+    """
+
+    calls: int
+    failures: int
+    p95_ms: float | None
+    last_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecentCalls:
+    """Calls since some time, by primary key.
+
+    Attributes:
+        by_tool: Of the tools that were called.
+        by_server: Of their servers.
+    """
+
+    by_tool: Mapping[int, CallCount] = field(default_factory=dict)
+    by_server: Mapping[int, CallCount] = field(default_factory=dict)
+
+
+def load_recent_calls(team: int | None, *, since: datetime, is_all: bool = False) -> RecentCalls:
+    """Count calls since some time, the newest `MAX_EVENTS` at most; one query.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        since: Start of the period.
+        is_all: Whether the calls of all teams count.
+    """
+    values: dict[str, int | bool | datetime] = {
+        "all": is_all,
+        "team": NO_TEAM if team is None else team,
+        "since": since,
+    }
+    by_tool: dict[int, CallCount] = {}
+    by_server: dict[int, CallCount] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT, values)
+        for tool, server, *counts in cursor.fetchall():
+            if tool is not None:
+                by_tool[tool] = CallCount(*counts)
+            else:
+                by_server[server] = CallCount(*counts)
+    return RecentCalls(by_tool=by_tool, by_server=by_server)

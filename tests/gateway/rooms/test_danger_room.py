@@ -1,0 +1,109 @@
+"""The room of dangerous operations: patterns, what they match, and exceptions."""
+
+import pytest
+
+from gateway_project.console.rooms import settling
+from gateway_project.models import AuditEntry
+from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.gateway.rooms.test_servers_room import text_of
+from tools.models import DangerousOperation
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
+
+
+def curated(pattern="zap"):
+    return DangerousOperation.objects.get(pattern=pattern)
+
+
+def test_a_pattern_is_previewed_before_it_is_saved(root):
+    for name in ("zap_user", "zapped_list", "list_users"):
+        ToolFactory(server__name=f"s-{name}", name=name)
+    count = DangerousOperation.objects.count()
+    answer = root.post("/danger/preview/", {"pattern": "zap", "danger": "dangerous"})
+    text = text_of(answer)
+    assert "2 tools match" in text
+    assert "2 would become dangerous" in text
+    assert "list_users" not in text
+    assert DangerousOperation.objects.count() == count
+    same = root.post("/danger/", {"action": "preview", "pattern": "zap", "danger": "dangerous"})
+    assert "2 tools match" in text_of(same)
+
+
+def test_a_preview_of_nothing_says_what_to_do(root):
+    assert "Type words" in text_of(root.post("/danger/preview/", {"pattern": ""}))
+    assert "No tool of yours matches" in text_of(root.post("/danger/preview/", {"pattern": "qux"}))
+
+
+def test_a_saved_pattern_counts_its_tools(root):
+    ToolFactory(server__name="s", name="zap_user")
+    given = {"action": "save", "pattern": "zap", "danger": "destructive", "reason": "it zaps"}
+    answer = root.post("/danger/", given, follow=True)
+    assert "“zap” is destructive" in text_of(answer)
+    row = answer.content.decode().split("Added here")[1].split("Came with")[0]
+    assert "it zaps" in row
+    assert '<td class="number">1</td>' in row
+    assert AuditEntry.objects.get().action == "dangerousoperation.registered"
+
+
+def test_a_pattern_is_changed_switched_and_deleted(root):
+    DangerousOperationFactory(pattern="zap")
+    pk = curated().pk
+    form = root.get(f"/danger/?edit={pk}").content.decode()
+    assert "Change “zap”" in form
+    root.post("/danger/", {"action": "save", "pk": pk, "pattern": "zap", "danger": "write"})
+    assert curated().danger == "write"
+    root.post("/danger/", {"action": f"disable-{pk}"})
+    assert not curated().enabled
+    root.post("/danger/", {"action": f"enable-{pk}"})
+    assert curated().enabled
+    gone = root.post("/danger/", {"action": f"delete-{pk}"}, follow=True)
+    assert "Deleted" in text_of(gone)
+    again = root.post("/danger/", {"action": f"delete-{pk}"}, follow=True)
+    assert "somebody else deleted it" in text_of(again)
+
+
+@pytest.mark.parametrize("pattern", ["", "zap"])
+def test_a_pattern_that_cannot_be_stored_is_said_and_kept_in_the_form(root, pattern):
+    DangerousOperationFactory(pattern="zap")
+    given = {"action": "save", "pattern": pattern, "danger": "write", "reason": "because"}
+    answer = root.post("/danger/", given)
+    assert answer.status_code == 400
+    assert "because" in answer.content.decode()
+
+
+def test_exceptions_are_set_listed_and_withdrawn(root):
+    tool = ToolFactory(server__name="s", name="delete_all")
+    given = {"action": "exception", "tool": "s:delete_all", "danger": "read"}
+    answer = root.post("/danger/", given, follow=True)
+    assert "is read, whatever the patterns say" in text_of(answer)
+    assert "Back to the rules" in text_of(answer)
+    tool.refresh_from_db()
+    assert tool.danger_override == "read"
+    root.post("/danger/", given | {"danger": ""})
+    tool.refresh_from_db()
+    assert tool.danger_override == ""
+
+
+@pytest.mark.parametrize(
+    ("tool", "level"), [("s:none", "read"), ("s:delete_all", "purple"), ("theirs:x", "read")]
+)
+def test_an_impossible_exception_is_refused(root, tool, level):
+    ToolFactory(server__name="s", name="delete_all")
+    ToolFactory(server=ServerFactory(name="theirs", team=TeamFactory()), name="x")
+    given = {"action": "exception", "tool": tool, "danger": level}
+    assert root.post("/danger/", given).status_code == 400
+    assert not AuditEntry.objects.exists()
+
+
+def test_members_see_the_patterns_but_change_none(member):
+    page = member.get("/danger/")
+    assert "delete" in text_of(page)
+    assert "Add a pattern" not in text_of(page)
+    assert member.post("/danger/", {"pattern": "zap"}).status_code == 403
+    assert member.post("/danger/preview/", {"pattern": "zap"}).status_code == 403
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch):
+    """Have nothing waited for: the gateway of these tests reads the database at each look."""
+    monkeypatch.setattr(settling, "TIMEOUT_S", 0.0)
