@@ -11,7 +11,7 @@ from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from gateway_project.access import callers, tokens
+from gateway_project.access import callers, second_factor, tokens
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.bearers import (
     MAX_TOKEN_LENGTH,
@@ -67,11 +67,17 @@ class ConsoleSession(SessionAuthentication):
     """Accepts a session of the console, with its CSRF token for anything but reading."""
 
     def authenticate(self, request: Request) -> tuple[Any, Caller] | None:
-        """Return the user and the caller; None without a session."""
+        """Return the user and the caller; None without a session.
+
+        Raises:
+            ApiError: If the user has to give a second factor first.
+        """
         found = super().authenticate(request)
         if found is None:
             return None
         user, _ = found
+        if second_factor.is_missing(request._request.session, user):
+            raise ApiError(403, "second_factor_required", second_factor.REQUIRED_MESSAGE)
         caller = callers.caller_for_user(user.get_username(), kind="console")
         key = request._request.session.session_key or ""
         digest = hashlib.sha256(key.encode()).hexdigest()

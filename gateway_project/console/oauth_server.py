@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db import DataError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
@@ -61,7 +61,13 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         return scopes, credentials
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show who asks for what; consent is asked for each time."""
+        """Show who asks for what; consent is asked for each time.
+
+        Raises:
+            PermissionDenied: If the person may do nothing that a client could do for them.
+        """
+        if request.user.is_authenticated and not _grantable_scopes(request.user):
+            raise PermissionDenied
         query = request.GET.copy()
         query.pop("approval_prompt", None)
         request.GET = query  # type: ignore[assignment]
@@ -72,19 +78,24 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         """Return what the page shows."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         if "application" in context:
-            held = roles.compute_scopes(self.request.user)
-            wanted = roles.limit_scopes(list(context["scopes"]), held)
+            wanted = _grantable_scopes(self.request.user) & set(context["scopes"])
             context |= {
                 "client_name": strip_invisible(context["application"].name)[:MAX_SHOWN_NAME],
                 "redirect_host": urlsplit(context["redirect_uri"]).netloc,
                 "permissions": [settings.OAUTH_SCOPES[name] for name in sorted(wanted)],
             }
-        return {**admin.site.each_context(self.request), "title": "Access for a client", **context}
+        return context
 
     def create_authorization_response(
         self, request: HttpRequest, scopes: Any, credentials: Any, allow: Any
     ) -> Any:
-        """Issue a code if the person consents, with an audit entry."""
+        """Issue a code if the person consents, with an audit entry.
+
+        Raises:
+            PermissionDenied: If the person may do nothing that a client could do for them.
+        """
+        if allow and not _grantable_scopes(request.user):
+            raise PermissionDenied
         with transaction.atomic():
             made = super().create_authorization_response(
                 request=request, scopes=scopes, credentials=credentials, allow=allow
@@ -139,6 +150,11 @@ class ResourceMetadataView(views.OAuthProtectedResourceMetadataView):  # type: i
     def get_scopes_supported(self) -> list[str]:
         """Return the scopes of clients."""
         return list(CLIENT_SCOPES)
+
+
+def _grantable_scopes(user: Any) -> frozenset[str]:
+    """Return the scopes that a client of a user could have."""
+    return roles.limit_scopes(list(CLIENT_SCOPES), roles.compute_scopes(user))
 
 
 def _make_error(credentials: Any, code: str, reason: str) -> OAuthToolkitError:

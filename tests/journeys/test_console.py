@@ -170,7 +170,7 @@ def test_the_one_time_password_opens_no_second_session(
 ) -> None:
     page.goto("/admin/")
     sign_in(page, console.password)
-    page.get_by_text("Please enter the correct username and password").wait_for()
+    page.get_by_text("The user name or the password is wrong").wait_for()
 
 
 def test_a_token_made_in_the_console_reads_the_metrics(
@@ -207,4 +207,4 @@ admin.save()
 def sign_in(page: object, password: str) -> None:
     page.get_by_label("Username").fill("admin")
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in").click()

@@ -182,7 +182,7 @@ def test_the_page_says_who_asks_and_for_what(browser):
 def test_whoever_is_not_signed_in_is_asked_to(client_id):
     answer = Client().get(ask(client_id, make_verifier()[1]))
     assert answer.status_code == 302
-    assert answer["Location"].startswith("/admin/login/?next=/oauth/authorize/")
+    assert answer["Location"].startswith("/account/sign-in/?next=/oauth/authorize/")
 
 
 def test_a_person_refuses(browser, client_id):
