@@ -15,7 +15,7 @@ SELECT count(*), coalesce(sum(task_ms), 0), coalesce(sum(wall_ms), 0) FROM (
            sum(ran.duration_ms) AS task_ms
     FROM execution_workflowexecution AS run
     JOIN execution_taskrun AS ran ON ran.run_id = run.id
-    WHERE run.team_id IS NOT DISTINCT FROM %(team)s AND run.status = 'succeeded'
+    WHERE (%(all)s OR run.team_id IS NOT DISTINCT FROM %(team)s) AND run.status = 'succeeded'
       AND NOT run.is_direct AND run.ended_at >= %(since)s AND run.started_at IS NOT NULL
       AND ran.duration_ms IS NOT NULL
       AND (ran.item >= 0 OR NOT EXISTS (
@@ -47,13 +47,14 @@ class RunSpeed(NamedTuple):
         return self.task_ms / self.wall_ms if self.wall_ms > 0 else None
 
 
-def load_run_speed(team: int | None, *, since: datetime) -> RunSpeed:
+def load_run_speed(team: int | None, *, since: datetime, is_all: bool = False) -> RunSpeed:
     """Return the times of a team's runs that succeeded.
 
     Args:
         team: Primary key; None: callers without a team.
         since: Earliest end.
+        is_all: Whether the runs of all teams count.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SPEED, {"team": team, "since": since})
+        cursor.execute(_SPEED, {"team": team, "since": since, "all": is_all})
         return RunSpeed(*cursor.fetchone())

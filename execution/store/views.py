@@ -77,6 +77,12 @@ WHERE {_VISIBLE}
        AND (run.created_at < %(before)s OR run.id > %(after_run)s))
 ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
 """
+_IDS: Final = f"""
+SELECT run.id, run.status, run.created_at FROM execution_workflowexecution AS run
+WHERE run.id BETWEEN %(first)s AND %(last)s AND {_VISIBLE}
+ORDER BY run.id LIMIT %(limit)s
+"""
+_HEX_DIGITS: Final = 32
 _DONE_STATUSES: Final = [status.value for status in TaskStatus if status.is_done]
 
 
@@ -166,6 +172,31 @@ def load_summaries(
     with connection.cursor() as cursor:
         cursor.execute(_SUMMARIES, values)
         return [_build_summary(row) for row in cursor.fetchall()]
+
+
+def find_runs(
+    prefix: str, caller: Caller | None, *, teams: Collection[int] = (), limit: int
+) -> list[tuple[UUID, RunStatus, datetime]]:
+    """Return id, status and time of the runs whose id begins with some hexadecimal digits.
+
+    Args:
+        prefix: Up to 32 digits; dashes are ignored. Anything else is the beginning of no id.
+        caller: As in `load_view`.
+        teams: As in `load_summaries`.
+        limit: Maximum count.
+    """
+    digits = prefix.replace("-", "").lower()
+    if not digits or len(digits) > _HEX_DIGITS or digits.strip("0123456789abcdef"):
+        return []
+    values = {
+        **_build_visibility_values(caller, teams),
+        "first": UUID(digits.ljust(_HEX_DIGITS, "0")),
+        "last": UUID(digits.ljust(_HEX_DIGITS, "f")),
+        "limit": limit,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_IDS, values)
+        return [(run, RunStatus(status), at) for run, status, at in cursor.fetchall()]
 
 
 def load_events(run: UUID, *, after: int = 0, limit: int = 1_000) -> list[RunEvent]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from django.contrib.auth import get_user_model
 
@@ -29,8 +30,13 @@ def caller_for_user(name: str, *, kind: CallerKind) -> Caller:
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
+    return make_caller(user, team=overview.load_only_team(name), kind=kind)
+
+
+def make_caller(user: Any, *, team: int | None, kind: CallerKind) -> Caller:
+    """Return the caller of a loaded, active user who acts for a team of theirs or for none."""
     scopes = roles.compute_scopes(user)
-    return Caller(user=name, team=overview.load_only_team(name), scopes=scopes, kind=kind)
+    return Caller(user=user.get_username(), team=team, scopes=scopes, kind=kind)
 
 
 def refresh_rights(caller: Caller) -> Caller:

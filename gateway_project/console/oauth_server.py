@@ -27,6 +27,7 @@ from gateway_project.access import audit, oauth_tokens, roles
 from gateway_project.access.callers import caller_for_user
 from gateway_project.access.roles import CLIENT_SCOPES
 from gateway_project.access.throttle import Throttle
+from gateway_project.console.content_security import allow_form_redirects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
 
@@ -180,7 +181,7 @@ _routes = [
         f".well-known/{_METADATA}", ResourceMetadataView.as_view(), name="oauth-resource-metadata"
     ),
     path(f".well-known/{_METADATA}/<path:resource_path>", ResourceMetadataView.as_view()),
-    path("oauth/authorize/", ConsentView.as_view(), name="authorize"),
+    path("oauth/authorize/", allow_form_redirects(ConsentView.as_view()), name="authorize"),
     path("oauth/token/", views.TokenView.as_view(), name="token"),
     path("oauth/revoke/", views.RevokeTokenView.as_view(), name="revoke-token"),
     path("oauth/register/", RegistrationView.as_view(), name="dcr-register"),

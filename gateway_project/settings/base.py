@@ -51,6 +51,7 @@ PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""  # our jobs are found by name, not b
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "gateway_project.console.content_security.ContentSecurityMiddleware",
     "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -202,6 +203,9 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
+_VENDOR = BASE_DIR / ".venv" / "node" / "console" / "vendor"
+STATICFILES_DIRS = [("vendor", _VENDOR)] if _VENDOR.is_dir() else []
+"""Libraries of console pages, installed by requirements/setup.sh; pages also work without."""
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 

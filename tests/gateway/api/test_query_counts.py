@@ -34,7 +34,7 @@ QUERY_COUNTS = {
     "graph/path/": 0,
     "graph/subgraph/": 0,
     "health/": 1,
-    "metrics/": 12,
+    "metrics/": 15,
     "patterns/": 1,
     "patterns/<int:pk>/": 1,
     "runs/": 2,
