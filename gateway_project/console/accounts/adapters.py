@@ -49,10 +49,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Whether an address leads to a page of this console."""
         return url_has_allowed_host_and_scheme(url, allowed_hosts=None)
 
-    def get_login_redirect_url(self, request: HttpRequest) -> str:
+    def get_login_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002
         """Return the page that somebody is led to who asked for none."""
-        is_staff = getattr(request.user, "is_staff", False)
-        return str(reverse("admin:index" if is_staff else "account"))
+        return reverse("home")
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
         """Return the same for somebody who comes for the first time."""

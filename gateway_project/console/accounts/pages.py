@@ -24,6 +24,7 @@ from django.views.decorators.http import require_safe
 from gateway_project.access import audit, roles, second_factor
 from gateway_project.access.callers import caller_for_user
 from gateway_project.console.accounts import codes, provider
+from gateway_project.console.content_security import allow_form_redirects
 
 
 class SignInView(account_views.LoginView):  # type: ignore[misc]
@@ -112,7 +113,6 @@ def show_account(request: HttpRequest) -> HttpResponse:
         "has_second_factor": is_mfa_enabled(user),
         "is_second_factor_required": second_factor.is_required(user),
         "is_from_provider": provider.find_account(user) is not None,
-        "may_use_admin": user.is_staff,
     }
     return render(request, "console/account.html", context)
 
@@ -149,7 +149,7 @@ _second_factor = [
 ]
 urlpatterns = [
     path("", show_account, name="account"),
-    path("sign-in/", SignInView.as_view(), name="account_login"),
+    path("sign-in/", allow_form_redirects(SignInView.as_view()), name="account_login"),
     path("sign-out/", account_views.logout, name="account_logout"),
     path("inactive/", account_views.account_inactive, name="account_inactive"),
     path("confirm/", account_views.reauthenticate, name="account_reauthenticate"),

@@ -126,7 +126,7 @@ def test_parameters_of_the_address_change_nothing_of_the_request(idp):
 )  # fmt: skip
 def test_nobody_is_led_to_another_site(idp, address):
     _, answer = sign_in(idp, next=address)
-    assert answer["Location"] == reverse("admin:index")
+    assert answer["Location"] == reverse("home")
 
 
 def test_the_same_person_comes_back_whatever_their_name_and_address(idp):
