@@ -114,12 +114,8 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Register a client, if there are not too many."""
-        address, now = request.META.get("REMOTE_ADDR", ""), time.monotonic()
-        if wait_s := _REGISTRATIONS.compute_wait_s(address, now=now):
-            return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many registrations", wait_s)
-        _REGISTRATIONS.record_failure(address, now=now)
-        if len(request.body) > MAX_REGISTRATION_BYTES:
-            return _refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the metadata is too large")
+        if refusal := _check_registration(request):
+            return refusal
         if get_application_model().objects.count() >= MAX_CLIENTS:
             return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many clients; an admin deletes some")
         try:
@@ -128,6 +124,23 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
                 if made.status_code == HTTPStatus.CREATED:
                     client = json.loads(made.content)
                     audit.record_audit(_NOBODY, "oauth.registered", client["client_id"])
+        except (DataError, RecursionError):
+            return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
+        return made
+
+
+class RegistrationManagementView(views.DynamicClientRegistrationManagementView):  # type: ignore[misc]
+    """Lets a client read, change and delete its own registration."""
+
+    def put(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change a registration, within the limits of registering."""
+        if refusal := _check_registration(request):
+            return refusal
+        try:
+            with transaction.atomic():
+                made: HttpResponse = super().put(request, *args, **kwargs)
+                if made.status_code == HTTPStatus.OK:
+                    audit.record_audit(_NOBODY, "oauth.changed", str(kwargs["client_id"]))
         except (DataError, RecursionError):
             return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
         return made
@@ -164,6 +177,17 @@ def _make_error(credentials: Any, code: str, reason: str) -> OAuthToolkitError:
     return OAuthToolkitError(error=error, redirect_uri=credentials["redirect_uri"])
 
 
+def _check_registration(request: HttpRequest) -> HttpResponse | None:
+    """Count a registration or a change of one; return the refusal if it is too much."""
+    address, now = request.META.get("REMOTE_ADDR", ""), time.monotonic()
+    if wait_s := _REGISTRATIONS.compute_wait_s(address, now=now):
+        return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many registrations", wait_s)
+    _REGISTRATIONS.record_failure(address, now=now)
+    if len(request.body) > MAX_REGISTRATION_BYTES:
+        return _refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the metadata is too large")
+    return None
+
+
 def _refuse(status: int, reason: str, wait_s: float = 0.0) -> HttpResponse:
     headers = {"Retry-After": str(max(1, round(wait_s)))} if wait_s else {}
     content = {"error": "invalid_request", "error_description": reason}
@@ -187,7 +211,7 @@ _routes = [
     path("oauth/register/", RegistrationView.as_view(), name="dcr-register"),
     path(
         "oauth/register/<str:client_id>/",
-        views.DynamicClientRegistrationManagementView.as_view(),
+        RegistrationManagementView.as_view(),
         name="dcr-register-management",
     ),
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.account import views as account_views
 from allauth.mfa.base import views as factor_views
+from allauth.mfa.base.internal.flows import post_authentication
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes import views as recovery_views
 from allauth.mfa.totp import views as totp_views
@@ -76,6 +77,7 @@ class ActivateView(totp_views.ActivateTOTPView):  # type: ignore[misc]
         response: HttpResponse = super().form_valid(form)
         added = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
         codes.claim_code(added, form.cleaned_data["code"])
+        post_authentication(self.request, added, reauthenticated=True)  # shows recovery codes
         second_factor.record_given(self.request.session, self.request.user)
         _record(self.request, "user.second_factor_added")
         return response
