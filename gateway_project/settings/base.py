@@ -118,7 +118,7 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]  # nobody signs up: admins m
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_UNIQUE_EMAIL = False
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "5/5m/key"}
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "provider": "30/m/ip", "login_failed": "5/5m/key"}
 """Of sign-ins of an address, and of wrong codes of a user; django-axes counts wrong passwords."""
 MFA_ADAPTER = "gateway_project.console.accounts.adapters.SecondFactorAdapter"
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses play no part

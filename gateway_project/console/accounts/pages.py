@@ -158,7 +158,7 @@ urlpatterns = [
     path(
         "password/", login_required(ChangePasswordView.as_view()), name="account_change_password"
     ),
-    path("password/set/", SetPasswordView.as_view(), name="account_set_password"),
+    path("password/set/", login_required(SetPasswordView.as_view()), name="account_set_password"),
     path("second-factor/", include(_second_factor)),
     path("provider/", provider.begin, name="oidc-begin"),
     path("provider/callback/", provider.finish, name="oidc-callback"),

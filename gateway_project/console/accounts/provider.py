@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from allauth.account.utils import get_next_redirect_url
+from allauth.core.internal import ratelimit
+from allauth.socialaccount.internal.statekit import STATE_TTL
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.base import ProviderException
 from allauth.socialaccount.providers.base.constants import AuthProcess
@@ -34,6 +36,8 @@ from gateway_project.foundation.config import Config
 PROVIDER_ID: Final = "oidc"
 MAX_GROUPS: Final = 5_000
 MAX_CODE_CHARS: Final = 4_000
+RATE_LIMIT: Final = "provider"
+"""Name of the limit in `ACCOUNT_RATE_LIMITS`: beginning a sign-in stores a session."""
 _NONCE_PURPOSE: Final = b"foregate nonce"
 
 
@@ -177,6 +181,10 @@ class SignInAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
 def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider."""
     provider = _find_provider(request)
+    if refusal := ratelimit.consume_or_429(request, app="allauth.account", action=RATE_LIMIT):
+        return refusal
+    if not request.user.is_authenticated:
+        request.session.set_expiry(STATE_TTL)
     try:
         response: HttpResponse = provider.redirect(
             request, process=AuthProcess.LOGIN, next_url=get_next_redirect_url(request)

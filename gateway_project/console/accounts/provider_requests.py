@@ -31,6 +31,8 @@ MAX_BYTES: Final = 262_144
 TIMEOUT_S: Final = 10.0
 CACHED_S: Final = 600
 """How long the provider's metadata and keys are kept; new keys are fetched when one is missing."""
+FAILURE_CACHED_S: Final = 5
+"""How long a provider that failed is not asked again: each request would hold a thread."""
 MAX_SHOWN_CHARS: Final = 200
 
 
@@ -68,7 +70,14 @@ def load_metadata(config: Config) -> ProviderMetadata:
     issuer = config.oidc_issuer or ""
     cached: ProviderMetadata | None = cache.get(_cache_key("metadata", issuer))
     if cached is None:
-        cached = _read_metadata(_get_json(config, issuer.rstrip("/") + DISCOVERY_PATH), issuer)
+        if reason := cache.get(_cache_key("failure", issuer)):
+            raise ProviderFailed(reason)
+        try:
+            document = _get_json(config, issuer.rstrip("/") + DISCOVERY_PATH)
+            cached = _read_metadata(document, issuer)
+        except ProviderFailed as error:
+            cache.set(_cache_key("failure", issuer), str(error), FAILURE_CACHED_S)
+            raise
         cache.set(_cache_key("metadata", issuer), cached, CACHED_S)
     return cached
 

@@ -7,18 +7,21 @@ import hashlib
 import hmac
 import json
 import time
+from datetime import timedelta
 
 import jwt
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pydantic import SecretStr
 
-from gateway_project.access import roles, tokens
+from gateway_project.access import retention, roles, tokens
 from gateway_project.access.callers import caller_for_user
 from gateway_project.models import AuditEntry
 from tests.factories import MembershipFactory, UserFactory
@@ -415,3 +418,20 @@ def test_the_provider_s_second_factor_counts_where_it_says_so(
     assert (answer.status_code == 200) is is_led_on
     if not is_led_on:
         assert answer["Location"].startswith(reverse("second-factor"))
+
+
+def test_a_provider_that_failed_is_not_asked_by_everybody(idp):
+    idp.metadata = {"issuer": "https://other.example"}
+    for _ in range(3):
+        assert Client().post(reverse("oidc-begin")).status_code == 403
+    assert len(idp.requests) == 1
+
+
+def test_sign_ins_that_are_only_begun_are_limited_and_soon_forgotten(idp):
+    answers = [Client().post(reverse("oidc-begin")) for _ in range(31)]
+    assert [answer.status_code for answer in answers] == [302] * 30 + [429]
+    latest = max(row.expire_date for row in Session.objects.all())
+    assert latest < timezone.now() + timedelta(minutes=11)
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    retention.delete_old()
+    assert not Session.objects.exists()

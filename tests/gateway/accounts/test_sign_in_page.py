@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from gateway_project.access import one_time_password, roles
+from gateway_project.console.accounts import pages
 from gateway_project.models import AuditEntry
 from tests.factories import UserFactory
 
@@ -206,3 +207,18 @@ def test_an_address_that_tries_many_users_has_to_wait():
 def test_a_forged_host_changes_no_link(settings):
     for host in ("evil.example", "a b", "[::1"):
         assert Client().get(reverse("account_login"), HTTP_HOST=host).status_code == 400
+
+
+def account_paths():
+    patterns = (*pages.urlpatterns, *pages._second_factor)
+    return sorted(reverse(pattern.name) for pattern in patterns if pattern.callback)
+
+
+@pytest.mark.parametrize("path", account_paths())
+def test_no_request_of_a_stranger_is_a_server_error_or_leads_elsewhere(path):
+    queries = ("", "?next=%00", "?next=//evil.example&state=%00&code=%ff", "?state=a&code=b")
+    for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"):
+        for query in queries:
+            answer = Client(raise_request_exception=False).generic(method, path + query)
+            assert answer.status_code < 500, (method, query)
+            assert "evil" not in answer.headers.get("Location", "").partition("next=")[0]
