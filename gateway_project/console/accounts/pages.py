@@ -103,6 +103,15 @@ class ProveAgainView(factor_views.ReauthenticateView):  # type: ignore[misc]
         return response
 
 
+def show_sign_in(request: HttpRequest) -> HttpResponse:
+    """Show the sign-in page, from which a browser may be sent to the provider."""
+    view = SignInView.as_view()
+    if settings.FOREGATE.oidc_issuer:
+        view = allow_form_redirects(view)
+    response: HttpResponse = view(request)
+    return response
+
+
 @require_safe
 @login_required
 def show_account(request: HttpRequest) -> HttpResponse:
@@ -151,7 +160,7 @@ _second_factor = [
 ]
 urlpatterns = [
     path("", show_account, name="account"),
-    path("sign-in/", allow_form_redirects(SignInView.as_view()), name="account_login"),
+    path("sign-in/", show_sign_in, name="account_login"),
     path("sign-out/", account_views.logout, name="account_logout"),
     path("inactive/", account_views.account_inactive, name="account_inactive"),
     path("confirm/", account_views.reauthenticate, name="account_reauthenticate"),

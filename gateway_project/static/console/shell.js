@@ -199,6 +199,7 @@ function listenToSearch() {
     if (event.key === "ArrowDown") select(Math.min(position + 1, found.length - 1));
     else if (event.key === "ArrowUp") select(Math.max(position - 1, 0));
     else if (event.key === "Enter" && found[position]) found[position].click();
+    else if (event.key === "Escape") dialog.close(); // browsers would only empty the field
     else return;
     event.preventDefault();
   });

@@ -74,8 +74,9 @@ def user_of(browser):
 
 
 def test_people_sign_in_with_the_button_of_the_provider(idp):
-    page = Client().get(reverse("account_login")).content.decode()
-    assert "Sign in with single sign-on" in page
+    page = Client().get(reverse("account_login"))
+    assert "Sign in with single sign-on" in page.content.decode()
+    assert "form-action 'self' https:" in page["Content-Security-Policy"]
     browser, answer = sign_in(idp, next="/approvals/")
     assert (answer.status_code, answer["Location"]) == (302, "/approvals/")
     ann = user_of(browser)
@@ -88,7 +89,9 @@ def test_people_sign_in_with_the_button_of_the_provider(idp):
 
 
 def test_without_a_provider_there_is_no_button_and_no_way(home):
-    assert "oidc" not in Client().get(reverse("account_login")).content.decode()
+    page = Client().get(reverse("account_login"))
+    assert "provider" not in page.content.decode()
+    assert page["Content-Security-Policy"].endswith("form-action 'self'")
     for answer in (
         Client().post(reverse("oidc-begin")),
         Client().get(reverse("oidc-callback"), {"code": "x", "state": "y"}),
