@@ -105,7 +105,7 @@ class ProveAgainView(factor_views.ReauthenticateView):  # type: ignore[misc]
 
 def show_sign_in(request: HttpRequest) -> HttpResponse:
     """Show the sign-in page, from which a browser may be sent to the provider."""
-    view = SignInView.as_view()
+    view: Any = SignInView.as_view()
     if settings.FOREGATE.oidc_issuer:
         view = allow_form_redirects(view)
     response: HttpResponse = view(request)

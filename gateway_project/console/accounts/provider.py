@@ -181,7 +181,10 @@ class SignInAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
 def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider."""
     provider = _find_provider(request)
-    if refusal := ratelimit.consume_or_429(request, app="allauth.account", action=RATE_LIMIT):
+    refusal: HttpResponse | None = ratelimit.consume_or_429(
+        request, app="allauth.account", action=RATE_LIMIT
+    )
+    if refusal is not None:
         return refusal
     if not request.user.is_authenticated:
         request.session.set_expiry(STATE_TTL)
