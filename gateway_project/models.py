@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from django.db import models
 from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
+from gateway_project.foundation.access_rules import is_loopback
 from tools.models import Team
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
@@ -178,13 +178,3 @@ def is_plain_authority(authority: str) -> bool:
         (False, False)
     """
     return re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", authority) is not None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its name or number."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

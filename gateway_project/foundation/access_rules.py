@@ -146,11 +146,12 @@ def check_issuer(address: str) -> None:
         raise ValueError("is not an address") from None
     if parts.query or parts.fragment or "@" in parts.netloc or not host:
         raise ValueError("is an address without user, query and fragment")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_this_machine(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise ValueError("begins with https://")
 
 
-def _is_this_machine(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its name or number."""
     if host == "localhost":
         return True
     try:
