@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
@@ -348,6 +351,7 @@ class ApiTokenAdmin(AuditedAdmin):
 
 
 admin.site.unregister([OAuthClient, AccessToken, Grant, IDToken, RefreshToken])
+admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 
 
 @admin.register(OAuthClient)

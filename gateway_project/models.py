@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
+from gateway_project.foundation.access_rules import is_loopback
 from tools.models import Team, ToolGroup
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
@@ -254,6 +255,10 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         super().clean()
         for address in self.redirect_uris.split():
             parts = urlsplit(address)
+            if parts.username is not None or not is_plain_authority(parts.netloc):
+                raise ValidationError(
+                    {"redirect_uris": f"{address}: name a host in ASCII, without a user"}
+                )
             if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
                 raise ValidationError({"redirect_uris": f"{address}: use https"})
         if self.authorization_grant_type != self.GRANT_AUTHORIZATION_CODE:
@@ -262,11 +267,13 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
             raise ValidationError({"skip_authorization": "people are always asked"})
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its name or number."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def is_plain_authority(authority: str) -> bool:
+    """Whether people see by a host and port where they are sent.
+
+    Example:
+        >>> is_plain_authority("claude.example:443"), is_plain_authority("[::1]:80")
+        (True, True)
+        >>> is_plain_authority("claude.example@evil.example"), is_plain_authority("clàude.example")
+        (False, False)
+    """
+    return re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", authority) is not None

@@ -33,6 +33,7 @@ urlpatterns = [
     path("health/ready", health.report_readiness),
     path("health/console", health.prove_identity),
     path("metrics", health.serve_metrics),
+    path("account/", include("gateway_project.console.accounts.pages")),
     path("sign-in/", include("gateway_project.console.sign_in")),
     path("approvals/", include("gateway_project.console.rooms.approvals")),
     path("servers/", include("gateway_project.console.server_pages")),

@@ -18,6 +18,7 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
+from django.core.cache import cache
 from django.db import connection, connections, transaction
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
@@ -148,6 +149,12 @@ def _servers_may_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "EXIT_NOTICE_S", PATIENCE_S)
     monkeypatch.setattr(process, "GUARD_END_S", PATIENCE_S)
     monkeypatch.setattr(watch, "STOP_TIMEOUT_S", PATIENCE_S)
+
+
+@pytest.fixture(autouse=True)
+def _sign_ins_are_counted_anew() -> None:
+    """Forget the sign-ins of other tests, which come from the same address."""
+    cache.clear()
 
 
 @pytest.fixture(autouse=True)

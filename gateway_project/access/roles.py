@@ -36,6 +36,8 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "admin": SCOPES,
 }
 """Scopes by role; each role has those of the roles before it. Roles are groups of these names."""
+NO_ACCESS: Final = "no access"
+"""Group of users who may do nothing: their identity provider no longer gives them a role."""
 
 
 class NotPermitted(Exception):
@@ -72,7 +74,10 @@ def compute_scopes(user: Any) -> frozenset[str]:
     """Return the scopes of a user by their roles; uses prefetched groups."""
     if user.is_superuser:
         return frozenset({SCOPE_ALL})
-    roles = [ROLES[group.name] for group in user.groups.all() if group.name in ROLES]
+    names = {group.name for group in user.groups.all()}
+    if NO_ACCESS in names:
+        return frozenset()
+    roles = [ROLES[name] for name in names if name in ROLES]
     return frozenset(scope for role in roles or [MEMBER_SCOPES] for scope in role)
 
 
@@ -115,6 +120,18 @@ def set_roles(user: Any, roles: Collection[str]) -> bool:
         return False
     user.groups.remove(*user.groups.filter(name__in=set(ROLES) - set(roles)))
     user.groups.add(*(Group.objects.get_or_create(name=role)[0] for role in roles))
+    return True
+
+
+def set_access(user: Any, *, is_denied: bool) -> bool:
+    """Deny a user everything, or no longer; return whether that changed."""
+    if user.groups.filter(name=NO_ACCESS).exists() == is_denied:
+        return False
+    group, _ = Group.objects.get_or_create(name=NO_ACCESS)
+    if is_denied:
+        user.groups.add(group)
+    else:
+        user.groups.remove(group)
     return True
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from importlib import import_module
+from typing import Any, Final, cast
 
 from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.request import Request
 
-from gateway_project.access import callers, tokens
+from gateway_project.access import callers, second_factor, tokens
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.bearers import (
+    CHECK_INTERVAL_S,
     MAX_TOKEN_LENGTH,
     BearerToken,
     TokenRefused,
@@ -22,6 +29,7 @@ from gateway_project.access.bearers import (
 from gateway_project.api import runtime
 from gateway_project.api.problems import ApiError
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp.http.answers import RequestRejected
 
 BEARER_SCHEME: Final = "bearer"
@@ -31,10 +39,21 @@ SESSION_PREFIX: Final = "api-"
 
 @dataclass(frozen=True)
 class AuthenticatedUser:
-    """What the framework needs to know of a user: that there is one."""
+    """The user of a token, for the framework.
+
+    Attributes:
+        username: Name.
+        is_authenticated: True.
+        token_expires_at: Expiry of the token, in seconds since the Unix epoch; None: never.
+    """
 
     username: str
     is_authenticated: bool = True
+    token_expires_at: float | None = None
+
+
+HasRight = Callable[[], Awaitable[bool]]
+"""Returns whether the sender of a request, by now long answered, still has the right to it."""
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -56,7 +75,7 @@ class BearerAuthentication(BaseAuthentication):
             raise exceptions.AuthenticationFailed("the token was issued for MCP, not for the API")
         digest = hashlib.sha256(token.strip().encode()).hexdigest()
         caller = replace(active.caller, session=SESSION_PREFIX + digest[:16])
-        return AuthenticatedUser(caller.user), caller
+        return AuthenticatedUser(caller.user, token_expires_at=active.expires_at), caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the framework's
         """Return the challenge of a 401."""
@@ -67,11 +86,17 @@ class ConsoleSession(SessionAuthentication):
     """Accepts a session of the console, with its CSRF token for anything but reading."""
 
     def authenticate(self, request: Request) -> tuple[Any, Caller] | None:
-        """Return the user and the caller; None without a session."""
+        """Return the user and the caller; None without a session.
+
+        Raises:
+            ApiError: If the user has to give a second factor first.
+        """
         found = super().authenticate(request)
         if found is None:
             return None
         user, _ = found
+        if second_factor.is_missing(request._request.session, user):
+            raise ApiError(403, "second_factor_required", second_factor.REQUIRED_MESSAGE)
         caller = callers.caller_for_user(user.get_username(), kind="console")
         key = request._request.session.session_key or ""
         digest = hashlib.sha256(key.encode()).hexdigest()
@@ -106,6 +131,48 @@ def find_bearer(request: Request) -> BearerToken | None:
     except TooManyWrongTokens as error:
         headers = {"Retry-After": str(max(1, round(error.wait_s)))}
         raise ApiError(429, "throttled", str(error), headers=headers) from None
+
+
+def watch_right(request: Request, scope: str) -> HasRight:
+    """Return what says whether the sender of a request would still be served.
+
+    A token is no longer valid when it is revoked, or its user deactivated; a session when it is
+    signed out. Both may lose the scope, or the team.
+
+    Args:
+        request: An authenticated one.
+        scope: That it needed.
+    """
+    caller, bearer = cast("Caller", request.auth), find_bearer(request)
+    if bearer is not None:
+
+        async def has_token() -> bool:
+            now = bearer.active_token.caller
+            return not bearer.is_ended and now.has_scope(scope) and now.team == caller.team
+
+        return has_token
+    key = request._request.session.session_key
+    checked_at = time.monotonic()
+
+    async def has_session() -> bool:
+        nonlocal checked_at
+        if key is None or time.monotonic() - checked_at < CHECK_INTERVAL_S:
+            return True
+        checked_at = time.monotonic()
+        now = await run_in_database_thread(load_session_caller, key)
+        return now is not None and now.has_scope(scope) and now.team == caller.team
+
+    return has_session
+
+
+def load_session_caller(key: str) -> Caller | None:
+    """Return the caller of a session of the console as of now; None: it is over."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    user = get_user(request)
+    if not user.is_authenticated or second_factor.is_missing(request.session, user):
+        return None
+    return callers.caller_for_user(user.get_username(), kind="console")
 
 
 def _find_token(request: Request, token: str) -> ActiveToken:

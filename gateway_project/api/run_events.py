@@ -17,9 +17,10 @@ from rest_framework.request import Request
 
 from execution.changes import RunEvent
 from execution.store.runs import UnknownRun
-from gateway_project.access.bearers import BearerToken
+from gateway_project.access.bearers import CHECK_INTERVAL_S
 from gateway_project.access.roles import READ
 from gateway_project.api import authentication
+from gateway_project.api.authentication import HasRight
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.effects import Effects
@@ -68,7 +69,7 @@ class RunEventsView(ApiView):
         view = control_run.find_run(self.caller, run, sealer=self.payload_sealer)
         owner = Caller(user=view.user, team=view.team, scopes=frozenset(), kind="http")
         response = StreamingHttpResponse(
-            _stream(self.effects, owner, run, after, authentication.find_bearer(request)),
+            _stream(self.effects, owner, run, after, authentication.watch_right(request, READ)),
             content_type=CONTENT_TYPE,
             status=HTTPStatus.OK,
         )
@@ -79,9 +80,9 @@ class RunEventsView(ApiView):
 
 
 async def _stream(
-    effects: Effects, owner: Caller, run: UUID, after: int, bearer: BearerToken | None
+    effects: Effects, owner: Caller, run: UUID, after: int, has_right: HasRight
 ) -> AsyncIterator[bytes]:
-    """Yield the events of a run; ends when it is at rest, or the token is no longer valid."""
+    """Yield the events of a run; ends when it is at rest, or the reader has lost the right."""
     yield f"retry: {RETRY_MS}\n\n".encode()
     waiting: asyncio.Queue[RunEvent | None] = asyncio.Queue(maxsize=100)
 
@@ -95,13 +96,18 @@ async def _stream(
 
     reading = asyncio.create_task(read_events(), name="run events")
     try:
-        while bearer is None or not bearer.is_ended:
+        silent_s = 0.0
+        while await has_right():
             try:
-                async with asyncio.timeout(HEARTBEAT_S):
+                async with asyncio.timeout(CHECK_INTERVAL_S):
                     event = await waiting.get()
             except TimeoutError:
-                yield b": alive\n\n"
+                silent_s += CHECK_INTERVAL_S
+                if silent_s >= HEARTBEAT_S:
+                    silent_s = 0.0
+                    yield b": alive\n\n"
                 continue
+            silent_s = 0.0
             if event is None:
                 yield b"event: end\ndata: {}\n\n"
                 return

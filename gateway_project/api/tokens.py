@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -102,7 +103,10 @@ class TokenListView(ApiView):
         responses={201: NewTokenSerializer},
     )
     def post(self, _request: Request) -> Response:
-        """Create a token of one's own; only superusers create those of others."""
+        """Create a token of one's own; only superusers create those of others.
+
+        A token creates tokens of its own team only, that expire no later than itself.
+        """
         given = TokenRequestSerializer(data=self.read_object())
         given.is_valid(raise_exception=True)
         values = given.validated_data
@@ -112,10 +116,18 @@ class TokenListView(ApiView):
             scopes=tuple(sorted(values["scopes"])),
             team=values.get("team"),
             group=values.get("group"),
-            expires_at=values["expires_at"],
+            expires_at=self._limit_expiry(values["expires_at"]),
             by=self.caller,
         )
         return Response(made.as_json(), HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
+
+    def _limit_expiry(self, wanted: datetime | None) -> datetime | None:
+        """Return an expiry that is not later than that of the token which asks for it."""
+        own = getattr(self.request.user, "token_expires_at", None)
+        if own is None:
+            return wanted
+        latest = datetime.fromtimestamp(own, UTC)
+        return min(wanted, latest) if wanted is not None else latest
 
 
 class TokenView(ApiView):

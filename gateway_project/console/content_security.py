@@ -19,10 +19,7 @@ _DIRECTIVES: Final = (
 )
 POLICY: Final = "; ".join((*_DIRECTIVES, "form-action 'self'"))
 REDIRECTING_POLICY: Final = "; ".join(
-    (
-        *_DIRECTIVES,
-        "form-action 'self' https: http://127.0.0.1:* http://localhost:* http://[::1]:*",
-    )
+    (*_DIRECTIVES, "form-action 'self' https: http://127.0.0.1:* http://localhost:*")
 )
 """Of pages whose form ends at another site: OAuth redirects to a client or to a server."""
 

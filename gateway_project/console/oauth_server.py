@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db import DataError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
@@ -63,7 +63,13 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         return scopes, credentials
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show who asks for what; consent is asked for each time."""
+        """Show who asks for what; consent is asked for each time.
+
+        Raises:
+            PermissionDenied: If the person may do nothing that a client could do for them.
+        """
+        if request.user.is_authenticated and not _grantable_scopes(request.user):
+            raise PermissionDenied
         query = request.GET.copy()
         query.pop("approval_prompt", None)
         request.GET = query  # type: ignore[assignment]
@@ -74,19 +80,24 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         """Return what the page shows."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         if "application" in context:
-            held = roles.compute_scopes(self.request.user)
-            wanted = roles.limit_scopes(list(context["scopes"]), held)
+            wanted = _grantable_scopes(self.request.user) & set(context["scopes"])
             context |= {
                 "client_name": strip_invisible(context["application"].name)[:MAX_SHOWN_NAME],
                 "redirect_host": urlsplit(context["redirect_uri"]).netloc,
                 "permissions": [settings.OAUTH_SCOPES[name] for name in sorted(wanted)],
             }
-        return {**admin.site.each_context(self.request), "title": "Access for a client", **context}
+        return context
 
     def create_authorization_response(
         self, request: HttpRequest, scopes: Any, credentials: Any, allow: Any
     ) -> Any:
-        """Issue a code if the person consents, with an audit entry."""
+        """Issue a code if the person consents, with an audit entry.
+
+        Raises:
+            PermissionDenied: If the person may do nothing that a client could do for them.
+        """
+        if allow and not _grantable_scopes(request.user):
+            raise PermissionDenied
         with transaction.atomic():
             made = super().create_authorization_response(
                 request=request, scopes=scopes, credentials=credentials, allow=allow
@@ -104,12 +115,8 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Register a client, if there are not too many."""
-        address, now = request.META.get("REMOTE_ADDR", ""), time.monotonic()
-        if wait_s := _REGISTRATIONS.compute_wait_s(address, now=now):
-            return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many registrations", wait_s)
-        _REGISTRATIONS.record_failure(address, now=now)
-        if len(request.body) > MAX_REGISTRATION_BYTES:
-            return _refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the metadata is too large")
+        if refusal := _check_registration(request):
+            return refusal
         if get_application_model().objects.count() >= MAX_CLIENTS:
             return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many clients; an admin deletes some")
         try:
@@ -118,6 +125,23 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
                 if made.status_code == HTTPStatus.CREATED:
                     client = json.loads(made.content)
                     audit.record_audit(_NOBODY, "oauth.registered", client["client_id"])
+        except (DataError, RecursionError):
+            return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
+        return made
+
+
+class RegistrationManagementView(views.DynamicClientRegistrationManagementView):  # type: ignore[misc]
+    """Lets a client read, change and delete its own registration."""
+
+    def put(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change a registration, within the limits of registering."""
+        if refusal := _check_registration(request):
+            return refusal
+        try:
+            with transaction.atomic():
+                made: HttpResponse = super().put(request, *args, **kwargs)
+                if made.status_code == HTTPStatus.OK:
+                    audit.record_audit(_NOBODY, "oauth.changed", str(kwargs["client_id"]))
         except (DataError, RecursionError):
             return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
         return made
@@ -144,10 +168,26 @@ class ResourceMetadataView(views.OAuthProtectedResourceMetadataView):  # type: i
         return list(CLIENT_SCOPES)
 
 
+def _grantable_scopes(user: Any) -> frozenset[str]:
+    """Return the scopes that a client of a user could have."""
+    return roles.limit_scopes(list(CLIENT_SCOPES), roles.compute_scopes(user))
+
+
 def _make_error(credentials: Any, code: str, reason: str) -> OAuthToolkitError:
     """Return an error that the client is told at its own address."""
     error = CustomOAuth2Error(error=code, description=reason, state=credentials.get("state"))
     return OAuthToolkitError(error=error, redirect_uri=credentials["redirect_uri"])
+
+
+def _check_registration(request: HttpRequest) -> HttpResponse | None:
+    """Count a registration or a change of one; return the refusal if it is too much."""
+    address, now = request.META.get("REMOTE_ADDR", ""), time.monotonic()
+    if wait_s := _REGISTRATIONS.compute_wait_s(address, now=now):
+        return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many registrations", wait_s)
+    _REGISTRATIONS.record_failure(address, now=now)
+    if len(request.body) > MAX_REGISTRATION_BYTES:
+        return _refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the metadata is too large")
+    return None
 
 
 def _refuse(status: int, reason: str, wait_s: float = 0.0) -> HttpResponse:
@@ -173,7 +213,7 @@ _routes = [
     path("oauth/register/", RegistrationView.as_view(), name="dcr-register"),
     path(
         "oauth/register/<str:client_id>/",
-        views.DynamicClientRegistrationManagementView.as_view(),
+        RegistrationManagementView.as_view(),
         name="dcr-register-management",
     ),
 ]

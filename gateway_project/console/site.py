@@ -14,14 +14,19 @@ from django.contrib.admin.exceptions import (
     DisallowedModelAdminToField,
 )
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
 from django.db import DataError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from gateway_project.foundation.reasons import summarize_error
 
 BAD_REQUEST: Final = 400
+FORBIDDEN: Final = 403
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 _EXTREME_NUMBER: Final = re.compile(r"\d{10,}|\b(?:0001|9999)\b")
 """Numbers and years at or beyond the range of the database and of Python's dates."""
@@ -65,6 +70,29 @@ class ConsoleSite(AdminSite):
             return response
 
         return super().admin_view(answer, cacheable)
+
+    def login(
+        self,
+        request: HttpRequest,
+        extra_context: Any = None,  # noqa: ARG002 - Django's
+    ) -> HttpResponse:
+        """Lead to the sign-in page of everybody; people who are signed in may not enter here."""
+        if request.user.is_authenticated and not self.has_permission(request):
+            return render(request, "console/not_staff.html", status=FORBIDDEN)
+        address = request.GET.get(REDIRECT_FIELD_NAME, "")
+        if not url_has_allowed_host_and_scheme(address, allowed_hosts=None):
+            address = reverse("admin:index")
+        if request.user.is_authenticated:
+            return HttpResponseRedirect(address)
+        return redirect_to_login(address, reverse("account_login"))
+
+    def password_change(  # type: ignore[override]  # Django's redirects too
+        self,
+        request: HttpRequest,  # noqa: ARG002 - Django's
+        extra_context: Any = None,  # noqa: ARG002
+    ) -> HttpResponse:
+        """Lead to the page on which everybody changes their password."""
+        return HttpResponseRedirect(reverse("account_change_password"))
 
     def _render_refusal(self, request: HttpRequest, error: Exception) -> HttpResponse:
         context = self.each_context(request) | {

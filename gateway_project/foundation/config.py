@@ -6,9 +6,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from gateway_project.foundation import access_rules
 from gateway_project.foundation.home import default_home
 from gateway_project.foundation.mail_url import read_mail_url
 
@@ -127,6 +135,52 @@ class Config(BaseSettings):
         default=True,
         description="Whether MCP clients may get tokens by OAuth from the console, with a user's "
         "consent.",
+    )
+    require_mfa: str = Field(
+        default="",
+        description="Who needs a second factor to sign in: roles and `superuser`, separated by "
+        "commas, or `everybody`.",
+    )
+    oidc_issuer: str | None = Field(
+        default=None,
+        description="Issuer of the OpenID Connect provider that people may sign in with; unset: "
+        "only local passwords.",
+    )
+    oidc_client_id: str | None = Field(
+        default=None,
+        validate_default=True,
+        description="Client id of this installation at the provider.",
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Its client secret; unset: a public client."
+    )
+    oidc_client_secret_file: Path | None = Field(
+        default=None, description="File that holds the client secret instead."
+    )
+    oidc_name: str = Field(
+        default="single sign-on", description="Name of the provider on the sign-in page."
+    )
+    oidc_scopes: str = Field(
+        default="openid profile email",
+        description="Scopes that the provider is asked for, separated by spaces.",
+    )
+    oidc_groups_claim: str = Field(
+        default="groups",
+        description="Claim with a person's groups; dots lead into objects (realm_access.roles).",
+    )
+    oidc_groups: str = Field(
+        default="",
+        description="What groups of the provider give, separated by semicolons: GROUP=ROLE, "
+        "GROUP=team:NAME or GROUP=team-admin:NAME.",
+    )
+    oidc_default_role: str = Field(
+        default="",
+        description="Role of people in no group that gives one; unset: they are not let in.",
+    )
+    oidc_second_factor: bool = Field(
+        default=False,
+        description="Whether signing in at the provider counts as a second factor even if the ID "
+        "token does not say so.",
     )
     exposure: Literal["meta", "hybrid", "full"] = Field(
         default="meta",
@@ -264,6 +318,39 @@ class Config(BaseSettings):
         if value:
             read_mail_url(value)
         return value or None
+
+    @field_validator("require_mfa")
+    @classmethod
+    def _check_required(cls, value: str) -> str:
+        access_rules.parse_required(value)
+        return value
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _check_issuer(cls, value: str | None) -> str | None:
+        if value is not None:
+            access_rules.check_issuer(value)
+        return value
+
+    @field_validator("oidc_client_id")
+    @classmethod
+    def _check_client_id(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if bool(value) != bool(info.data.get("oidc_issuer")):
+            raise ValueError("goes with FOREGATE_OIDC_ISSUER: set both or none")
+        return value
+
+    @field_validator("oidc_groups")
+    @classmethod
+    def _check_groups(cls, value: str) -> str:
+        access_rules.parse_group_rules(value)
+        return value
+
+    @field_validator("oidc_default_role")
+    @classmethod
+    def _check_default_role(cls, value: str) -> str:
+        if value and value not in access_rules.ROLE_NAMES:
+            raise ValueError(f"is one of {', '.join(access_rules.ROLE_NAMES)}")
+        return value
 
     @field_validator("home")
     @classmethod

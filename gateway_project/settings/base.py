@@ -33,6 +33,10 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "axes",
     "oauth2_provider",
     "drf_spectacular_sidecar",  # files of the page that describes the API
@@ -56,12 +60,15 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "gateway_project.access.second_factor.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # last: answers who is locked out
 ]
 
 ROOT_URLCONF = "gateway_project.urls"
-LOGIN_URL = "admin:login"
+LOGIN_URL = "account_login"
+LOGOUT_REDIRECT_URL = "account_login"
 ASGI_APPLICATION = "gateway_project.asgi.application"
 
 if FOREGATE.channel_redis_url:
@@ -113,6 +120,23 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+ACCOUNT_ADAPTER = "gateway_project.console.accounts.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]  # nobody signs up: admins make users
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_UNIQUE_EMAIL = False
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "provider": "30/m/ip", "login_failed": "5/5m/key"}
+"""Of sign-ins of an address, and of wrong codes of a user; django-axes counts wrong passwords."""
+MFA_ADAPTER = "gateway_project.console.accounts.adapters.SecondFactorAdapter"
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses play no part
+MFA_TOTP_TOLERANCE = 1  # codes of 30 s before and after; forms take each once
+MFA_FORMS = {
+    "authenticate": "gateway_project.console.accounts.codes.SignInCodeForm",
+    "reauthenticate": "gateway_project.console.accounts.codes.ConfirmCodeForm",
+}
+SOCIALACCOUNT_ADAPTER = "gateway_project.console.accounts.people.PeopleAdapter"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 """Bytes of a request to the API or of a form; its values are sealed and stored."""

@@ -8,4 +8,4 @@ from django.test import RequestFactory
 
 def authenticate(**credentials: str) -> Any:
     """Return the user of these credentials; None: they are wrong."""
-    return auth.authenticate(RequestFactory().post("/admin/login/"), **credentials)
+    return auth.authenticate(RequestFactory().post("/account/sign-in/"), **credentials)

@@ -23,8 +23,8 @@ def ann():
 
 
 def sign_in(password, *, user="ann", address=ADDRESS):
-    body = {"username": user, "password": password}
-    return Client().post(reverse("admin:login"), body, REMOTE_ADDR=address)
+    body = {"login": user, "password": password}
+    return Client().post(reverse("account_login"), body, REMOTE_ADDR=address)
 
 
 def guess(times, **values):

@@ -20,7 +20,7 @@ def ann():
 
 def sign_in(client, username, password):
     return client.post(
-        reverse("admin:login"), {"username": username, "password": password}, follow=True
+        reverse("account_login"), {"login": username, "password": password}, follow=True
     )
 
 

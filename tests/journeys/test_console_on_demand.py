@@ -140,8 +140,8 @@ def sign_in(opener: OpenerDirector, link: str, password: str) -> str:
     """Open a page as a person does, sign in, and return the page."""
     with opener.open(link, timeout=PATIENCE_S) as answer:
         form, address = answer.read().decode(), answer.url
-    assert "/admin/login/" in address
-    given = {"username": "admin", "password": password, "next": urlsplit(link).path}
+    assert "/account/sign-in/" in address
+    given = {"login": "admin", "password": password, "next": urlsplit(link).path}
     return post(opener, address, form, given)
 
 
@@ -181,7 +181,7 @@ async def test_the_link_carries_no_right_to_approve(stage: Stage):
         said = (await ask(client, "fetched by a model")).meta["foregate/error"]
     opener = build_opener(HTTPCookieProcessor(CookieJar()))
     with opener.open(said["link"], timeout=PATIENCE_S) as answer:
-        assert "/admin/login/" in answer.url
+        assert "/account/sign-in/" in answer.url
         page = answer.read().decode()
     assert "fetched by a model" not in page
     assert "manage.py open_console" in page
@@ -206,7 +206,7 @@ async def test_a_stranger_on_the_port_is_not_taken_for_the_console(stage: Stage)
             link = (await ask(client, "stranger")).meta["foregate/error"]["link"]
         assert urlsplit(link).port != stage.port
         with build_opener().open(link, timeout=PATIENCE_S) as answer:
-            assert "/admin/login/" in answer.url
+            assert "/account/sign-in/" in answer.url
 
 
 @contextmanager

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.full
 
 MAKE_USER = """
 from django.contrib.auth import get_user_model
-get_user_model().objects.create_user("ann", password="a-lasting-password-1", is_staff=True)
+get_user_model().objects.create_user("ann", password="a-lasting-password-1")
 """
 CALLBACK = "http://127.0.0.1:9/callback"
 
@@ -78,7 +78,7 @@ class Person:
             assert page.status_code == 302, page.text
             login = self.base + page.headers["location"]
             form = _read_form((await browser.get(login)).text)
-            form |= {"username": "ann", "password": "a-lasting-password-1"}
+            form |= {"login": "ann", "password": "a-lasting-password-1"}
             signed_in = await browser.post(login, data=form, headers={"Referer": login})
             assert signed_in.status_code == 302, signed_in.text
             page = await browser.get(address)

@@ -181,12 +181,23 @@ def test_a_dangerous_call_waits_for_the_decision_of_a_person(api: Api):
 
 
 def test_a_revoked_token_ends_its_stream_and_opens_nothing_more(api: Api):
+    task = {"id": "a", "tool": "modern:hang", "arguments": {}}
+    body = {"workflow": {"tasks": [task]}, "options": {"wait_s": 0}}
+    run = api.send("POST", "workflows/", body)[1]["run_id"]
     status, made = api.send("POST", "tokens/", {"name": "short", "scopes": ["read", "search"]})
     assert status == 201
     short = Api(api.url, made["token"], api.installation)
     assert short.send("GET", "tools/")[0] == 200
-    assert api.send("DELETE", f"tokens/{made['id']}/")[0] == 204
+    request = urllib.request.Request(
+        f"{api.url}/api/v1/runs/{run}/events/",
+        headers={"Authorization": f"Bearer {short.token}"},
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as stream:
+        assert stream.readline().startswith(b"retry:")
+        assert api.send("DELETE", f"tokens/{made['id']}/")[0] == 204
+        assert b"event: end" not in stream.read()
     eventually(lambda: short.send("GET", "tools/")[0] == 401)
+    assert api.send("POST", f"runs/{run}/control/", {"action": "abort"})[0] == 200
 
 
 def test_a_body_larger_than_the_limit_is_refused(api: Api):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -249,6 +249,27 @@ def ensure_member(username: str, team: str) -> None:
     """Make a user a member of a team, which is created if there is none of that name."""
     user = get_user_model().objects.get(username=username)
     Membership.objects.get_or_create(user=user, team=Team.objects.get_or_create(name=team)[0])
+
+
+def set_memberships(username: str, wanted: Mapping[str, str], *, among: Collection[str]) -> bool:
+    """Give a user exactly the wanted memberships among some teams; return whether any changed.
+
+    Args:
+        username: The user.
+        wanted: Role in each team, by the team's name; missing teams are created.
+        among: Names of the teams that are decided here; memberships in others stay.
+    """
+    user = get_user_model().objects.get(username=username)
+    rows = Membership.objects.filter(user=user, team__name__in=among).select_related("team")
+    held = {row.team.name: row for row in rows}
+    if {name: row.role for name, row in held.items()} == dict(wanted):
+        return False
+    for name in held.keys() - wanted.keys():
+        held[name].delete()
+    for name, role in wanted.items():
+        team, _ = Team.objects.get_or_create(name=name)
+        Membership.objects.update_or_create(user=user, team=team, defaults={"role": role})
+    return True
 
 
 def is_member(username: str, team: int) -> bool:

@@ -14,7 +14,14 @@ from gateway_project.api.throttling import OpenRequests, RateLimiter
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import ApiToken, IdempotentRequest
 from learning.models import AdaptiveThreshold
-from tests.factories import DangerousOperationFactory, ServerFactory, ToolFactory, UserFactory
+from tests.factories import (
+    DangerousOperationFactory,
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    UserFactory,
+)
 from tests.gateway.api.conftest import PREFIX, ApiClient, make_client, make_user
 from tests.gateway.api.operations import NOBODY
 from tools.models import DangerousOperation, Server
@@ -325,3 +332,48 @@ def test_a_threshold_stays_within_its_bounds(root, value):
     assert (response.status_code, response.json()["code"]) == (400, "invalid_arguments")
     row.refresh_from_db()
     assert row.override is None
+
+
+def test_a_token_creates_none_that_outlives_it(root):
+    soon = timezone.now() + timedelta(hours=1)
+    api = make_client(make_user("ann", "admin"), expires_at=soon)
+    later = (soon + timedelta(days=30)).isoformat()
+    for wanted in ({}, {"expires_at": None}, {"expires_at": later}):
+        made = api.post("tokens/", {"name": "x", "scopes": ["read"], **wanted})
+        assert made.status_code == 201, made.content
+    sooner = (soon - timedelta(minutes=30)).isoformat()
+    assert api.post("tokens/", {"name": "y", "expires_at": sooner}).status_code == 201
+    expiries = ApiToken.objects.filter(name="x").values_list("expires_at", flat=True)
+    assert all(abs(expiry - soon) < timedelta(seconds=1) for expiry in expiries)
+    assert ApiToken.objects.get(name="y").expires_at < soon
+
+
+def test_a_token_creates_none_that_acts_for_another_team():
+    ours, theirs = TeamFactory(name="ours"), TeamFactory(name="theirs")
+    ann = make_user("ann", "admin", team=ours)
+    MembershipFactory(user=ann, team=theirs)
+    api, teamless = make_client(ann, team=ours), make_client(ann)
+    assert api.post("tokens/", {"name": "x"}).status_code == 201
+    assert api.post("tokens/", {"name": "x", "team": "ours"}).status_code == 201
+    assert {row.team for row in ApiToken.objects.filter(name="x")} == {ours}
+    for client, team in ((api, "theirs"), (teamless, "ours"), (api, "nobody's")):
+        refused = client.post("tokens/", {"name": "z", "team": team})
+        assert (refused.status_code, refused.json()["code"]) == (403, "token_not_grantable")
+    assert not ApiToken.objects.filter(name="z").exists()
+
+
+def test_a_stored_answer_is_not_repeated_to_who_may_not_ask(root):
+    user = make_user("ann", "curator")
+    made = make_client(user).post("dangerous-operations/", PATTERN, Idempotency_Key="k")
+    assert made.status_code == 201
+    less = make_client(user, scopes=["read"])
+    answer = less.post("dangerous-operations/", PATTERN, Idempotency_Key="k")
+    assert answer.status_code == 403
+    assert "Idempotency-Replayed" not in answer.headers
+
+
+def test_a_token_for_another_endpoint_is_refused_wherever_it_is_sent(root):
+    for scheme in ("Basic", "Token", "bearer ", "Bearer\t"):
+        given = ApiClient().get("tools/", Authorization=f"{scheme} {root.token}x")
+        assert given.status_code == 401
+    assert ApiClient().get(f"tools/?access_token={root.token}").status_code == 401

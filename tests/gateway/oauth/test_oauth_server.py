@@ -11,9 +11,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from oauth2_provider.models import AccessToken, RefreshToken
+from oauth2_provider.models import AccessToken, Grant, RefreshToken
 
-from gateway_project.access import oauth_tokens, retention, tokens
+from gateway_project.access import oauth_tokens, retention, roles, tokens
 from gateway_project.console import oauth_server
 from gateway_project.models import AuditEntry, OAuthClient
 from tests.factories import MembershipFactory, UserFactory
@@ -194,7 +194,7 @@ def test_the_page_says_who_asks_and_for_what(browser):
 def test_whoever_is_not_signed_in_is_asked_to(client_id):
     answer = Client().get(ask(client_id, make_verifier()[1]))
     assert answer.status_code == 302
-    assert answer["Location"].startswith("/admin/login/?next=/oauth/authorize/")
+    assert answer["Location"].startswith("/account/sign-in/?next=/oauth/authorize/")
 
 
 def test_a_person_refuses(browser, client_id):
@@ -474,3 +474,78 @@ def test_a_registration_is_managed_by_its_own_token_only(client_id):
     assert Client().get(address, headers=own).status_code == 200
     assert Client().delete(address, headers=own).status_code == 204
     assert load(made["registration_access_token"]) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://claude.example@evil.example/cb", "https://claude.example\\@evil.example/cb",
+     "https://u:p@evil.example/cb", "https://cl\u0430ude.example/cb", "https://a.example;b/cb"],
+)  # fmt: skip
+def test_an_address_that_looks_like_another_is_not_registered(address):
+    answer = register(redirect_uris=[address])
+    assert answer.status_code == 400, answer.content
+
+
+def test_a_change_of_a_registration_has_the_limits_of_registering(monkeypatch):
+    made = register().json()
+    own = {"Authorization": f"Bearer {made['registration_access_token']}"}
+
+    def change(*addresses):
+        body = {"redirect_uris": list(addresses), "token_endpoint_auth_method": "none"}
+        path = f"/oauth/register/{made['client_id']}/"
+        return Client().put(path, json.dumps(body), content_type="application/json", headers=own)
+
+    assert change("https://claude.example@evil.example/cb").status_code == 400
+    assert change(*(f"{CALLBACK}/{number}" for number in range(2_000))).status_code == 413
+    assert OAuthClient.objects.get().redirect_uris == CALLBACK
+    answer = change(CALLBACK + "/new")
+    assert answer.status_code == 200, answer.content
+    assert AuditEntry.objects.filter(action="oauth.changed").count() == 1
+    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=0))
+    assert change(CALLBACK).status_code == 429
+
+
+def test_users_who_may_nothing_a_client_could_do_are_not_asked(client_id, ann):
+    roles.set_access(ann, is_denied=True)
+    browser = Client()
+    browser.force_login(ann)
+    address = ask(client_id, make_verifier()[1])
+    assert browser.get(address).status_code == 403
+    form = {
+        "allow": "Allow", "client_id": client_id, "redirect_uri": CALLBACK, "scope": "call",
+        "response_type": "code", "code_challenge": "x" * 43, "code_challenge_method": "S256",
+    }  # fmt: skip
+    assert browser.post(address, form).status_code == 403
+    assert not Grant.objects.exists()
+
+
+def test_people_who_are_not_staff_may_consent(client_id):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(UserFactory(username="ben"))
+    assert load(get_tokens(browser, client_id)["access_token"]).caller.user == "ben"
+
+
+def test_a_form_of_another_site_consents_to_nothing(browser, client_id):
+    address = ask(client_id, make_verifier()[1])
+    form = {"allow": "Allow", "client_id": client_id, "redirect_uri": CALLBACK, "scope": "call"}
+    assert browser.post(address, form).status_code == 403
+    page = browser.get(address)
+    assert page["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("prompt", ["none", "login", "consent", "create"])
+def test_no_prompt_gets_a_code_without_consent(browser, client_id, prompt):
+    answer = browser.get(ask(client_id, make_verifier()[1], prompt=prompt))
+    assert "code=" not in answer.headers.get("Location", "").partition("?next=")[0]
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [CALLBACK + "/../evil", CALLBACK + "?x=1", CALLBACK + "#x", "https://claude.example:444/callback",
+     "https://claude.example/callback/", "//claude.example/callback"],
+)  # fmt: skip
+def test_people_are_sent_to_no_address_but_a_registered_one(browser, client_id, address):
+    answer = browser.get(ask(client_id, make_verifier()[1], redirect_uri=address))
+    assert answer.status_code == 400, (address, answer.headers)

@@ -1,0 +1,86 @@
+"""Second factors: who needs one, and whether a session was begun with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import Any, Final
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from gateway_project.access import audit, callers
+from gateway_project.access.roles import ROLES
+from gateway_project.foundation.access_rules import SUPERUSER, parse_required
+
+SESSION_KEY: Final = "second_factor_user"
+"""Holds the primary key of the user who gave a second factor in this session."""
+FREE_PATHS: Final = ("/account/", "/static/", "/health", "/favicon.ico", "/api/")
+"""Starts of the paths that need none: where it is given or set up, what shows nothing, and the
+API, which asks itself."""
+REQUIRED_MESSAGE: Final = (
+    "your role needs a second factor: sign in to the console and give or set up one"
+)
+
+
+def is_required(user: Any) -> bool:
+    """Whether a user has to give a second factor; uses prefetched groups."""
+    rule = parse_required(settings.FOREGATE.require_mfa)
+    if rule.is_for_everybody:
+        return True
+    if not rule.roles:
+        return False
+    held = {group.name for group in user.groups.all() if group.name in ROLES}
+    if user.is_superuser:
+        held.add(SUPERUSER)
+    return rule.applies_to(held)
+
+
+def record_given(session: MutableMapping[str, Any], user: Any) -> None:
+    """Record that a user gave a second factor in a session."""
+    session[SESSION_KEY] = user.pk
+
+
+def is_missing(session: MutableMapping[str, Any], user: Any) -> bool:
+    """Whether a signed-in user still has to give a second factor in a session.
+
+    Whatever accepts a session (pages, the API, sockets) has to ask this.
+    """
+    return session.get(SESSION_KEY) != user.pk and is_required(user)
+
+
+def reset_second_factor(username: str) -> bool:
+    """Remove the second factor of a user, with an audit entry; return whether there was one.
+
+    Raises:
+        UnknownUser: If there is no active user of that name.
+    """
+    caller = callers.caller_for_user(username, kind="command")
+    with transaction.atomic():
+        count, _ = Authenticator.objects.filter(user__username=username).delete()
+        if count:
+            audit.record_audit(caller, "user.second_factor_reset", username)
+    return bool(count)
+
+
+class SecondFactorMiddleware:
+    """Lets a session see no page but those that ask for a second factor while that is missing."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request, or say that a second factor is missing."""
+        if (
+            not settings.FOREGATE.require_mfa
+            or request.path.startswith(FREE_PATHS)
+            or not request.user.is_authenticated
+            or not is_missing(request.session, request.user)
+        ):
+            return self._get_response(request)
+        query = urlencode({"next": request.get_full_path()}) if request.method == "GET" else ""
+        address = reverse("second-factor")
+        return HttpResponseRedirect(f"{address}?{query}" if query else address)

@@ -1,0 +1,75 @@
+"""The stream of a run's events ends when its reader loses the right to it."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from gateway_project.access import roles
+from gateway_project.api import authentication, run_events
+from gateway_project.foundation.caller import Caller
+from tests.factories import UserFactory
+from tests.patience import PATIENCE_S
+
+OWNER = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+
+
+async def follow_nothing(*_, **__):
+    await asyncio.Event().wait()
+    yield None
+
+
+async def test_a_silent_stream_ends_without_an_end_event_once_the_right_is_lost(monkeypatch):
+    monkeypatch.setattr(run_events, "CHECK_INTERVAL_S", 0.001)
+    monkeypatch.setattr(run_events, "HEARTBEAT_S", 0.002)
+    effects = SimpleNamespace(runs=SimpleNamespace(follow_events=follow_nothing))
+    answers = iter([True] * 5)
+
+    async def has_right():
+        return next(answers, False)
+
+    async with asyncio.timeout(PATIENCE_S):
+        stream = run_events._stream(effects, OWNER, uuid4(), 0, has_right)
+        sent = [part async for part in stream]
+    assert sent[0].startswith(b"retry:")
+    assert set(sent[1:]) == {b": alive\n\n"}
+
+
+@pytest.mark.django_db
+def test_a_session_has_the_rights_of_its_user_now_until_it_is_over(home, settings):
+    ann = UserFactory(username="ann")
+    browser = Client()
+    browser.post(reverse("account_login"), {"login": "ann", "password": "not a secret"})
+    key = browser.session.session_key
+
+    assert authentication.load_session_caller(key).has_scope("call")
+    roles.set_roles(ann, ["viewer"])
+    assert not authentication.load_session_caller(key).has_scope("call")
+
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"require_mfa": "viewer"})
+    assert authentication.load_session_caller(key) is None
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"require_mfa": ""})
+
+    User.objects.update(is_active=False)
+    assert authentication.load_session_caller(key) is None
+    User.objects.update(is_active=True)
+    assert authentication.load_session_caller(key) is not None
+    browser.post(reverse("account_logout"))
+    assert authentication.load_session_caller(key) is None
+
+
+@pytest.mark.django_db
+def test_a_changed_password_ends_what_other_sessions_read(home):
+    ann = UserFactory(username="ann")
+    browser = Client()
+    browser.force_login(ann)
+    key = browser.session.session_key
+    ann.set_password("a-lasting-password-1")
+    ann.save()
+    assert authentication.load_session_caller(key) is None

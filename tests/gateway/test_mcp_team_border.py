@@ -1,0 +1,145 @@
+"""Two teams over MCP: whatever is asked, another team's server is as unknown as none."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import PromptReference
+
+from gateway_project.foundation.caller import Caller
+from gateway_project.mcp import handlers
+from tests.gateway.catalogues import catalogue, server, tool
+from tests.gateway.conftest import hit
+
+pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+OURS, THEIRS = 3, 7
+FOREIGN, UNKNOWN = "bravo", "omega"
+NOBODY: Final = "00000000-0000-4000-8000-000000000000"
+
+METHODS: Final[dict[str, Any]] = {
+    "tools/list": lambda c, _: c.list_tools(),
+    "tools/call": lambda c, name: c.call_tool(f"{name}__notes", {}),
+    "resources/list": lambda c, _: c.list_resources(),
+    "resources/templates/list": lambda c, _: c.list_resource_templates(),
+    "prompts/list": lambda c, _: c.list_prompts(),
+    "resources/read": lambda c, name: c.read_resource(f"foregate://{name}/note%3A%2F%2F%2F"),
+    "prompts/get": lambda c, name: c.get_prompt(f"{name}__greet", {}),
+    "completion/complete": lambda c, name: c.complete(
+        PromptReference(type="ref/prompt", name=f"{name}__greet"), {"name": "a", "value": "b"}
+    ),
+    "logging/setLevel": lambda c, _: c.set_logging_level("error"),
+    "resources/subscribe": lambda c, name: c.subscribe_resource(
+        f"foregate://{name}/note%3A%2F%2F%2F"
+    ),
+    "resources/unsubscribe": lambda c, name: c.unsubscribe_resource(
+        f"foregate://{name}/note%3A%2F%2F%2F"
+    ),
+}
+"""How each method is asked for something of a server."""
+WITHOUT_NAMES: Final = {"subscriptions/listen"}
+"""Methods that only say what has changed; tests/gateway/test_mcp_changes.py tries them."""
+META_TOOLS: Final[dict[str, Any]] = {
+    "search_tools": lambda name: {
+        "query": f"read {name} notes", "context_tools": [f"{name}:notes"]
+    },
+    "describe_tool": lambda name: {"tool": f"{name}:notes"},
+    "call_tool": lambda name: {"tool": f"{name}:notes", "arguments": {}},
+    "run_intent": lambda name: {
+        "intent": "read notes", "mode": "suggest", "tools_considered": [f"{name}:notes"]
+    },
+    "run_workflow": lambda name: {
+        "workflow": {"tasks": [{"id": "a", "tool": f"{name}:notes", "arguments": {}}]}
+    },
+}  # fmt: skip
+"""Arguments by which each meta-tool names a tool of a server."""
+OF_RUNS: Final = {"get_run", "control_run", "give_feedback"}
+"""Meta-tools that name runs and suggestions: tests/gateway/api/test_team_border.py tries what
+they ask, which is the same for every way in."""
+
+
+@pytest.fixture
+def world(world):
+    """A server of all teams, and one of another team, with everything."""
+    lists = {
+        "resources": [{"uri": "note:///", "name": "note"}],
+        "templates": [{"uriTemplate": "note:///{name}", "name": "t"}],
+        "prompts": [{"name": "greet", "arguments": [{"name": "a"}]}],
+    }
+    for name in ("shared", FOREIGN):
+        world.requests.able[name] = {
+            "resources": {"subscribe": True}, "prompts": {}, "completions": {}, "logging": {}
+        }  # fmt: skip
+        for kind, items in lists.items():
+            world.requests.lists[name, kind] = items
+    world.hits = (hit(f"{FOREIGN}:notes", 0.9), hit("shared:read", 0.4))
+    world.exposure = "full"
+    world.caller = Caller(
+        user="ann", team=OURS, scopes=frozenset({"search", "call", "read"}), kind="http"
+    )
+    fill(world, with_foreign=True)
+    return world
+
+
+def fill(world, *, with_foreign):
+    tools, servers = [tool("shared:read", description="Read notes.")], [server("shared")]
+    if with_foreign:
+        notes = f"{FOREIGN}:notes"
+        tools.append(tool(notes, description="Read bravo notes.", team=THEIRS))
+        servers.append(server(FOREIGN, team=THEIRS))
+    world.catalogue = catalogue(*tools, servers=tuple(servers))
+
+
+async def ask(request):
+    """Return what is answered, or the error, as text."""
+    try:
+        return str(await request)
+    except MCPError as error:
+        return f"{error.error.code} {error.error.message}"
+
+
+def normalize(text, name):
+    """Return an answer without what differs from request to request."""
+    return re.sub(r"[0-9a-f]{16}", "", text.replace(name, "X"))
+
+
+def test_every_method_and_meta_tool_is_tried():
+    assert set(METHODS) | WITHOUT_NAMES == set(handlers._METHOD_HANDLERS)
+    assert set(META_TOOLS) | OF_RUNS == set(handlers._META_TOOL_HANDLERS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_method_knows_nothing_of_another_team_s_server(connect, world, method):
+    make_request = METHODS[method]
+    async with connect("legacy") as client:
+        foreign = await ask(make_request(client, FOREIGN))
+        unknown = await ask(make_request(client, UNKNOWN))
+    assert normalize(foreign, FOREIGN) == normalize(unknown, UNKNOWN)
+    assert FOREIGN not in {one.server for one in world.requests.made}
+    assert FOREIGN not in {name for name, _ in world.requests.listed}
+    if method.endswith("/list"):
+        assert FOREIGN not in foreign
+        assert "shared" in foreign
+
+
+@pytest.mark.parametrize("name", META_TOOLS)
+async def test_a_meta_tool_knows_nothing_of_another_team_s_tool(connect, world, name):
+    arguments = META_TOOLS[name]
+    async with connect("legacy") as client:
+        foreign = await ask(client.call_tool(name, arguments(FOREIGN)))
+        unknown = await ask(client.call_tool(name, arguments(UNKNOWN)))
+    assert normalize(foreign, FOREIGN) == normalize(unknown, UNKNOWN)
+    assert f"Read {FOREIGN} notes." not in foreign
+    assert FOREIGN not in {one.server for one in world.requests.made}
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name.endswith("/list")])
+async def test_a_list_is_that_of_an_installation_without_the_other_team(connect, world, method):
+    async with connect("legacy") as client:
+        beside = await ask(METHODS[method](client, FOREIGN))
+    fill(world, with_foreign=False)
+    async with connect("legacy") as client:
+        alone = await ask(METHODS[method](client, FOREIGN))
+    assert beside == alone
