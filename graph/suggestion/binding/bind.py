@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from graph.suggestion.binding.knowledge import (
     habitual_value,
     is_too_long_to_reuse,
 )
+from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.literals import ParameterRow, choose_literals
 from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 """Kinds of values that tools of one server share under the same parameter name."""
+_BACK_REFERENCE: Final = re.compile(r"\b(?:it|them|there|that|this)\b", re.IGNORECASE)
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
 
@@ -144,6 +147,7 @@ class _BindingSearch:
             reading=self.reading,
             knowledge=self.knowledge,
         )
+        self._bind_plain_values()
         bound_elsewhere = {
             (n, name) for n, found in enumerate(self.found_arguments) for name in found
         }
@@ -157,6 +161,27 @@ class _BindingSearch:
         for (position, name), argument in chosen.items():
             self.found_arguments[position][name] = argument
 
+    def _bind_plain_values(self) -> None:
+        """Bind what the intent states plainly, before past runs and what has to be weighed."""
+        stated = self.grid.stated
+        protected = protection.find_protected_values(stated, self.reading)
+        plain = bind_plain_values(
+            self.steps,
+            self.schemas,
+            reading=self.reading,
+            forbidden=[
+                (one.start, one.end)
+                for one, is_kept in zip(stated.values, protected, strict=True)
+                if is_kept
+            ],
+        )
+        for (position, name), argument in plain.items():
+            if name not in self.found_arguments[position] and not given_parameters.find_problem(
+                self.schemas[position], name, argument.value
+            ):
+                self.found_arguments[position][name] = argument
+                self.habits.pop((position, name), None)
+
     def apply_other_sources(self, position: int) -> None:
         """Bind a step's remaining arguments from past runs, other tasks and the schema."""
         tool = self.steps[position].tool.pk
@@ -168,6 +193,7 @@ class _BindingSearch:
                 or self._find_switch(parameter)
                 or habitual_value(tool, parameter, self.knowledge)
                 or self._find_shared_address(position, parameter)
+                or self._find_referred_value(position, parameter)
                 or (
                     self._find_data_flow(position, parameter) if parameter.pointer in fed else None
                 )
@@ -220,6 +246,26 @@ class _BindingSearch:
             if candidate.stated.kind in ADDRESS_KINDS and self._is_permitted(
                 position, parameter, candidate.stated
             ):
+                return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
+        return None
+
+    def _find_referred_value(
+        self, position: int, parameter: ToolParameter
+    ) -> BoundArgument | None:
+        """Return the value of the same parameter of an earlier task that the request refers to.
+
+        Example intent: "create the branch fix/login in /srv/shop and switch to it".
+        """
+        step = self.steps[position]
+        if not parameter.is_required or step.request is None:
+            return None
+        start, end = step.request
+        if not _BACK_REFERENCE.search(self.reading.text, start, end):
+            return None
+        for other in range(position - 1, -1, -1):
+            candidate = self.found_arguments[other].get(parameter.name)
+            is_near = _server_name(self.steps[other].tool) == _server_name(step.tool)
+            if is_near and candidate is not None and candidate.stated is not None:
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
 

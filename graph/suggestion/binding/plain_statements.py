@@ -1,0 +1,585 @@
+"""Bind values that a request states plainly, by form and place alone.
+
+The model of `literals` weighs values against each other; where a request states one path and its
+tool takes one, or "the last 20 lines" and the tool has `tail`, there is nothing to weigh. Each
+rule binds only if it leaves no choice. Values that the intent protects, secrets and private
+parameters are left to `protection`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from graph.data_flow.words import split_raw_name
+from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.protection import is_workspace_parameter
+from graph.suggestion.binding.steps import BindingSource
+from graph.suggestion.binding.time_zones import ZONES_BY_CITY
+from graph.suggestion.binding.value_patterns import SECRET, ValueKind
+from graph.suggestion.binding.values import StatedValue, extract_values
+from graph.suggestion.binding.vocabulary import (
+    FILE_WORDS,
+    FOLDER_WORDS,
+    LIMIT_WORDS,
+    LONG_TEXT_WORDS,
+    NUMBER_WORDS,
+    normalize_words,
+)
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.literals import ParameterRow
+    from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
+    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.intent.reading import IntentReading
+
+CONFIDENCE: Final = 0.9
+"""Confidence of a value bound by a rule; of those that the gold of public sets and everyday wishes
+could judge, nine in ten were right."""
+
+_PATH_WORDS: Final = FILE_WORDS | FOLDER_WORDS | normalize_words(["filename", "filepath", "folder"])
+_SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
+_TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])
+_QUERY_NAMES: Final = frozenset(
+    "query q search keyword keywords search_query search_term searchterm term terms topic".split()
+)
+_LOWER_NAMES: Final = frozenset("low min minimum lower from start min_value lower_bound".split())
+_UPPER_NAMES: Final = frozenset("high max maximum upper to end max_value upper_bound".split())
+_REVISION_NAMES: Final = frozenset(
+    "revision sha commit commit_id commit_sha commit_hash hash ref rev".split()
+)
+_NEW_BRANCH_NAMES: Final = frozenset("branch branch_name new_branch name".split())
+_OLD_BRANCH_NAMES: Final = frozenset(
+    "from_branch base_branch source_branch start_point from base".split()
+)
+_SYMBOL_NAMES: Final = frozenset("symbol ticker stock_symbol ticker_symbol stock".split())
+
+_SLUG: Final = re.compile(
+    r"(?<![\w/.@~:-])(?P<owner>[A-Za-z0-9][\w-]{0,38})/(?P<repo>[A-Za-z0-9][\w.-]{0,99})(?<![.])(?![\w/])"
+)
+_BRANCH_BEFORE: Final = re.compile(r"\bbranch(?:es)?\s+(?:called\s+|named\s+)?$", re.IGNORECASE)
+_GLOB: Final = re.compile(r"(?<![\w/*])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
+_COUNT: Final = re.compile(
+    r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest)\s+"
+    rf"(?P<number>\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b(?!\s*(?:days?|hours?|weeks?|months?|years?"
+    r"|minutes?)\b)",
+    re.IGNORECASE,
+)
+_TERM: Final = r"\(*-?\d+(?:\.\d+)?\)*"
+_SUM: Final = re.compile(rf"{_TERM}(?:\s*[-+*/×÷^%]\s*{_TERM})+")
+_BRANCH: Final = re.compile(
+    r"\bbranch\s+(?:called\s+|named\s+)?[\"'`]?(?P<name>[\w][\w./-]*\w|\w)[\"'`]?", re.IGNORECASE
+)
+_NO_BRANCH: Final = frozenset(
+    "a an and as at by for from in into is it named of off on or called that the then this to with "
+    "name names".split()
+)
+_FROM: Final = re.compile(r"\bfrom\s+(?:the\s+)?(?:branch\s+)?(?P<name>[\w][\w./-]*\w|\w)")
+_INTO: Final = re.compile(
+    r"\b(?:to|into|against|onto)\s+(?:the\s+)?(?:branch\s+)?(?P<name>[\w][\w./-]*\w|\w)"
+)
+_HASH: Final = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
+_BETWEEN: Final = re.compile(
+    r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
+)
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w./@#:-])(?=[\w.-]*\d)(?=[\w.-]{5,})[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*(?![\w/@])"
+)
+_NOT_IDENTIFIER: Final = re.compile(r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+")
+_DOMAIN: Final = re.compile(
+    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])", re.IGNORECASE
+)
+_SYMBOL: Final = re.compile(r"\b[A-Z]{2,5}(?:[.-][A-Z]{1,3})?\b")
+_CODED_NAME: Final = re.compile(
+    r"\b(?P<code>[A-Z]{2,6})\s*\((?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\)"
+    r"|\b(?P<name_first>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\s*\((?P<code_last>[A-Z]{2,6})\)"
+)
+_QUOTED_WORD: Final = re.compile(r"['\"`](\w[\w-]{0,30})['\"`]")
+_FIRST_WORD: Final = re.compile(r"[A-Za-z]+")
+_QUERIES: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:search|look|query|google|hunt)\b[^.]{0,60}?\bfor\s+(?P<query>.+)$",
+        r"\blook\s+up\s+(?P<query>.+)$",
+        r"\b(?:find|get|show|list|search|fetch)\b[^.]{0,60}?\b(?:about|regarding)\s+(?P<query>.+)$",
+    )
+)
+_QUERY_TAIL: Final = re.compile(
+    r"\s+(?:(?:on|in|at|from|via|using|with)\s+(?:the\s+|my\s+|our\s+)?\w+|for me|please)\s*$"
+    r"|[\s.?!,;]+$",
+    re.IGNORECASE,
+)
+_QUERY_HEAD: Final = re.compile(
+    r"^(?:(?:all|any|some|the|recent|new|latest)\s+)*(?:papers?|articles?|pages?|posts?|books?"
+    r"|repositories|repos|results|information|info|news|notes?|entries|videos?|images?)\s+"
+    r"(?:on|about|regarding|of|for|named|called)\s+",
+    re.IGNORECASE,
+)
+_IN_PLACE: Final = re.compile(
+    r"\b(?:in|of|for|at|inside|within|under|from|repo|repository)\s+[\"'`]?$", re.IGNORECASE
+)
+_TO_PLACE: Final = re.compile(r"['\"`]?\s+(?:in)?to\s+(?:the\s+)?['\"`]?$", re.IGNORECASE)
+MAX_QUERY_WORDS: Final = 12
+
+
+@dataclass(kw_only=True, eq=False)
+class PlainStatement:
+    """A step with the part of the intent that asks for it, and what rules bound so far.
+
+    Attributes:
+        step: The step.
+        schema: Its parameters.
+        text: The whole intent.
+        start: Start of the part that asks for the step.
+        end: End of that part.
+        values: Values stated in the part, none of which is protected.
+        forbidden: Spans of protected values.
+        found: Bound values by parameter name.
+    """
+
+    step: BindingStep
+    schema: ArgumentSchema
+    text: str
+    start: int
+    end: int
+    values: Sequence[StatedValue]
+    forbidden: Sequence[tuple[int, int]]
+    found: dict[str, StatedValue] = field(default_factory=dict)
+
+    @property
+    def part(self) -> str:
+        """The part of the intent."""
+        return self.text[self.start : self.end]
+
+    def find_open(
+        self, accepts: Callable[[ToolParameter], bool], *, required: bool = False
+    ) -> list[ToolParameter]:
+        """Return the unbound parameters that a test accepts; private ones never."""
+        return [
+            parameter
+            for name, parameter in self.schema.parameters.items()
+            if name not in self.found
+            and not parameter.is_private
+            and (parameter.is_required or not required)
+            and accepts(parameter)
+        ]
+
+    def bind(
+        self, parameters: Sequence[ToolParameter], value: Any, span: tuple[int, int], kind: ValueKind
+    ) -> None:
+        """Bind a value if exactly one parameter may take it and nothing protects it."""
+        start, end = span
+        is_forbidden = any(first < end and start < last for first, last in self.forbidden)
+        text = self.text[start:end]
+        if len(parameters) == 1 and not is_forbidden and not SECRET.fullmatch(text):
+            self.found[parameters[0].name] = StatedValue(
+                text=text, value=value, kind=kind, start=start, end=end
+            )
+
+    def list_values(self, kind: ValueKind) -> list[StatedValue]:
+        """Return the values of a kind in the part, in the order of the text, once each."""
+        ordered = sorted((one for one in self.values if one.kind is kind), key=_start_of)
+        kept: list[StatedValue] = []
+        for one in ordered:
+            if not kept or one.start >= kept[-1].end:
+                kept.append(one)
+        return kept
+
+    def span_of(self, match: re.Match[str], group: str | int = 0) -> tuple[int, int]:
+        """Return the span of a match in the part as one of the text."""
+        return self.start + match.start(group), self.start + match.end(group)
+
+
+def bind_plain_values(
+    steps: Sequence[BindingStep],
+    schemas: Sequence[ArgumentSchema],
+    *,
+    reading: IntentReading,
+    forbidden: Sequence[tuple[int, int]],
+) -> dict[ParameterRow, BoundArgument]:
+    """Bind what requests state plainly.
+
+    Args:
+        steps: Those with a `request` are compared with it alone; the only step of a workflow with
+            the whole intent; others are left out.
+        schemas: Of each step.
+        reading: The intent.
+        forbidden: Spans of values that the intent protects.
+    """
+    bound: dict[ParameterRow, BoundArgument] = {}
+    stated = extract_values(reading.text)
+    for position, (step, schema) in enumerate(zip(steps, schemas, strict=True)):
+        span = step.request or ((0, len(reading.text)) if len(steps) == 1 else None)
+        if span is None:
+            continue
+        statement = PlainStatement(
+            step=step,
+            schema=schema,
+            text=reading.text,
+            start=span[0],
+            end=span[1],
+            values=[one for one in stated if span[0] <= one.start and one.end <= span[1]],
+            forbidden=forbidden,
+        )
+        for rule in _RULES:
+            rule(statement)
+        for name, value in statement.found.items():
+            bound[position, name] = BoundArgument(
+                value=value.value,
+                source=BindingSource.LITERAL,
+                evidence=f"the intent states “{value.text}”",
+                confidence=CONFIDENCE,
+                stated=value,
+            )
+    return bound
+
+
+def _start_of(value: StatedValue) -> int:
+    return value.start
+
+
+def _has_name(*names: frozenset[str]) -> Callable[[ToolParameter], bool]:
+    """Return a test for a text parameter whose name is one of these."""
+    listed = frozenset[str]().union(*names)
+    return lambda one: one.is_text and not one.members and _plain_name(one) in listed
+
+
+def _plain_name(parameter: ToolParameter) -> str:
+    return "_".join(split_raw_name(parameter.name))
+
+
+def _bind_repository(one: PlainStatement) -> None:
+    """Split "acme/widgets" over `owner` and `repo`; a whole intent that names one means it."""
+    owners = one.find_open(lambda p: p.is_text and p.name in ("owner", "org", "username"))
+    repositories = one.find_open(
+        lambda p: p.is_text and p.name in ("repo", "repository", "repo_name", "repoName")
+    )
+    if len(repositories) != 1:
+        return
+    slugs = list(_iterate_slugs(one.text, one.start, one.end))
+    if not slugs:
+        slugs = list(_iterate_slugs(one.text, 0, len(one.text)))
+    if len({slug[0] for slug in slugs}) != 1:
+        return
+    match = slugs[0]
+    if len(owners) == 1:
+        one.bind(owners, match["owner"], match.span("owner"), ValueKind.CODE)
+        one.bind(repositories, match["repo"], match.span("repo"), ValueKind.CODE)
+    elif "owner/" in repositories[0].description.lower():
+        one.bind(repositories, match[0], match.span(), ValueKind.CODE)
+
+
+def _iterate_slugs(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    for match in _SLUG.finditer(text, start, end):
+        if not _BRANCH_BEFORE.search(text, 0, match.start()):
+            yield match
+
+
+def _takes_path(parameter: ToolParameter) -> bool:
+    takes_text = parameter.is_text or (
+        parameter.is_array and (not parameter.item_types or "string" in parameter.item_types)
+    )
+    return takes_text and not parameter.members and bool(parameter.name_words & _PATH_WORDS)
+
+
+def _bind_paths(one: PlainStatement) -> None:
+    paths = [path for path in one.list_values(ValueKind.PATH) if not _GLOB.fullmatch(path.text)]
+    workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
+    transfer = [
+        one.find_open(lambda p, words=words: p.is_text and bool(p.name_words & words), required=True)
+        for words in (_SOURCE_WORDS, _TARGET_WORDS)
+    ]
+    if len(paths) == 2 and all(len(ends) == 1 for ends in transfer):
+        if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
+            for ends, path in zip(transfer, paths, strict=True):
+                one.bind(ends, path.text, (path.start, path.end), ValueKind.PATH)
+        return
+    if len(workspace) == 1 and paths:
+        placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
+        place = placed[-1] if placed else (paths[0] if len(paths) == 1 else None)
+        if place is not None:
+            one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
+            paths.remove(place)
+    targets = one.find_open(
+        lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
+    )
+    if len(targets) != 1 or not paths:
+        return
+    if targets[0].is_array:
+        span = (paths[0].start, paths[-1].end)
+        one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
+    elif len(paths) == 1:
+        one.bind(targets, paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
+
+
+def _bind_pattern(one: PlainStatement) -> None:
+    globs = list(_GLOB.finditer(one.part))
+    if len(globs) == 1:
+        one.bind(
+            one.find_open(_has_name(frozenset({"pattern", "glob", "file_pattern"}))),
+            globs[0][0],
+            one.span_of(globs[0]),
+            ValueKind.QUOTED,
+        )
+
+
+def _bind_addresses(one: PlainStatement) -> None:
+    for kind, words in (
+        (ValueKind.URL, normalize_words(["url", "uri", "link"])),
+        (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
+    ):
+        values = one.list_values(kind)
+        if len(values) == 1:
+            parameters = one.find_open(
+                lambda p, words=words: p.is_text and bool(p.name_words & words), required=True
+            )
+            value = values[0]
+            one.bind(parameters, value.text, (value.start, value.end), kind)
+    domains = [
+        match
+        for match in _DOMAIN.finditer(one.part)
+        if not any(
+            value.kind in (ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH)
+            and value.start <= one.start + match.start() < value.end
+            for value in one.values
+        )
+    ]
+    if len(domains) == 1:
+        names = _has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
+        one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
+
+
+def _bind_count(one: PlainStatement) -> None:
+    """Bind "the last 20 lines" to `tail`, "the last 5 commits" to a limit."""
+    counts = list(_COUNT.finditer(one.part))
+    if len(counts) != 1:
+        return
+    match = counts[0]
+    raw = match["number"].lower()
+    number = int(raw) if raw.isdigit() else NUMBER_WORDS[raw]
+    is_first = match["rank"].lower() in ("first", "top", "oldest")
+    ends = one.find_open(lambda p: p.is_number and p.name == ("head" if is_first else "tail"))
+    limits = one.find_open(
+        lambda p: p.is_number and bool(p.name_words & LIMIT_WORDS or p.name == "per_page")
+    )
+    one.bind(ends or limits, number, one.span_of(match, "number"), ValueKind.NUMBER)
+
+
+def _bind_sum(one: PlainStatement) -> None:
+    sums = list(_SUM.finditer(one.part))
+    if len(sums) == 1:
+        names = _has_name(frozenset({"expression", "formula", "equation", "calculation"}))
+        one.bind(one.find_open(names), sums[0][0].strip(), one.span_of(sums[0]), ValueKind.QUOTED)
+
+
+def _bind_branches(one: PlainStatement) -> None:
+    tool = set(split_raw_name(one.step.tool.name))
+    named = [m for m in _BRANCH.finditer(one.part) if m["name"].lower() not in _NO_BRANCH]
+    origin, target = _FROM.search(one.part), _INTO.search(one.part)
+    heads = one.find_open(_has_name(frozenset({"head", "source_branch"})), required=True)
+    bases = one.find_open(_has_name(frozenset({"base", "target_branch"})), required=True)
+    if heads and bases and origin and target:
+        one.bind(heads, origin["name"], one.span_of(origin, "name"), ValueKind.CODE)
+        one.bind(bases, target["name"], one.span_of(target, "name"), ValueKind.CODE)
+        return
+    mentions_branch = "branch" in tool or "checkout" in tool
+    if mentions_branch and len(named) == 1:
+        names = _has_name(_NEW_BRANCH_NAMES)
+        one.bind(
+            one.find_open(names, required=True),
+            named[0]["name"],
+            one.span_of(named[0], "name"),
+            ValueKind.CODE,
+        )
+    if "branch" in tool and origin and not _is_path_at(one, origin):
+        names = _has_name(_OLD_BRANCH_NAMES)
+        one.bind(one.find_open(names), origin["name"], one.span_of(origin, "name"), ValueKind.CODE)
+    if not mentions_branch and len(named) == 1:
+        described = one.find_open(
+            lambda p: (
+                p.is_text
+                and not p.members
+                and ("branch" in p.description.lower() or p.name == "branch")
+                and not p.name_words & (_PATH_WORDS | LONG_TEXT_WORDS)
+            )
+        )
+        one.bind(described, named[0]["name"], one.span_of(named[0], "name"), ValueKind.CODE)
+
+
+def _is_path_at(one: PlainStatement, match: re.Match[str]) -> bool:
+    start = one.start + match.start("name")
+    return any(
+        value.kind in (ValueKind.PATH, ValueKind.URL) and value.start <= start < value.end
+        for value in one.values
+    )
+
+
+def _bind_revision(one: PlainStatement) -> None:
+    hashes = list(_HASH.finditer(one.part))
+    if len(hashes) == 1:
+        names = _has_name(_REVISION_NAMES)
+        one.bind(one.find_open(names), hashes[0][0], one.span_of(hashes[0]), ValueKind.CODE)
+
+
+def _bind_range(one: PlainStatement) -> None:
+    match = _BETWEEN.search(one.part)
+    if match is None:
+        return
+    for group, names in (("low", _LOWER_NAMES), ("high", _UPPER_NAMES)):
+        parameters = one.find_open(lambda p, names=names: p.is_number and _plain_name(p) in names)
+        number = float(match[group])
+        value = int(number) if number.is_integer() else number
+        one.bind(parameters, value, one.span_of(match, group), ValueKind.NUMBER)
+
+
+def _bind_zones(one: PlainStatement) -> None:
+    """Bind "09:30 in Tokyo in Berlin" or "from Tokyo to Berlin" to source and target zones."""
+    ends = [
+        one.find_open(
+            lambda p, words=words: "timezone" in p.name_words and bool(p.name_words & words)
+        )
+        for words in (_SOURCE_WORDS, _TARGET_WORDS)
+    ]
+    if not all(len(parameters) == 1 for parameters in ends):
+        return
+    cities = list(_iterate_cities(one))
+    if len(cities) != 2:
+        return
+    for parameters, (zone, span) in zip(ends, cities, strict=True):
+        one.bind(parameters, zone, span, ValueKind.NAME)
+
+
+def _iterate_cities(one: PlainStatement) -> Iterator[tuple[str, tuple[int, int]]]:
+    seen = -1
+    words = list(re.finditer(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*", one.part))
+    for at, word in enumerate(words):
+        for length in (3, 2, 1):
+            last = at + length - 1
+            if last >= len(words) or word.start() < seen:
+                continue
+            zone = ZONES_BY_CITY.get(one.part[word.start() : words[last].end()].lower())
+            if zone is not None:
+                seen = words[last].end()
+                yield zone, (one.start + word.start(), one.start + seen)
+                break
+
+
+def _bind_members(one: PlainStatement) -> None:
+    """Bind the state that the verb leads to ("close it": closed), and choices a text describes."""
+    action = _FIRST_WORD.match(one.part)
+    if action is not None:
+        verb = action[0].lower()
+        for parameter in one.find_open(lambda p: p.name_words & {"state", "status"} != set()):
+            matching = [
+                member
+                for member in parameter.members
+                if isinstance(member, str) and member.lower() in (f"{verb}d", f"{verb}ed")
+            ]
+            if len(matching) == 1:
+                one.bind([parameter], matching[0], one.span_of(action), ValueKind.WORD)
+    words = {match[0].lower(): match for match in _FIRST_WORD.finditer(one.part)}
+    for parameter in one.find_open(lambda p: p.is_text and not p.members, required=True):
+        described = {quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)}
+        named = [choice for choice in described if choice in words]
+        if len(described) > 1 and len(named) == 1:
+            match = words[named[0]]
+            one.bind([parameter], described[named[0]], one.span_of(match), ValueKind.WORD)
+
+
+def _bind_symbol(one: PlainStatement) -> None:
+    """Bind a code that the part states, or whose name it states if the schema tells the code."""
+    for parameter in one.find_open(lambda p: p.is_text and bool(_plain_name(p).split("_"))):
+        for pair in _CODED_NAME.finditer(parameter.description):
+            name, code = pair["name"] or pair["name_first"], pair["code"] or pair["code_last"]
+            match = re.search(rf"\b{re.escape(name)}\b", one.part, re.IGNORECASE)
+            if match is not None and (not parameter.members or code in parameter.members):
+                one.bind([parameter], code, one.span_of(match), ValueKind.NAME)
+    symbols = list(_SYMBOL.finditer(one.part))
+    if len(symbols) == 1:
+        names = _has_name(_SYMBOL_NAMES)
+        one.bind(
+            one.find_open(names, required=True),
+            symbols[0][0],
+            one.span_of(symbols[0]),
+            ValueKind.CODE,
+        )
+
+
+def _bind_identifier(one: PlainStatement) -> None:
+    """Bind the only token that looks like an identifier to the only parameter that needs one."""
+    taken = [(value.start, value.end) for value in one.found.values()]
+    taken += [
+        (value.start, value.end)
+        for value in one.values
+        if value.kind
+        in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
+        or value.kind is ValueKind.QUOTED
+    ]
+    tokens = [
+        match
+        for match in _IDENTIFIER.finditer(one.part)
+        if not _NOT_IDENTIFIER.fullmatch(match[0])
+        and not any(
+            first < one.start + match.end() and one.start + match.start() < last
+            for first, last in taken
+        )
+    ]
+    parameters = one.find_open(
+        lambda p: p.is_text and not p.members and p.is_identifier, required=True
+    )
+    if len(tokens) == 1:
+        one.bind(parameters, tokens[0][0], one.span_of(tokens[0]), ValueKind.CODE)
+
+
+def _bind_query(one: PlainStatement) -> None:
+    if one.list_values(ValueKind.QUOTED):
+        return
+    parameters = one.find_open(_has_name(_QUERY_NAMES), required=True)
+    if len(parameters) != 1:
+        return
+    match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
+    if match is None:
+        return
+    query = match["query"]
+    while shorter := _QUERY_TAIL.sub("", query):
+        if shorter == query:
+            break
+        query = shorter
+    head = _QUERY_HEAD.match(query)
+    skipped = head.end() if head else 0
+    query = query[skipped:]
+    if query and len(query.split()) <= MAX_QUERY_WORDS and query.lower() not in ("it", "them"):
+        start = one.start + match.start("query") + skipped
+        one.bind(parameters, query, (start, start + len(query)), ValueKind.PHRASE)
+
+
+def _bind_quoted(one: PlainStatement) -> None:
+    quoted = one.list_values(ValueKind.QUOTED)
+    parameters = one.find_open(
+        lambda p: p.is_text and not p.members and bool(p.name_words & LONG_TEXT_WORDS),
+        required=True,
+    )
+    if len(quoted) == 1:
+        value = quoted[0]
+        one.bind(parameters, value.value, (value.start, value.end), ValueKind.QUOTED)
+
+
+_RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
+    _bind_repository,
+    _bind_paths,
+    _bind_pattern,
+    _bind_addresses,
+    _bind_count,
+    _bind_sum,
+    _bind_branches,
+    _bind_revision,
+    _bind_range,
+    _bind_zones,
+    _bind_members,
+    _bind_symbol,
+    _bind_identifier,
+    _bind_query,
+    _bind_quoted,
+)
