@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 """Kinds of values that tools of one server share under the same parameter name."""
+JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
+"""Kinds of values of which `fitting` knows for which parameters they are possible."""
 _BACK_REFERENCE: Final = re.compile(r"\b(?:it|them|there|that|this)\b", re.IGNORECASE)
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
@@ -176,17 +178,22 @@ class _BindingSearch:
             ],
         )
         for (position, name), argument in plain.items():
-            if name not in self.found_arguments[position] and not given_parameters.find_problem(
-                self.schemas[position], name, argument.value
+            is_bound = name in self.found_arguments[position]
+            if (
+                not is_bound
+                and self._is_possible(position, name, argument.stated)
+                and not given_parameters.find_problem(
+                    self.schemas[position], name, argument.value
+                )
             ):
                 self.found_arguments[position][name] = argument
                 self.habits.pop((position, name), None)
 
     def apply_other_sources(self, position: int) -> None:
         """Bind a step's remaining arguments from past runs, other tasks and the schema."""
-        tool = self.steps[position].tool.pk
+        tool = self.steps[position].tool
         producers = {step.tool.pk for step in self.steps[:position]}
-        fed = {pair.input for producer in producers for pair in self.feeds(producer, tool)}
+        fed = {pair.input for producer in producers for pair in self.feeds(producer, tool.pk)}
         for parameter in self._unbound_parameters(position):
             argument = (
                 self._find_habitual(position, parameter)
@@ -268,6 +275,27 @@ class _BindingSearch:
             if is_near and candidate is not None and candidate.stated is not None:
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
+
+    def _is_possible(self, position: int, name: str, stated: StatedValue | None) -> bool:
+        """Whether `fitting` and `protection` allow a value that was found by its form as well.
+
+        Values of other kinds that a rule has read are no candidates of `fitting`.
+        """
+        pairs = zip(self.grid.owners, self.grid.parameters, strict=True)
+        row = next((n for n, (at, p) in enumerate(pairs) if (at, p.name) == (position, name)), None)
+        if row is None or stated is None:
+            return True
+        columns = [
+            column
+            for column, one in enumerate(self.grid.stated.values)
+            if (one.start, one.end, one.kind) == (stated.start, stated.end, stated.kind)
+        ]
+        is_judged = stated.kind in JUDGED_KINDS
+        return all(
+            np.isfinite(self.thresholds[row, column])
+            and (not is_judged or self.grid.possible[row, column])
+            for column in columns
+        )
 
     def _is_permitted(self, position: int, parameter: ToolParameter, stated: StatedValue) -> bool:
         """Whether `protection` permits a value for a parameter at all."""

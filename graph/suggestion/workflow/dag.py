@@ -57,7 +57,7 @@ def arrange_tasks(
     *,
     ranking: Ranking,
     context: SuggestionContext,
-    requests: Mapping[int, tuple[int, int]],
+    requests: Mapping[int, tuple[int, int]] | None = None,
 ) -> WorkflowDag:
     """Create tasks for the chosen tools, bind their arguments and set their dependencies.
 
@@ -71,7 +71,7 @@ def arrange_tasks(
         request: The intent and the caller's parameters.
         ranking: Holds the clause that each tool answers.
         context: Tools, relations and values bound in past runs.
-        requests: By tool, start and end of the part of the intent that asks for it.
+        requests: By tool, start and end of the part of the intent that asks for it; None: unknown.
 
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
@@ -103,7 +103,7 @@ def arrange_tasks(
             task,
             tool,
             shares=shares.get(tool.pk),
-            request=requests.get(tool.pk) if counts[tool.pk] == 1 else None,
+            request=(requests or {}).get(tool.pk) if counts[tool.pk] == 1 else None,
         )
         for task, tool in zip(ids, order.tools, strict=True)
     ]
