@@ -60,9 +60,7 @@ def encode_intents(
             length=len(reading.text),
             requests=rows_of(*(part.text for part in reading.requests)),
             masked_requests=rows_of(*(part.embedded_masked_text for part in reading.requests)),
-            request_words=tuple(
-                lexeme_keys(split_words(part.text)) for part in reading.requests
-            ),
+            request_words=tuple(lexeme_keys(split_words(part.text)) for part in reading.requests),
             masked_request_words=tuple(
                 lexeme_keys(split_words(part.embedded_masked_text)) for part in reading.requests
             ),

@@ -20,8 +20,8 @@ from graph.suggestion.binding.knowledge import (
     habitual_value,
     is_too_long_to_reuse,
 )
-from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.literals import ParameterRow, choose_literals
+from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
 from graph.suggestion.binding.settle import settle_step
@@ -181,10 +181,8 @@ class _BindingSearch:
             is_bound = name in self.found_arguments[position]
             if (
                 not is_bound
-                and self._is_possible(position, name, argument.stated)
-                and not given_parameters.find_problem(
-                    self.schemas[position], name, argument.value
-                )
+                and self._is_possible(position, name, argument)
+                and not given_parameters.find_problem(self.schemas[position], name, argument.value)
             ):
                 self.found_arguments[position][name] = argument
                 self.habits.pop((position, name), None)
@@ -276,13 +274,17 @@ class _BindingSearch:
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
 
-    def _is_possible(self, position: int, name: str, stated: StatedValue | None) -> bool:
+    def _is_possible(self, position: int, name: str, argument: BoundArgument) -> bool:
         """Whether `fitting` and `protection` allow a value that was found by its form as well.
 
-        Values of other kinds that a rule has read are no candidates of `fitting`.
+        Values of other kinds that a rule has read are no candidates of `fitting`. What past runs
+        rarely took from intents is believed only of the part that asks for the task.
         """
+        stated = argument.stated
         pairs = zip(self.grid.owners, self.grid.parameters, strict=True)
-        row = next((n for n, (at, p) in enumerate(pairs) if (at, p.name) == (position, name)), None)
+        row = next(
+            (n for n, (at, p) in enumerate(pairs) if (at, p.name) == (position, name)), None
+        )
         if row is None or stated is None:
             return True
         columns = [
@@ -291,8 +293,10 @@ class _BindingSearch:
             if (one.start, one.end, one.kind) == (stated.start, stated.end, stated.kind)
         ]
         is_judged = stated.kind in JUDGED_KINDS
+        is_located = self.steps[position].request is not None
+        highest = np.finfo(np.float64).max if is_located else argument.confidence
         return all(
-            np.isfinite(self.thresholds[row, column])
+            self.thresholds[row, column] <= highest
             and (not is_judged or self.grid.possible[row, column])
             for column in columns
         )

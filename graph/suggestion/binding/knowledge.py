@@ -50,14 +50,16 @@ MAX_STATED_SHARE = 0.5
 
 MIN_IDENTIFYING_NUMBER: Final = 1_000
 """Numbers from this one on may be identifiers."""
-IDENTIFYING_WORDS: Final = normalize_words(
+_IDENTIFYING_LIST: Final = (
     "id ids uuid guid identifier number reference ref handle account order booking ticket "
-    "reservation transaction invoice user username email phone sha hash revision commit".split()
+    "reservation transaction invoice user username email phone sha hash revision commit"
 )
+IDENTIFYING_WORDS: Final = normalize_words(_IDENTIFYING_LIST.split())
 """Words of parameters that say which thing is meant."""
-CANCELLING_WORDS: Final = normalize_words(
-    "cancel refund void close archive block ban disable deactivate unsubscribe".split()
+_CANCELLING_LIST: Final = (
+    "cancel refund void close archive block ban disable deactivate unsubscribe"
 )
+CANCELLING_WORDS: Final = normalize_words(_CANCELLING_LIST.split())
 """Words of names of tools whose effects are hard to undo, beside `DESTRUCTIVE_WORDS`."""
 _IDENTIFIER: Final = re.compile(
     r"(?=\S*\d)(?=\S*[A-Za-z_#-])[\w#.:/-]{3,}|\d{4,}|[0-9a-fA-F-]{32,36}|\S+@\S+"
@@ -351,7 +353,8 @@ def is_identifying(parameter: ToolParameter, value: object) -> bool:
         >>> from graph.suggestion.binding.schemas import load_schema
         >>> from graph.suggestion.binding.steps import BindTool
         >>> schema = {"properties": {"unit": {"type": "string"}, "booking_id": {}}}
-        >>> parameters = load_schema(BindTool(pk=1, tool="s:t", name="t", input_schema=schema)).parameters
+        >>> tool = BindTool(pk=1, tool="s:t", name="t", input_schema=schema)
+        >>> parameters = load_schema(tool).parameters
         >>> [is_identifying(parameters["unit"], value) for value in ("metric", "BK-4711", 7)]
         [False, True, False]
         >>> is_identifying(parameters["booking_id"], "latest")

@@ -26,6 +26,7 @@ from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
     LONG_TEXT_WORDS,
     NUMBER_WORDS,
+    Words,
     normalize_words,
 )
 
@@ -39,43 +40,47 @@ CONFIDENCE: Final = 0.9
 """Confidence of a value bound by a rule; of those that the gold of public sets and everyday wishes
 could judge, nine in ten were right."""
 
-_PATH_WORDS: Final = FILE_WORDS | FOLDER_WORDS | normalize_words(["filename", "filepath", "folder"])
+_PATH_WORDS: Final = (
+    FILE_WORDS | FOLDER_WORDS | normalize_words(["filename", "filepath", "folder"])
+)
 _SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
 _TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])
-_QUERY_NAMES: Final = frozenset(
-    "query q search keyword keywords search_query search_term searchterm term terms topic".split()
+_QUERY_NAMES_LIST: Final = (
+    "query q search keyword keywords search_query search_term searchterm term terms topic"
 )
-_LOWER_NAMES: Final = frozenset("low min minimum lower from start min_value lower_bound".split())
-_UPPER_NAMES: Final = frozenset("high max maximum upper to end max_value upper_bound".split())
-_REVISION_NAMES: Final = frozenset(
-    "revision sha commit commit_id commit_sha commit_hash hash ref rev".split()
-)
-_NEW_BRANCH_NAMES: Final = frozenset("branch branch_name new_branch name".split())
-_OLD_BRANCH_NAMES: Final = frozenset(
-    "from_branch base_branch source_branch start_point from base".split()
-)
-_SYMBOL_NAMES: Final = frozenset("symbol ticker stock_symbol ticker_symbol stock".split())
+_QUERY_NAMES: Final = frozenset(_QUERY_NAMES_LIST.split())
+_LOWER_NAMES_LIST: Final = "low min minimum lower from start min_value lower_bound"
+_LOWER_NAMES: Final = frozenset(_LOWER_NAMES_LIST.split())
+_UPPER_NAMES_LIST: Final = "high max maximum upper to end max_value upper_bound"
+_UPPER_NAMES: Final = frozenset(_UPPER_NAMES_LIST.split())
+_REVISION_NAMES_LIST: Final = "revision sha commit commit_id commit_sha commit_hash hash ref rev"
+_REVISION_NAMES: Final = frozenset(_REVISION_NAMES_LIST.split())
+_NEW_BRANCH_NAMES: Final = frozenset(["branch", "branch_name", "new_branch", "name"])
+_OLD_BRANCH_LIST: Final = "from_branch base_branch source_branch start_point from base"
+_OLD_BRANCH_NAMES: Final = frozenset(_OLD_BRANCH_LIST.split())
+_SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_symbol", "stock"])
 
 _SLUG: Final = re.compile(
     r"(?<![\w/.@~:-])(?P<owner>[A-Za-z0-9][\w-]{0,38})/(?P<repo>[A-Za-z0-9][\w.-]{0,99})(?<![.])(?![\w/])"
 )
 _BRANCH_BEFORE: Final = re.compile(r"\bbranch(?:es)?\s+(?:called\s+|named\s+)?$", re.IGNORECASE)
-_GLOB: Final = re.compile(r"(?<![\w/*])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
+_GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
 _COUNT: Final = re.compile(
     r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest)\s+"
     rf"(?P<number>\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b(?!\s*(?:days?|hours?|weeks?|months?|years?"
     r"|minutes?)\b)",
     re.IGNORECASE,
 )
-_TERM: Final = r"\(*-?\d+(?:\.\d+)?\)*"
-_SUM: Final = re.compile(rf"{_TERM}(?:\s*[-+*/×÷^%]\s*{_TERM})+")
+_TERM: Final = r"\({0,3}-?\d++(?:\.\d++)?\){0,3}"
+_SUM: Final = re.compile(rf"(?<![\w.(]){_TERM}(?:\s*[-+*/\u00d7\u00f7^%]\s*{_TERM})+")
 _BRANCH: Final = re.compile(
     r"\bbranch\s+(?:called\s+|named\s+)?[\"'`]?(?P<name>[\w][\w./-]*\w|\w)[\"'`]?", re.IGNORECASE
 )
-_NO_BRANCH: Final = frozenset(
-    "a an and as at by for from in into is it named of off on or called that the then this to with "
-    "name names".split()
+_NO_BRANCH_LIST: Final = (
+    "a an and as at by for from in into is it named of off on or called that the then this to "
+    "with name names"
 )
+_NO_BRANCH: Final = frozenset(_NO_BRANCH_LIST.split())
 _FROM: Final = re.compile(r"\bfrom\s+(?:the\s+)?(?:branch\s+)?(?P<name>[\w][\w./-]*\w|\w)")
 _INTO: Final = re.compile(
     r"\b(?:to|into|against|onto)\s+(?:the\s+)?(?:branch\s+)?(?P<name>[\w][\w./-]*\w|\w)"
@@ -87,9 +92,12 @@ _BETWEEN: Final = re.compile(
 _IDENTIFIER: Final = re.compile(
     r"(?<![\w./@#:-])(?=[\w.-]*\d)(?=[\w.-]{5,})[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*(?![\w/@])"
 )
-_NOT_IDENTIFIER: Final = re.compile(r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+")
+_NOT_IDENTIFIER: Final = re.compile(
+    r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
+)
 _DOMAIN: Final = re.compile(
-    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])", re.IGNORECASE
+    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
+    re.IGNORECASE,
 )
 _SYMBOL: Final = re.compile(r"\b[A-Z]{2,5}(?:[.-][A-Z]{1,3})?\b")
 _CODED_NAME: Final = re.compile(
@@ -122,6 +130,8 @@ _IN_PLACE: Final = re.compile(
 )
 _TO_PLACE: Final = re.compile(r"['\"`]?\s+(?:in)?to\s+(?:the\s+)?['\"`]?$", re.IGNORECASE)
 MAX_QUERY_WORDS: Final = 12
+MAX_TRIMMED_PHRASES: Final = 4
+"""Limit of places and polite words cut from the end of a query."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -167,7 +177,11 @@ class PlainStatement:
         ]
 
     def bind(
-        self, parameters: Sequence[ToolParameter], value: Any, span: tuple[int, int], kind: ValueKind
+        self,
+        parameters: Sequence[ToolParameter],
+        value: Any,
+        span: tuple[int, int],
+        kind: ValueKind,
     ) -> None:
         """Bind a value if exactly one parameter may take it and nothing protects it."""
         start, end = span
@@ -246,6 +260,15 @@ def _has_name(*names: frozenset[str]) -> Callable[[ToolParameter], bool]:
     return lambda one: one.is_text and not one.members and _plain_name(one) in listed
 
 
+def _mentions(words: Words) -> Callable[[ToolParameter], bool]:
+    """Return a test for a text parameter whose name contains one of these words."""
+    return lambda one: one.is_text and bool(one.name_words & words)
+
+
+def _is_number(parameter: ToolParameter) -> bool:
+    return parameter.is_number
+
+
 def _plain_name(parameter: ToolParameter) -> str:
     return "_".join(split_raw_name(parameter.name))
 
@@ -286,32 +309,35 @@ def _takes_path(parameter: ToolParameter) -> bool:
 
 def _bind_paths(one: PlainStatement) -> None:
     paths = [path for path in one.list_values(ValueKind.PATH) if not _GLOB.fullmatch(path.text)]
-    workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
-    transfer = [
-        one.find_open(lambda p, words=words: p.is_text and bool(p.name_words & words), required=True)
-        for words in (_SOURCE_WORDS, _TARGET_WORDS)
+    ends = [
+        one.find_open(_mentions(words), required=True) for words in (_SOURCE_WORDS, _TARGET_WORDS)
     ]
-    if len(paths) == 2 and all(len(ends) == 1 for ends in transfer):
+    if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
         if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
-            for ends, path in zip(transfer, paths, strict=True):
-                one.bind(ends, path.text, (path.start, path.end), ValueKind.PATH)
+            for parameters, path in zip(ends, paths, strict=True):
+                one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
         return
-    if len(workspace) == 1 and paths:
-        placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
-        place = placed[-1] if placed else (paths[0] if len(paths) == 1 else None)
-        if place is not None:
-            one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
-            paths.remove(place)
+    paths = _bind_workspace(one, paths)
     targets = one.find_open(
         lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
     )
-    if len(targets) != 1 or not paths:
-        return
-    if targets[0].is_array:
+    if len(targets) == 1 and targets[0].is_array and paths:
         span = (paths[0].start, paths[-1].end)
         one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
     elif len(paths) == 1:
         one.bind(targets, paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
+
+
+def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
+    """Bind the place where the tool works, "in /srv/shop"; return the other paths."""
+    workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
+    placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
+    places = placed[-1:] or (paths if len(paths) == 1 else [])
+    if len(workspace) != 1 or not places:
+        return paths
+    place = places[0]
+    one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
+    return [path for path in paths if path is not place]
 
 
 def _bind_pattern(one: PlainStatement) -> None:
@@ -332,9 +358,7 @@ def _bind_addresses(one: PlainStatement) -> None:
     ):
         values = one.list_values(kind)
         if len(values) == 1:
-            parameters = one.find_open(
-                lambda p, words=words: p.is_text and bool(p.name_words & words), required=True
-            )
+            parameters = one.find_open(_mentions(words), required=True)
             value = values[0]
             one.bind(parameters, value.text, (value.start, value.end), kind)
     domains = [
@@ -428,7 +452,7 @@ def _bind_range(one: PlainStatement) -> None:
     if match is None:
         return
     for group, names in (("low", _LOWER_NAMES), ("high", _UPPER_NAMES)):
-        parameters = one.find_open(lambda p, names=names: p.is_number and _plain_name(p) in names)
+        parameters = [p for p in one.find_open(_is_number) if _plain_name(p) in names]
         number = float(match[group])
         value = int(number) if number.is_integer() else number
         one.bind(parameters, value, one.span_of(match, group), ValueKind.NUMBER)
@@ -437,9 +461,7 @@ def _bind_range(one: PlainStatement) -> None:
 def _bind_zones(one: PlainStatement) -> None:
     """Bind "09:30 in Tokyo in Berlin" or "from Tokyo to Berlin" to source and target zones."""
     ends = [
-        one.find_open(
-            lambda p, words=words: "timezone" in p.name_words and bool(p.name_words & words)
-        )
+        [p for p in one.find_open(_mentions(words)) if "timezone" in p.name_words]
         for words in (_SOURCE_WORDS, _TARGET_WORDS)
     ]
     if not all(len(parameters) == 1 for parameters in ends):
@@ -481,7 +503,9 @@ def _bind_members(one: PlainStatement) -> None:
                 one.bind([parameter], matching[0], one.span_of(action), ValueKind.WORD)
     words = {match[0].lower(): match for match in _FIRST_WORD.finditer(one.part)}
     for parameter in one.find_open(lambda p: p.is_text and not p.members, required=True):
-        described = {quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)}
+        described = {
+            quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
+        }
         named = [choice for choice in described if choice in words]
         if len(described) > 1 and len(named) == 1:
             match = words[named[0]]
@@ -543,10 +567,8 @@ def _bind_query(one: PlainStatement) -> None:
     if match is None:
         return
     query = match["query"]
-    while shorter := _QUERY_TAIL.sub("", query):
-        if shorter == query:
-            break
-        query = shorter
+    for _ in range(MAX_TRIMMED_PHRASES):
+        query = _QUERY_TAIL.sub("", query)
     head = _QUERY_HEAD.match(query)
     skipped = head.end() if head else 0
     query = query[skipped:]

@@ -10,6 +10,7 @@ from graph.suggestion.intent.requests import IntentRequest, split_requests
 from tools import embedding_text
 from tools.query_text import MAX_CHARS, QueryError
 
+
 @dataclass(frozen=True, kw_only=True)
 class IntentClause:
     """A part of an intent that may ask for one task.
@@ -59,11 +60,9 @@ class IntentReading:
     @property
     def distinct_texts(self) -> tuple[str, ...]:
         """The distinct texts to embed."""
-        parts = (
-            text
-            for part in (*self.clauses, *self.requests)
-            for text in (part.text, part.embedded_masked_text)
-        )
+        of_clauses = ((one.text, one.embedded_masked_text) for one in self.clauses)
+        of_requests = ((one.text, one.embedded_masked_text) for one in self.requests)
+        parts = (text for pair in (*of_clauses, *of_requests) for text in pair)
         return tuple(
             dict.fromkeys((self.text, self.embedded_masked_text, *self.sentences, *parts))
         )

@@ -5,29 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from graph.suggestion.intent.clauses import split_pieces, split_sentences
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
 
 MAX_REQUESTS: Final = 12
 _LEAD_IN: Final = re.compile(
-    r"(?:(?:please|kindly|then|also|and|or|but|so|now|next|first(?: of all)?|second(?:ly)?|third(?:ly)?"
-    r"|finally|lastly|afterwards?|after that|once (?:that is |that's )?done|just|quickly|again"
+    r"(?:(?:please|kindly|then|also|and|or|but|so|now|next|first(?: of all)?|second(?:ly)?"
+    r"|third(?:ly)?|finally|lastly|afterwards?|after that|once (?:that is |that's )?done|just|quickly"
+    r"|again"
     r"|hi|hello|hey|ok(?:ay)?|yes|thanks|maybe|if possible|directly|immediately|simply|to|as well"
     r"|go ahead and|(?:can|could|would|will) you(?: please| also| kindly| then)*"
     r"|(?:i|we)(?:'d| would| will|'ll)?(?: also| just| really| now| then)* "
     r"(?:want|need|like|love|wish|have|prefer)(?: you)?(?: also)? to"
     r"|(?:i|we)(?:'d| would)? (?:appreciate|be grateful)(?: it)? if you (?:could|would)"
-    r"|help (?:me|us)(?: to| and)?|let(?:'s| us| me)|be sure to|make sure to|try to|you (?:can|should|must|need to)"
+    r"|help (?:me|us)(?: to| and)?|let(?:'s| us| me)|be sure to|make sure to|try to"
+    r"|you (?:can|should|must|need to)"
     r"|do me a favou?r and|i'?m going to|i am going to|(?:would|do) you mind)\b[\s,:]*)+",
     re.IGNORECASE,
 )
 """Words before the verb that ask politely, or order the parts."""
-QUESTION_WORDS: Final = frozenset(
-    "what what's whats which who who's whose when where where's how why is are was were does do did "
-    "has have any".split()
+_QUESTION_WORDS_LIST: Final = (
+    "what what's whats which who who's whose when where where's how why is are was were does do "
+    "did has have any"
 )
+QUESTION_WORDS: Final = frozenset(_QUESTION_WORDS_LIST.split())
 """First words of questions, in lower case."""
 _FOLLOW_UP: Final = re.compile(
     r"(?:when|where|why|how|who|what)\b(?:\s+\w+){0,2}\s+(?:it|they|that|those)\b(?:\s+\w+){0,2}\W*",
@@ -39,35 +42,36 @@ _NOUN_PHRASE: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?")
-_VERBS: Final = frozenset(
-    """
-    accept activate add adjust alert allocate analyse analyze announce answer append apply approve
-    archive arrange ask assess assign attach authenticate authorise authorize back backup ban block
-    book branch bring browse build buy calculate call cancel capture categorize change chart check
-    checkout choose clean clear click clone close combine comment commit compare compile complete
-    compose compress compute configure confirm connect convert copy count create crop cut deactivate
-    debug decline decode decrypt define delete deliver deploy describe destroy detect determine diff
-    disable discard display ditch divide do download draft draw drop duplicate edit email enable
-    encode encrypt end engage enroll enter erase escape estimate evaluate execute expand explain
-    export extract fax feed fetch figure fill filter find finish fire fix flag flip follow forecast
-    forget fork format forward gather generate get give go grab grant hide highlight hold identify
-    import improve increase inform insert inspect install invite invoke jot join keep kick launch
-    leave like limit link list load locate lock log look lookup mail make mark measure merge message
-    modify monitor mount move multiply mute name navigate notify obtain open optimize order organize
-    outline pack park parse paste pause pay perform pick pin ping place plan play plot post predict
-    prepare press print proceed process produce provide publish pull purchase push put query queue
-    raise react read rebase recommend record redeem reduce refresh refund register reject release
-    reload remember remind remove rename render rent repeat replace reply report request reserve
-    reset resize resolve respond restart restore restrict resume retrieve return reverse review
-    revert revoke roll rotate run sample save say scan schedule score scrape screenshot scroll search
-    see select sell send serve set settle setup share ship show shuffle shut sign simulate skip sort
-    spin split squash stage star start stash stop store stream submit subscribe subtract suggest
-    summarise summarize suspend switch sync tag take tell terminate test text throw track train
-    transcribe transfer translate trigger trim turn tweet type undo uninstall unlock unpin unstage
-    unsubscribe unzip update upgrade upload use validate verify view visit visualize wait warn watch
-    whois work write zip
-    """.split()
+_VERBS_LIST: Final = (
+    "accept activate add adjust alert allocate analyse analyze announce answer append apply "
+    "approve archive arrange ask assess assign attach authenticate authorise authorize back "
+    "backup ban block book branch bring browse build buy calculate call cancel capture "
+    "categorize change chart check checkout choose clean clear click clone close combine "
+    "comment commit compare compile complete compose compress compute configure confirm connect "
+    "convert copy count create crop cut deactivate debug decline decode decrypt define delete "
+    "deliver deploy describe destroy detect determine diff disable discard display ditch divide "
+    "do download draft draw drop duplicate edit email enable encode encrypt end engage enroll "
+    "enter erase escape estimate evaluate execute expand explain export extract fax feed fetch "
+    "figure fill filter find finish fire fix flag flip follow forecast forget fork format "
+    "forward gather generate get give go grab grant hide highlight hold identify import improve "
+    "increase inform insert inspect install invite invoke jot join keep kick launch leave like "
+    "limit link list load locate lock log look lookup mail make mark measure merge message "
+    "modify monitor mount move multiply mute name navigate notify obtain open optimize order "
+    "organize outline pack park parse paste pause pay perform pick pin ping place plan play "
+    "plot post predict prepare press print proceed process produce provide publish pull "
+    "purchase push put query queue raise react read rebase recommend record redeem reduce "
+    "refresh refund register reject release reload remember remind remove rename render rent "
+    "repeat replace reply report request reserve reset resize resolve respond restart restore "
+    "restrict resume retrieve return reverse review revert revoke roll rotate run sample save "
+    "say scan schedule score scrape screenshot scroll search see select sell send serve set "
+    "settle setup share ship show shuffle shut sign simulate skip sort spin split squash stage "
+    "star start stash stop store stream submit subscribe subtract suggest summarise summarize "
+    "suspend switch sync tag take tell terminate test text throw track train transcribe "
+    "transfer translate trigger trim turn tweet type undo uninstall unlock unpin unstage "
+    "unsubscribe unzip update upgrade upload use validate verify view visit visualize wait warn "
+    "watch whois work write zip"
 )
+_VERBS: Final = frozenset(_VERBS_LIST.split())
 """Verbs that begin a request, in their base form."""
 
 
@@ -107,45 +111,53 @@ def split_requests(text: str) -> tuple[IntentRequest, ...]:
         >>> [one.text for one in split_requests("Close issue 7 in acme/shop, then tell Bob")]
         ['Close issue 7 in acme/shop', 'tell Bob']
     """
-    spans: list[tuple[int, int, bool]] = []
-    pending: int | None = None
-    previous_end = 0
-    for start, end in _iterate_pieces(text):
-        piece = text[start:end]
-        if spans and _FOLLOW_UP.fullmatch(piece):
-            spans[-1] = (spans[-1][0], end, spans[-1][2])
-        elif begins_request(piece):
-            spans.append((start if pending is None else pending, end, True))
-            pending = None
-        elif not spans:
-            if pending is not None and _NOUN_PHRASE.match(piece):
-                spans += [(pending, previous_end, True), (start, end, False)]
-                pending = None
-            else:
-                pending = start if pending is None else pending
-        elif _NOUN_PHRASE.match(piece):
-            spans.append((start, end, False))
-        else:
-            spans[-1] = (spans[-1][0], end, spans[-1][2])
-        previous_end = end
-    if not spans:
-        spans = [(0, len(text), True)]
+    spans = _join_pieces(text) or [RequestSpan(0, len(text))]
     requests: list[IntentRequest] = []
-    for start, end, is_certain in spans[:MAX_REQUESTS]:
-        part = text[start:end]
-        action = _find_action(part)
-        if not is_certain and requests:
-            action = requests[-1].action
+    for span in spans[:MAX_REQUESTS]:
+        part = text[span.start : span.end]
+        action = _find_action(part) if span.is_certain else requests[-1].action
         requests.append(
             IntentRequest(
                 text=part,
                 masked=mask_values(part),
-                start=start,
+                start=span.start,
                 action=action if action in _VERBS | QUESTION_WORDS else "",
-                is_certain=is_certain,
+                is_certain=span.is_certain,
             )
         )
     return tuple(requests)
+
+
+class RequestSpan(NamedTuple):
+    """Start and end of a request in the intent, and whether it is certain to be one."""
+
+    start: int
+    end: int
+    is_certain: bool = True
+
+
+def _join_pieces(text: str) -> list[RequestSpan]:
+    """Join the pieces of a text to requests; empty if no piece begins one."""
+    spans: list[RequestSpan] = []
+    leading: list[RequestSpan] = []
+    for piece in _iterate_pieces(text):
+        part = text[piece.start : piece.end]
+        is_object = _NOUN_PHRASE.match(part) is not None
+        if begins_request(part) and not (spans and _FOLLOW_UP.fullmatch(part)):
+            start = leading[0].start if leading and not spans else piece.start
+            spans.append(RequestSpan(start, piece.end))
+        elif spans and is_object:
+            spans.append(piece._replace(is_certain=False))
+        elif spans:
+            spans[-1] = spans[-1]._replace(end=piece.end)
+        elif leading and is_object:
+            spans = [
+                RequestSpan(leading[0].start, leading[-1].end),
+                piece._replace(is_certain=False),
+            ]
+        else:
+            leading.append(piece)
+    return spans
 
 
 def begins_request(piece: str) -> bool:
@@ -165,7 +177,7 @@ def _find_action(text: str) -> str:
     return word[0].lower() if word else ""
 
 
-def _iterate_pieces(text: str) -> Iterator[tuple[int, int]]:
+def _iterate_pieces(text: str) -> Iterator[RequestSpan]:
     for sentence in split_sentences(text):
         for piece in split_pieces(text, sentence):
-            yield piece.start, piece.end
+            yield RequestSpan(piece.start, piece.end)

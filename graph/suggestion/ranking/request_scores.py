@@ -20,7 +20,7 @@ MAX_CANDIDATES: Final = 10
 LEXICAL_WEIGHT: Final = 0.015
 """Worth of one unit of BM25 in units of cosine, near that of search (0.02)."""
 CONTEXT_WEIGHT: Final = 0.3
-"""Weight of the whole intent beside one of several requests: "show the staged ones" says little."""
+"""Weight of the whole intent beside one of several requests: "show the others" says little."""
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.intp]

@@ -80,8 +80,7 @@ class WordScores:
         return matched / (self.name_weights[positions] + np.float32(1e-9))
 
     def find_rarities(self, lexemes: Sequence[int]) -> Floats:
-        """Return the inverse document frequency of lexemes; of unknown ones, as if one tool more
-        had it."""
+        """Return the inverse document frequency of lexemes; unknown ones have the highest."""
         unknown = np.float32(np.log(1 + (len(self.name_weights) + 0.5) / 0.5))
         return np.array(
             [

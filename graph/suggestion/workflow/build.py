@@ -23,6 +23,7 @@ from graph.suggestion.workflow.plan import (
     limit_confidence,
     locate_requests,
     plan_requests,
+    serves_nothing,
 )
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
@@ -72,7 +73,7 @@ def build_workflow(
         apply_plan(ranking, plan, request.reading), context
     )
     chosen = choose_set(ranking, context)
-    if chosen is None:
+    if chosen is None or serves_nothing(ranking, plan):
         return _empty_suggestion(request, ranking, context)
     replacements = wording.write_exchanges(chosen, replaced_tools, context)
     chosen = replace(chosen, changes=(*replacements, *chosen.changes))
@@ -86,8 +87,13 @@ def build_workflow(
     evidence = count_evidence(
         ranking, (tool for tool in chosen.tools if tool not in chosen.required_by)
     )
-    uncovered = () if is_known_workflow(chosen, ranking) else find_uncovered(
-        plan, {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)}
+    uncovered = (
+        ()
+        if is_known_workflow(chosen, ranking)
+        else find_uncovered(
+            plan,
+            {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)},
+        )
     )
     unplaced = warn_unplaced(_to_binding_steps(dag.tasks, context), request.parameters)
     return Suggestion(

@@ -97,13 +97,13 @@ def arrange_tasks(
         reading=request.reading,
     )
     ids = make_task_ids([tool.name for tool in order.tools])
-    counts = Counter(tool.pk for tool in order.tools)
+    occurrences = Counter(tool.pk for tool in order.tools)
     steps = [
         make_step(
             task,
             tool,
             shares=shares.get(tool.pk),
-            request=(requests or {}).get(tool.pk) if counts[tool.pk] == 1 else None,
+            request=(requests or {}).get(tool.pk) if occurrences[tool.pk] == 1 else None,
         )
         for task, tool in zip(ids, order.tools, strict=True)
     ]

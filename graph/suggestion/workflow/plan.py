@@ -43,6 +43,10 @@ MAX_PLANNED_REQUESTS: Final = 3
 MAX_UNSPLIT_CLAUSES: Final = 2
 """Longer intents, of more requests or with many clauses that are none, describe a goal rather than
 steps: ranked sets serve them better (on ultratool by six points of node F1)."""
+MIN_COMPLETED_CONFIDENCE: Final = 0.2
+"""Confidence from which a ranked set may add steps to the plan that no request names."""
+MIN_RIVAL_DISTANCE: Final = 0.1
+"""Distance to a request's best score from which a tool does not compete for that request."""
 MAX_REPEAT_LEAD: Final = 0.12
 """Lead up to which a request takes its second-best tool if another request has the best one."""
 
@@ -50,6 +54,8 @@ COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "val
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on two of sixty others."""
+MIN_DRAFT_COVERAGE: Final = 0.3
+"""Evidence below which an intent gets no workflow at all if none of its requests has more."""
 MIN_RELATIVE_FIT: Final = 0.15
 """A chosen tool covers a request if its score is at most this far below the best."""
 KNOWN_SIMILARITY: Final = 0.9
@@ -185,17 +191,47 @@ def apply_plan(
     if not is_planned(ranking, plan, reading):
         return ranking
     tools = [one.best.tool.pk for one in _select_used(plan) if one.best is not None]
+    if _is_completed(ranking, plan, tools):
+        return ranking
     planned = RankedSet(
         tools=tuple(dict.fromkeys(tools)), confidence=estimate_confidence(plan), probability=0.0
     )
     others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
     alternatives = [one for one in others if set(one.tools) != set(planned.tools)]
-    return replace(ranking, best=planned, alternatives=tuple(alternatives[:MAX_ALTERNATIVES]))
+    probabilities = dict(ranking.tool_probabilities) | {
+        pk: max(planned.confidence, ranking.tool_probabilities.get(pk, 0.0)) for pk in tools
+    }
+    return replace(
+        ranking,
+        best=planned,
+        alternatives=tuple(alternatives[:MAX_ALTERNATIVES]),
+        tool_probabilities=probabilities,
+    )
 
 
-def is_planned(
-    ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
-) -> bool:
+def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
+    """Whether no request of the intent is served by any tool, nor by past runs."""
+    coverages = [fit.coverage for one in plan for fit in one.fits]
+    is_unfamiliar = ranking.familiarity < MAX_FAMILIARITY
+    return bool(coverages) and is_unfamiliar and max(coverages) < MIN_DRAFT_COVERAGE
+
+
+def _is_completed(ranking: Ranking, plan: Sequence[PlannedRequest], tools: Sequence[int]) -> bool:
+    """Whether the best ranked set only adds steps that go without saying, no rivals."""
+    best = ranking.best
+    if best is None or best.confidence < MIN_COMPLETED_CONFIDENCE:
+        return False
+    added = set(best.tools) - set(tools)
+    rivals = {
+        candidate.tool
+        for candidates in ranking.requests
+        for candidate in candidates
+        if candidate.score >= candidates[0].score - MIN_RIVAL_DISTANCE
+    }
+    return bool(plan) and set(tools) < set(best.tools) and added.isdisjoint(rivals)
+
+
+def is_planned(ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading) -> bool:
     """Whether the tools are chosen request by request."""
     certain = sum(one.request.is_certain for one in plan)
     if not certain or ranking.familiarity >= MAX_FAMILIARITY:
@@ -295,6 +331,4 @@ def locate_requests(
             span = (one.request.start, one.request.start + len(one.request.text))
             found.setdefault(one.best.tool.pk, []).append(span)
     located = {tool: spans[0] for tool, spans in found.items() if len(spans) == 1}
-    return located | {
-        new: located[old] for new, old in replaced_tools.items() if old in located
-    }
+    return located | {new: located[old] for new, old in replaced_tools.items() if old in located}

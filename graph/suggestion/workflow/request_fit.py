@@ -41,40 +41,44 @@ _FAMILY_LIST: Final = (
 )
 _FAMILIES: Final = tuple(frozenset(words.split()) for words in _FAMILY_LIST)
 """Verbs of requests and of tool names that ask for the same kind of action."""
-_NAME_VERBS: Final = frozenset(
+_NAME_VERBS_LIST: Final = (
     "create add delete remove get read list search find update edit send post write save move "
     "copy convert calculate checkout reset merge run execute stop kill fork commit push cancel "
     "fetch open close start set download upload book order pay buy diff show compare convert "
-    "summarize translate generate navigate lookup query mark print play react reply comment".split()
+    "summarize translate generate navigate lookup query mark print play react reply comment"
 )
+_NAME_VERBS: Final = frozenset(_NAME_VERBS_LIST.split())
 """Verbs that say in a tool's name what it does."""
 _REMOVING: Final = _FAMILIES[1]
 
 _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "url": re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
-    "email": re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"),
+    "email": re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.]+"),
     "path": re.compile(
-        r"(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.*~-]*)*|(?<![\w/@.])[\w-]+(?:/[\w-]+)*\.[a-z][a-z0-9]{0,4}\b"
-        r"(?!\.\w)"
+        r"(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.*~-]*)*+"
+        r"|(?<![\w/@.-])[\w-]++(?:/[\w-]++)*+\.[a-z][a-z0-9]{0,4}\b(?!\.\w)"
     ),
     "slug": re.compile(r"(?<![\w/.@~-])[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?![\w/])"),
     "clock": re.compile(r"\b\d{1,2}(?::\d{2}| ?[ap]\.?m\b)", re.IGNORECASE),
-    "sum": re.compile(r"\d\s*[-+*/×÷^]\s*\(?\d"),
-    "currency": re.compile(r"\b[A-Z]{3}\b.*\b[A-Z]{3}\b|[$€£¥]|\b(?:dollars?|euros?|pounds?|yen)\b"),
+    "sum": re.compile(r"\d\s*[-+*/\u00d7\u00f7^]\s*\(?\d"),
+    "currency": re.compile(
+        r"\b[A-Z]{3}\b.*\b[A-Z]{3}\b|[$€£¥]|\b(?:dollars?|euros?|pounds?|yen)\b"
+    ),
 }
-"""Values that a text states, by the kind of parameter that takes them."""
+"""Values that a text states, by the kind of parameter that takes them; all linear in the text."""
+_PATH_NAMES_LIST: Final = (
+    "path paths file files filename filepath directory folder dir source destination"
+)
 _KIND_NAMES: Final[Mapping[str, frozenset[str]]] = {
-    "url": frozenset("url uri link website href".split()),
-    "email": frozenset("email mail recipient to".split()),
-    "path": frozenset("path paths file files filename filepath directory folder dir source destination".split()),
-    "slug": frozenset("owner".split()),
-    "clock": frozenset("time hour".split()),
-    "sum": frozenset("expression formula equation".split()),
-    "currency": frozenset("currency currencies".split()),
+    "url": frozenset(["url", "uri", "link", "website", "href"]),
+    "email": frozenset(["email", "mail", "recipient", "to"]),
+    "path": frozenset(_PATH_NAMES_LIST.split()),
+    "slug": frozenset(["owner"]),
+    "clock": frozenset(["time", "hour"]),
+    "sum": frozenset(["expression", "formula", "equation"]),
+    "currency": frozenset(["currency", "currencies"]),
 }
 """Words of the names of such parameters."""
-
-
 _IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
     "path": frozenset({"file"}),
     "url": frozenset({"url", "page"}),
@@ -82,6 +86,7 @@ _IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
     "currency": frozenset({"currency", "exchange", "rate"}),
     "sum": frozenset({"calculate"}),
 }
+"""Words of tool names that a stated value implies."""
 _NEW_OBJECT: Final = re.compile(
     r"\b(?:open|raise|file)\s+(?:an?|another|new)\s+(?:new\s+)?(?:\w+\s+)?"
     r"(?:issue|pull|ticket|bug|pr|request|account|case)\b",
@@ -138,9 +143,7 @@ def measure_name(request: IntentRequest, name: str, server: str = "") -> float:
     action = _find_asked_action(request)
     hits = 0
     for word in words:
-        is_action = word in _NAME_VERBS and any(
-            word in one and action in one for one in _FAMILIES
-        )
+        is_action = word in _NAME_VERBS and any(word in one and action in one for one in _FAMILIES)
         hits += is_action or _singular(word) in mentioned
     return hits / len(words)
 

@@ -67,7 +67,7 @@ def write_explanation(
     )
 
 
-def write_warnings(
+def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     chosen: ChosenTools,
     dag: WorkflowDag,
     *,
