@@ -159,6 +159,10 @@ class _BindingSearch:
             probabilities=model.predict_probabilities(self.grid),
             thresholds=self.thresholds,
             without=bound_elsewhere | self.habits.keys(),
+            used_spans={
+                n: [(one.stated.start, one.stated.end) for one in found.values() if one.stated]
+                for n, found in enumerate(self.found_arguments)
+            },
         )
         for (position, name), argument in chosen.items():
             self.found_arguments[position][name] = argument

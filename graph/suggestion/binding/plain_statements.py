@@ -269,6 +269,11 @@ def _is_number(parameter: ToolParameter) -> bool:
     return parameter.is_number
 
 
+def _takes_texts(parameter: ToolParameter) -> bool:
+    """Whether a parameter takes a list of texts."""
+    return parameter.is_array and (not parameter.item_types or "string" in parameter.item_types)
+
+
 def _plain_name(parameter: ToolParameter) -> str:
     return "_".join(split_raw_name(parameter.name))
 
@@ -301,9 +306,7 @@ def _iterate_slugs(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
 
 def _takes_path(parameter: ToolParameter) -> bool:
-    takes_text = parameter.is_text or (
-        parameter.is_array and (not parameter.item_types or "string" in parameter.item_types)
-    )
+    takes_text = parameter.is_text or _takes_texts(parameter)
     return takes_text and not parameter.members and bool(parameter.name_words & _PATH_WORDS)
 
 
@@ -357,10 +360,12 @@ def _bind_addresses(one: PlainStatement) -> None:
         (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
     ):
         values = one.list_values(kind)
-        if len(values) == 1:
-            parameters = one.find_open(_mentions(words), required=True)
-            value = values[0]
-            one.bind(parameters, value.text, (value.start, value.end), kind)
+        if len(values) != 1:
+            continue
+        value, span = values[0], (values[0].start, values[0].end)
+        one.bind(one.find_open(_mentions(words), required=True), value.text, span, kind)
+        lists = [p for p in one.find_open(_takes_texts, required=True) if p.name_words & words]
+        one.bind(lists, [value.text], span, kind)
     domains = [
         match
         for match in _DOMAIN.finditer(one.part)
@@ -551,10 +556,13 @@ def _bind_identifier(one: PlainStatement) -> None:
         )
     ]
     parameters = one.find_open(
-        lambda p: p.is_text and not p.members and p.is_identifier, required=True
+        lambda p: (p.is_text or _takes_texts(p)) and not p.members and p.is_identifier,
+        required=True,
     )
-    if len(tokens) == 1:
-        one.bind(parameters, tokens[0][0], one.span_of(tokens[0]), ValueKind.CODE)
+    if len(tokens) == 1 and len(parameters) == 1:
+        token = tokens[0][0]
+        value = [token] if parameters[0].is_array else token
+        one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
 
 
 def _bind_query(one: PlainStatement) -> None:

@@ -13,9 +13,9 @@ from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
 MAX_REQUESTS: Final = 12
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|kindly|then|also|and|or|but|so|now|next|first(?: of all)?|second(?:ly)?"
-    r"|third(?:ly)?|finally|lastly|afterwards?|after that|once (?:that is |that's )?done|just|quickly"
-    r"|again"
-    r"|hi|hello|hey|ok(?:ay)?|yes|thanks|maybe|if possible|directly|immediately|simply|to|as well"
+    r"|third(?:ly)?|finally|lastly|afterwards?|after that|once (?:that is |that's )?done"
+    r"|just|quickly|again|hi|hello|hey|ok(?:ay)?|yes|thanks|maybe|if possible|directly"
+    r"|immediately|simply|to|as well"
     r"|go ahead and|(?:can|could|would|will) you(?: please| also| kindly| then)*"
     r"|(?:i|we)(?:'d| would| will|'ll)?(?: also| just| really| now| then)* "
     r"(?:want|need|like|love|wish|have|prefer)(?: you)?(?: also)? to"
@@ -33,10 +33,12 @@ _QUESTION_WORDS_LIST: Final = (
 QUESTION_WORDS: Final = frozenset(_QUESTION_WORDS_LIST.split())
 """First words of questions, in lower case."""
 _FOLLOW_UP: Final = re.compile(
-    r"(?:when|where|why|how|who|what)\b(?:\s+\w+){0,2}\s+(?:it|they|that|those)\b(?:\s+\w+){0,2}\W*",
+    r"(?:when|where|why|how)\b(?:\s+\w+){0,2}\s+(?:it|they|that|those)\b(?:\s+\w+){0,2}\W*",
     re.IGNORECASE,
 )
 """A short question about what the request before it is about: "and when was it changed?"."""
+_JOINED: Final = re.compile(r"\b(?:and|then)\b", re.IGNORECASE)
+"""Words between two requests, rather than between a request and what leads to it."""
 _NOUN_PHRASE: Final = re.compile(
     r"(?:the|a|an|all|my|our|its|their|any|some|last|first|latest|current|both|each|every)\b",
     re.IGNORECASE,
@@ -45,31 +47,32 @@ _FIRST_WORD: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?")
 _VERBS_LIST: Final = (
     "accept activate add adjust alert allocate analyse analyze announce answer append apply "
     "approve archive arrange ask assess assign attach authenticate authorise authorize back "
-    "backup ban block book branch bring browse build buy calculate call cancel capture "
+    "backup ban bin block book branch bring browse build buy calculate call cancel capture "
     "categorize change chart check checkout choose clean clear click clone close combine "
-    "comment commit compare compile complete compose compress compute configure confirm connect "
-    "convert copy count create crop cut deactivate debug decline decode decrypt define delete "
-    "deliver deploy describe destroy detect determine diff disable discard display ditch divide "
-    "do download draft draw drop duplicate edit email enable encode encrypt end engage enroll "
-    "enter erase escape estimate evaluate execute expand explain export extract fax feed fetch "
-    "figure fill filter find finish fire fix flag flip follow forecast forget fork format "
-    "forward gather generate get give go grab grant hide highlight hold identify import improve "
-    "increase inform insert inspect install invite invoke jot join keep kick launch leave like "
-    "limit link list load locate lock log look lookup mail make mark measure merge message "
-    "modify monitor mount move multiply mute name navigate notify obtain open optimize order "
-    "organize outline pack park parse paste pause pay perform pick pin ping place plan play "
-    "plot post predict prepare press print proceed process produce provide publish pull "
-    "purchase push put query queue raise react read rebase recommend record redeem reduce "
-    "refresh refund register reject release reload remember remind remove rename render rent "
-    "repeat replace reply report request reserve reset resize resolve respond restart restore "
-    "restrict resume retrieve return reverse review revert revoke roll rotate run sample save "
-    "say scan schedule score scrape screenshot scroll search see select sell send serve set "
-    "settle setup share ship show shuffle shut sign simulate skip sort spin split squash stage "
-    "star start stash stop store stream submit subscribe subtract suggest summarise summarize "
-    "suspend switch sync tag take tell terminate test text throw track train transcribe "
-    "transfer translate trigger trim turn tweet type undo uninstall unlock unpin unstage "
-    "unsubscribe unzip update upgrade upload use validate verify view visit visualize wait warn "
-    "watch whois work write zip"
+    "comment commit compare compile complete compose compress compute configure confirm "
+    "connect convert copy count create crop cut deactivate debug decline decode decrypt "
+    "define delete deliver deploy describe destroy detect determine diff dig disable discard "
+    "display ditch divide do download draft draw drop duplicate edit email enable encode "
+    "encrypt end engage enroll enter erase escape estimate evaluate execute expand explain "
+    "export extract fax feed fetch figure fill filter find finish fire fix flag flip follow "
+    "forecast forget fork format forward gather generate get give go grab grant hand hide "
+    "highlight hold hop identify import improve increase inform insert inspect install invite "
+    "invoke join jot keep kick know land launch learn leave let like limit link list load "
+    "locate lock log look lookup mail make mark measure merge message modify monitor mount "
+    "move multiply mute name navigate notify obtain open optimize order organize outline pack "
+    "park parse paste pause pay perform pick pin ping place plan play plot pop post predict "
+    "prepare press print proceed process produce provide publish pull purchase push put query "
+    "queue raise react read rebase recommend record redeem reduce refresh refund register "
+    "reject release reload remember remind remove rename render rent repeat replace reply "
+    "report request reserve reset resize resolve respond restart restore restrict resume "
+    "retrieve return reverse revert review revoke ring roll rotate run sample save say scan "
+    "schedule score scrape screenshot scroll search see select sell send serve set settle "
+    "setup share shift ship shoot show shuffle shut sign simulate skip sort spin split squash "
+    "stage star start stash stitch stop store stream submit subscribe subtract suggest "
+    "summarise summarize suspend switch sync tag take tell terminate test text throw tidy "
+    "track train transcribe transfer translate trigger trim turn tweet type understand undo "
+    "uninstall unlock unpin unstage unsubscribe unzip update upgrade upload use validate "
+    "verify view visit visualize wait warn watch whois work write zip"
 )
 _VERBS: Final = frozenset(_VERBS_LIST.split())
 """Verbs that begin a request, in their base form."""
@@ -144,8 +147,10 @@ def _join_pieces(text: str) -> list[RequestSpan]:
         part = text[piece.start : piece.end]
         is_object = _NOUN_PHRASE.match(part) is not None
         if begins_request(part) and not (spans and _FOLLOW_UP.fullmatch(part)):
-            start = leading[0].start if leading and not spans else piece.start
-            spans.append(RequestSpan(start, piece.end))
+            if leading and not spans:
+                spans += _place_leading(text, leading, piece)
+            else:
+                spans.append(piece)
         elif spans and is_object:
             spans.append(piece._replace(is_certain=False))
         elif spans:
@@ -158,6 +163,14 @@ def _join_pieces(text: str) -> list[RequestSpan]:
         else:
             leading.append(piece)
     return spans
+
+
+def _place_leading(text: str, leading: list[RequestSpan], piece: RequestSpan) -> list[RequestSpan]:
+    """Return what precedes the first piece that begins a request as its own, or as part of it."""
+    whole = RequestSpan(leading[0].start, leading[-1].end)
+    if _JOINED.search(text, whole.end, piece.start):
+        return [whole, piece]
+    return [RequestSpan(whole.start, piece.end)]
 
 
 def begins_request(piece: str) -> bool:

@@ -54,7 +54,7 @@ COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "val
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on two of sixty others."""
-MIN_DRAFT_COVERAGE: Final = 0.3
+MIN_DRAFT_COVERAGE: Final = 0.4
 """Evidence below which an intent gets no workflow at all if none of its requests has more."""
 MIN_RELATIVE_FIT: Final = 0.15
 """A chosen tool covers a request if its score is at most this far below the best."""
@@ -76,11 +76,13 @@ class FittedTool:
         tool: The tool.
         score: Evidence that the request asks for it.
         coverage: Evidence that it serves the request at all; see `MIN_COVERAGE`.
+        action: Agreement of the request's action with its name; see `measure_action`.
     """
 
     tool: SuggestTool
     score: float
     coverage: float
+    action: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,6 +171,7 @@ def _fit_tools(
                 + COVERING_WEIGHTS["name"] * name
                 + COVERING_WEIGHTS["action"] * action
                 + COVERING_WEIGHTS["values"] * values,
+                action=action,
             )
         )
     return tuple(sorted(fits, key=lambda one: -one.score))
@@ -293,11 +296,21 @@ def find_uncovered(plan: Sequence[PlannedRequest], tools: AbstractSet[int]) -> t
             fit.tool.pk in tools
             and fit.coverage >= MIN_COVERAGE
             and fit.score >= best - MIN_RELATIVE_FIT
+            and not (fit.action < 0 and _is_claimed(plan, one, fit))
             for fit in one.fits
         )
         if not is_covered:
             uncovered.append(one.request.text)
     return tuple(uncovered)
+
+
+def _is_claimed(plan: Sequence[PlannedRequest], one: PlannedRequest, fit: FittedTool) -> bool:
+    """Whether another request asks for a tool in its own words: "comment on it, then close it"."""
+    return any(
+        other is not one and claim.tool.pk == fit.tool.pk and claim.action > 0
+        for other in plan
+        for claim in other.fits[:1]
+    )
 
 
 def is_known_workflow(chosen: ChosenTools, ranking: Ranking) -> bool:

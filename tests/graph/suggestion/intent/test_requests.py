@@ -15,10 +15,10 @@ from graph.suggestion.intent.requests import MAX_REQUESTS, split_requests
             ['Could you please open an issue "fix, then test"', "tell Bob?"],
         ),
         ("In acme/shop, list the issues", ["In acme/shop, list the issues"]),
-        (
-            "how big is a.pdf and when was it changed?",
-            ["how big is a.pdf and when was it changed?"],
-        ),
+        ("how big is a.pdf and when was it read?", ["how big is a.pdf and when was it read?"]),
+        ("what did PR 9 change and who read it", ["what did PR 9 change", "who read it"]),
+        ("papers about tea, and get me 42", ["papers about tea", "get me 42"]),
+        ("check the weather and let Bob know", ["check the weather", "let Bob know"]),
         ("Zeig mir die Commits", ["Zeig mir die Commits"]),
     ],
 )
