@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
+from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
 from graph.suggestion.workflow.request_fit import measure_action, measure_name, measure_values
 
@@ -49,6 +51,16 @@ MIN_RIVAL_DISTANCE: Final = 0.1
 """Distance to a request's best score from which a tool does not compete for that request."""
 MAX_REPEAT_LEAD: Final = 0.12
 """Lead up to which a request takes its second-best tool if another request has the best one."""
+
+MAX_LEAD: Final = 0.5
+MAX_COVERAGE: Final = 1.2
+CONFIDENCE: Final[Mapping[str, float]] = {
+    "lead": 4.5,
+    "coverage": 1.5,
+    "level": -2.1,
+}
+"""Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
+`python -m benchmarks.fit_plan` prints them."""
 
 COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "values": 0.06}
 MIN_COVERAGE: Final = 0.45
@@ -213,10 +225,16 @@ def apply_plan(
 
 
 def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
-    """Whether no request of the intent is served by any tool, nor by past runs."""
-    coverages = [fit.coverage for one in plan for fit in one.fits]
-    is_unfamiliar = ranking.familiarity < MAX_FAMILIARITY
-    return bool(coverages) and is_unfamiliar and max(coverages) < MIN_DRAFT_COVERAGE
+    """Whether no request of the intent is served by any tool, nor by past runs.
+
+    A tool whose name states the very action is worth a draft: words for things vary more.
+    """
+    best = [one.fits[0] for one in plan if one.fits]
+    return (
+        bool(best)
+        and ranking.familiarity < MAX_FAMILIARITY
+        and not any(fit.coverage >= MIN_DRAFT_COVERAGE or fit.action > 0 for fit in best)
+    )
 
 
 def _is_completed(ranking: Ranking, plan: Sequence[PlannedRequest], tools: Sequence[int]) -> bool:
@@ -257,28 +275,16 @@ def _select_used(plan: Sequence[PlannedRequest]) -> list[PlannedRequest]:
 
 def estimate_confidence(plan: Sequence[PlannedRequest]) -> float:
     """Return the probability that the planned tools are exactly the right ones, in [0, 1]."""
+    odds = np.array([*measure_plan(plan), 1.0]) @ np.array(list(CONFIDENCE.values()))
+    return min(MAX_UNPROVEN_CONFIDENCE, float(compute_sigmoid(odds)))
+
+
+def measure_plan(plan: Sequence[PlannedRequest]) -> tuple[float, float]:
+    """Return the lowest lead and the lowest coverage of the best tools, each capped."""
     used = _select_used(plan)
-    margin = min(
-        (one.fits[0].score - one.fits[1].score if len(one.fits) > 1 else 1.0 for one in used),
-        default=0.0,
-    )
-    coverage = min((one.fits[0].coverage for one in used), default=0.0)
-    odds = (
-        CONFIDENCE["level"]
-        + CONFIDENCE["margin"] * min(margin, 0.5)
-        + CONFIDENCE["coverage"] * min(coverage, 1.2)
-        + CONFIDENCE["requests"] * (len(used) - 1)
-    )
-    return float(1 / (1 + np.exp(-odds)))
-
-
-CONFIDENCE: Final[Mapping[str, float]] = {
-    "level": -1.6,
-    "margin": 4.0,
-    "coverage": 1.6,
-    "requests": -0.5,
-}
-"""Coefficients of `estimate_confidence`."""
+    leads = [one.fits[0].score - one.fits[1].score for one in used if len(one.fits) > 1]
+    coverages = [one.fits[0].coverage for one in used]
+    return min((*leads, MAX_LEAD)), min((*coverages, MAX_COVERAGE))
 
 
 def find_uncovered(plan: Sequence[PlannedRequest], tools: AbstractSet[int]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ _FAMILY_LIST: Final = (
     "stop end kill terminate cancel abort close",
     "summarize summarise summary sum condense",
     "random roll flip pick generate draw",
-    "comment reply answer respond add",
+    "comment reply answer respond react add",
 )
 _FAMILIES: Final = tuple(frozenset(words.split()) for words in _FAMILY_LIST)
 """Verbs of requests and of tool names that ask for the same kind of action."""
