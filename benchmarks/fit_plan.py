@@ -35,11 +35,11 @@ def main() -> None:
     for name, (rows, right) in measured.items():
         others = [one for other, one in measured.items() if other != name]
         chances = predict(fit(others), rows)
-        print(  # noqa: T201 - the result of a command
+        print(
             f"{name}: {len(right)} planned, {right.mean():.3f} right, "
             f"{chances.mean():.3f} predicted by the others"
         )
-    print("lead, coverage, level:", fit(list(measured.values())).round(2))  # noqa: T201
+    print("lead, coverage, level:", fit(list(measured.values())).round(2))
 
 
 def fit(sets: list[tuple[Floats, Floats]]) -> Floats:

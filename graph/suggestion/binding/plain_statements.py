@@ -10,23 +10,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from graph.data_flow.words import split_raw_name
+from graph.suggestion.binding import plain_revisions
 from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.plain_statement import (
+    PlainStatement,
+    has_name,
+    is_number,
+    mentions,
+    plain_name,
+    takes_texts,
+)
 from graph.suggestion.binding.protection import is_workspace_parameter
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.time_zones import ZONES_BY_CITY
-from graph.suggestion.binding.value_patterns import SECRET, ValueKind
+from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values
 from graph.suggestion.binding.vocabulary import (
-    FILE_WORDS,
-    FOLDER_WORDS,
     LIMIT_WORDS,
     LONG_TEXT_WORDS,
     NUMBER_WORDS,
-    Words,
+    PATH_WORDS,
     normalize_words,
 )
 
@@ -40,9 +45,6 @@ CONFIDENCE: Final = 0.9
 """Confidence of a value bound by a rule; of those that the gold of public sets and everyday wishes
 could judge, nine in ten were right."""
 
-_PATH_WORDS: Final = (
-    FILE_WORDS | FOLDER_WORDS | normalize_words(["filename", "filepath", "folder"])
-)
 _SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
 _TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])
 _QUERY_NAMES_LIST: Final = (
@@ -53,17 +55,8 @@ _LOWER_NAMES_LIST: Final = "low min minimum lower from start min_value lower_bou
 _LOWER_NAMES: Final = frozenset(_LOWER_NAMES_LIST.split())
 _UPPER_NAMES_LIST: Final = "high max maximum upper to end max_value upper_bound"
 _UPPER_NAMES: Final = frozenset(_UPPER_NAMES_LIST.split())
-_REVISION_NAMES_LIST: Final = "revision sha commit commit_id commit_sha commit_hash hash ref rev"
-_REVISION_NAMES: Final = frozenset(_REVISION_NAMES_LIST.split())
-_NEW_BRANCH_NAMES: Final = frozenset(["branch", "branch_name", "new_branch", "name"])
-_OLD_BRANCH_LIST: Final = "from_branch base_branch source_branch start_point from base"
-_OLD_BRANCH_NAMES: Final = frozenset(_OLD_BRANCH_LIST.split())
 _SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_symbol", "stock"])
 
-_SLUG: Final = re.compile(
-    r"(?<![\w/.@~:-])(?P<owner>[A-Za-z0-9][\w-]{0,38})/(?P<repo>[A-Za-z0-9][\w.-]{0,99})(?<![.])(?![\w/])"
-)
-_BRANCH_BEFORE: Final = re.compile(r"\bbranch(?:es)?\s+(?:called\s+|named\s+)?$", re.IGNORECASE)
 _GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
 _COUNT: Final = re.compile(
     r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest)\s+"
@@ -73,19 +66,6 @@ _COUNT: Final = re.compile(
 )
 _TERM: Final = r"\({0,3}-?\d++(?:\.\d++)?\){0,3}"
 _SUM: Final = re.compile(rf"(?<![\w.(]){_TERM}(?:\s*[-+*/\u00d7\u00f7^%]\s*{_TERM})+")
-_BRANCH: Final = re.compile(
-    r"\bbranch\s+(?:called\s+|named\s+)?[\"'`]?(?P<name>[\w][\w./-]*\w|\w)[\"'`]?", re.IGNORECASE
-)
-_NO_BRANCH_LIST: Final = (
-    "a an and as at by for from in into is it named of off on or called that the then this to "
-    "with name names"
-)
-_NO_BRANCH: Final = frozenset(_NO_BRANCH_LIST.split())
-_FROM: Final = re.compile(r"\bfrom\s+(?:the\s+)?(?:branch\s+)?(?P<name>[\w][\w./-]*\w|\w)")
-_INTO: Final = re.compile(
-    r"\b(?:to|into|against|onto)\s+(?:the\s+)?(?:branch\s+)?(?P<name>[\w][\w./-]*\w|\w)"
-)
-_HASH: Final = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
@@ -134,78 +114,6 @@ MAX_TRIMMED_PHRASES: Final = 4
 """Limit of places and polite words cut from the end of a query."""
 
 
-@dataclass(kw_only=True, eq=False)
-class PlainStatement:
-    """A step with the part of the intent that asks for it, and what rules bound so far.
-
-    Attributes:
-        step: The step.
-        schema: Its parameters.
-        text: The whole intent.
-        start: Start of the part that asks for the step.
-        end: End of that part.
-        values: Values stated in the part, none of which is protected.
-        forbidden: Spans of protected values.
-        found: Bound values by parameter name.
-    """
-
-    step: BindingStep
-    schema: ArgumentSchema
-    text: str
-    start: int
-    end: int
-    values: Sequence[StatedValue]
-    forbidden: Sequence[tuple[int, int]]
-    found: dict[str, StatedValue] = field(default_factory=dict)
-
-    @property
-    def part(self) -> str:
-        """The part of the intent."""
-        return self.text[self.start : self.end]
-
-    def find_open(
-        self, accepts: Callable[[ToolParameter], bool], *, required: bool = False
-    ) -> list[ToolParameter]:
-        """Return the unbound parameters that a test accepts; private ones never."""
-        return [
-            parameter
-            for name, parameter in self.schema.parameters.items()
-            if name not in self.found
-            and not parameter.is_private
-            and (parameter.is_required or not required)
-            and accepts(parameter)
-        ]
-
-    def bind(
-        self,
-        parameters: Sequence[ToolParameter],
-        value: Any,
-        span: tuple[int, int],
-        kind: ValueKind,
-    ) -> None:
-        """Bind a value if exactly one parameter may take it and nothing protects it."""
-        start, end = span
-        is_forbidden = any(first < end and start < last for first, last in self.forbidden)
-        text = self.text[start:end]
-        if len(parameters) == 1 and not is_forbidden and not SECRET.fullmatch(text):
-            self.found[parameters[0].name] = StatedValue(
-                text=text, value=value, kind=kind, start=start, end=end
-            )
-
-    def list_values(self, kind: ValueKind) -> list[StatedValue]:
-        """Return the values of a kind in the part, in the order of the text, once each."""
-        ordered = sorted((one for one in self.values if one.kind is kind), key=_start_of)
-        kept: list[StatedValue] = []
-        for one in ordered:
-            if not kept or one.start >= kept[-1].end:
-                kept.append(one)
-        return kept
-
-    def span_of(self, match: re.Match[str], group: str | int = 0) -> tuple[int, int]:
-        """Return the span of a match in the part as one of the text."""
-        return self.start + match.start(group), self.start + match.end(group)
-
-
 def bind_plain_values(
     steps: Sequence[BindingStep],
     schemas: Sequence[ArgumentSchema],
@@ -250,70 +158,15 @@ def bind_plain_values(
     return bound
 
 
-def _start_of(value: StatedValue) -> int:
-    return value.start
-
-
-def _has_name(*names: frozenset[str]) -> Callable[[ToolParameter], bool]:
-    """Return a test for a text parameter whose name is one of these."""
-    listed = frozenset[str]().union(*names)
-    return lambda one: one.is_text and not one.members and _plain_name(one) in listed
-
-
-def _mentions(words: Words) -> Callable[[ToolParameter], bool]:
-    """Return a test for a text parameter whose name contains one of these words."""
-    return lambda one: one.is_text and bool(one.name_words & words)
-
-
-def _is_number(parameter: ToolParameter) -> bool:
-    return parameter.is_number
-
-
-def _takes_texts(parameter: ToolParameter) -> bool:
-    """Whether a parameter takes a list of texts."""
-    return parameter.is_array and (not parameter.item_types or "string" in parameter.item_types)
-
-
-def _plain_name(parameter: ToolParameter) -> str:
-    return "_".join(split_raw_name(parameter.name))
-
-
-def _bind_repository(one: PlainStatement) -> None:
-    """Split "acme/widgets" over `owner` and `repo`; a whole intent that names one means it."""
-    owners = one.find_open(lambda p: p.is_text and p.name in ("owner", "org", "username"))
-    repositories = one.find_open(
-        lambda p: p.is_text and p.name in ("repo", "repository", "repo_name", "repoName")
-    )
-    if len(repositories) != 1:
-        return
-    slugs = list(_iterate_slugs(one.text, one.start, one.end))
-    if not slugs:
-        slugs = list(_iterate_slugs(one.text, 0, len(one.text)))
-    if len({slug[0] for slug in slugs}) != 1:
-        return
-    match = slugs[0]
-    if len(owners) == 1:
-        one.bind(owners, match["owner"], match.span("owner"), ValueKind.CODE)
-        one.bind(repositories, match["repo"], match.span("repo"), ValueKind.CODE)
-    elif "owner/" in repositories[0].description.lower():
-        one.bind(repositories, match[0], match.span(), ValueKind.CODE)
-
-
-def _iterate_slugs(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    for match in _SLUG.finditer(text, start, end):
-        if not _BRANCH_BEFORE.search(text, 0, match.start()):
-            yield match
-
-
 def _takes_path(parameter: ToolParameter) -> bool:
-    takes_text = parameter.is_text or _takes_texts(parameter)
-    return takes_text and not parameter.members and bool(parameter.name_words & _PATH_WORDS)
+    takes_text = parameter.is_text or takes_texts(parameter)
+    return takes_text and not parameter.members and bool(parameter.name_words & PATH_WORDS)
 
 
 def _bind_paths(one: PlainStatement) -> None:
     paths = [path for path in one.list_values(ValueKind.PATH) if not _GLOB.fullmatch(path.text)]
     ends = [
-        one.find_open(_mentions(words), required=True) for words in (_SOURCE_WORDS, _TARGET_WORDS)
+        one.find_open(mentions(words), required=True) for words in (_SOURCE_WORDS, _TARGET_WORDS)
     ]
     if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
         if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
@@ -347,7 +200,7 @@ def _bind_pattern(one: PlainStatement) -> None:
     globs = list(_GLOB.finditer(one.part))
     if len(globs) == 1:
         one.bind(
-            one.find_open(_has_name(frozenset({"pattern", "glob", "file_pattern"}))),
+            one.find_open(has_name(frozenset({"pattern", "glob", "file_pattern"}))),
             globs[0][0],
             one.span_of(globs[0]),
             ValueKind.QUOTED,
@@ -363,8 +216,8 @@ def _bind_addresses(one: PlainStatement) -> None:
         if len(values) != 1:
             continue
         value, span = values[0], (values[0].start, values[0].end)
-        one.bind(one.find_open(_mentions(words), required=True), value.text, span, kind)
-        lists = [p for p in one.find_open(_takes_texts, required=True) if p.name_words & words]
+        one.bind(one.find_open(mentions(words), required=True), value.text, span, kind)
+        lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
         one.bind(lists, [value.text], span, kind)
     domains = [
         match
@@ -376,7 +229,7 @@ def _bind_addresses(one: PlainStatement) -> None:
         )
     ]
     if len(domains) == 1:
-        names = _has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
+        names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
         one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
 
 
@@ -399,57 +252,8 @@ def _bind_count(one: PlainStatement) -> None:
 def _bind_sum(one: PlainStatement) -> None:
     sums = list(_SUM.finditer(one.part))
     if len(sums) == 1:
-        names = _has_name(frozenset({"expression", "formula", "equation", "calculation"}))
+        names = has_name(frozenset({"expression", "formula", "equation", "calculation"}))
         one.bind(one.find_open(names), sums[0][0].strip(), one.span_of(sums[0]), ValueKind.QUOTED)
-
-
-def _bind_branches(one: PlainStatement) -> None:
-    tool = set(split_raw_name(one.step.tool.name))
-    named = [m for m in _BRANCH.finditer(one.part) if m["name"].lower() not in _NO_BRANCH]
-    origin, target = _FROM.search(one.part), _INTO.search(one.part)
-    heads = one.find_open(_has_name(frozenset({"head", "source_branch"})), required=True)
-    bases = one.find_open(_has_name(frozenset({"base", "target_branch"})), required=True)
-    if heads and bases and origin and target:
-        one.bind(heads, origin["name"], one.span_of(origin, "name"), ValueKind.CODE)
-        one.bind(bases, target["name"], one.span_of(target, "name"), ValueKind.CODE)
-        return
-    mentions_branch = "branch" in tool or "checkout" in tool
-    if mentions_branch and len(named) == 1:
-        names = _has_name(_NEW_BRANCH_NAMES)
-        one.bind(
-            one.find_open(names, required=True),
-            named[0]["name"],
-            one.span_of(named[0], "name"),
-            ValueKind.CODE,
-        )
-    if "branch" in tool and origin and not _is_path_at(one, origin):
-        names = _has_name(_OLD_BRANCH_NAMES)
-        one.bind(one.find_open(names), origin["name"], one.span_of(origin, "name"), ValueKind.CODE)
-    if not mentions_branch and len(named) == 1:
-        described = one.find_open(
-            lambda p: (
-                p.is_text
-                and not p.members
-                and ("branch" in p.description.lower() or p.name == "branch")
-                and not p.name_words & (_PATH_WORDS | LONG_TEXT_WORDS)
-            )
-        )
-        one.bind(described, named[0]["name"], one.span_of(named[0], "name"), ValueKind.CODE)
-
-
-def _is_path_at(one: PlainStatement, match: re.Match[str]) -> bool:
-    start = one.start + match.start("name")
-    return any(
-        value.kind in (ValueKind.PATH, ValueKind.URL) and value.start <= start < value.end
-        for value in one.values
-    )
-
-
-def _bind_revision(one: PlainStatement) -> None:
-    hashes = list(_HASH.finditer(one.part))
-    if len(hashes) == 1:
-        names = _has_name(_REVISION_NAMES)
-        one.bind(one.find_open(names), hashes[0][0], one.span_of(hashes[0]), ValueKind.CODE)
 
 
 def _bind_range(one: PlainStatement) -> None:
@@ -457,7 +261,7 @@ def _bind_range(one: PlainStatement) -> None:
     if match is None:
         return
     for group, names in (("low", _LOWER_NAMES), ("high", _UPPER_NAMES)):
-        parameters = [p for p in one.find_open(_is_number) if _plain_name(p) in names]
+        parameters = [p for p in one.find_open(is_number) if plain_name(p) in names]
         number = float(match[group])
         value = int(number) if number.is_integer() else number
         one.bind(parameters, value, one.span_of(match, group), ValueKind.NUMBER)
@@ -466,7 +270,7 @@ def _bind_range(one: PlainStatement) -> None:
 def _bind_zones(one: PlainStatement) -> None:
     """Bind "09:30 in Tokyo in Berlin" or "from Tokyo to Berlin" to source and target zones."""
     ends = [
-        [p for p in one.find_open(_mentions(words)) if "timezone" in p.name_words]
+        [p for p in one.find_open(mentions(words)) if "timezone" in p.name_words]
         for words in (_SOURCE_WORDS, _TARGET_WORDS)
     ]
     if not all(len(parameters) == 1 for parameters in ends):
@@ -519,7 +323,7 @@ def _bind_members(one: PlainStatement) -> None:
 
 def _bind_symbol(one: PlainStatement) -> None:
     """Bind a code that the part states, or whose name it states if the schema tells the code."""
-    for parameter in one.find_open(lambda p: p.is_text and bool(_plain_name(p).split("_"))):
+    for parameter in one.find_open(lambda p: p.is_text and bool(plain_name(p).split("_"))):
         for pair in _CODED_NAME.finditer(parameter.description):
             name, code = pair["name"] or pair["name_first"], pair["code"] or pair["code_last"]
             match = re.search(rf"\b{re.escape(name)}\b", one.part, re.IGNORECASE)
@@ -527,7 +331,7 @@ def _bind_symbol(one: PlainStatement) -> None:
                 one.bind([parameter], code, one.span_of(match), ValueKind.NAME)
     symbols = list(_SYMBOL.finditer(one.part))
     if len(symbols) == 1:
-        names = _has_name(_SYMBOL_NAMES)
+        names = has_name(_SYMBOL_NAMES)
         one.bind(
             one.find_open(names, required=True),
             symbols[0][0],
@@ -556,7 +360,7 @@ def _bind_identifier(one: PlainStatement) -> None:
         )
     ]
     parameters = one.find_open(
-        lambda p: (p.is_text or _takes_texts(p)) and not p.members and p.is_identifier,
+        lambda p: (p.is_text or takes_texts(p)) and not p.members and p.is_identifier,
         required=True,
     )
     if len(tokens) == 1 and len(parameters) == 1:
@@ -568,7 +372,7 @@ def _bind_identifier(one: PlainStatement) -> None:
 def _bind_query(one: PlainStatement) -> None:
     if one.list_values(ValueKind.QUOTED):
         return
-    parameters = one.find_open(_has_name(_QUERY_NAMES), required=True)
+    parameters = one.find_open(has_name(_QUERY_NAMES), required=True)
     if len(parameters) != 1:
         return
     match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
@@ -597,14 +401,14 @@ def _bind_quoted(one: PlainStatement) -> None:
 
 
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
-    _bind_repository,
+    plain_revisions.bind_repository,
     _bind_paths,
     _bind_pattern,
     _bind_addresses,
     _bind_count,
     _bind_sum,
-    _bind_branches,
-    _bind_revision,
+    plain_revisions.bind_branches,
+    plain_revisions.bind_revision,
     _bind_range,
     _bind_zones,
     _bind_members,
