@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from graph.suggestion.intent import clauses as cutting
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
-from graph.suggestion.intent.requests import IntentRequest, split_requests
+from graph.suggestion.intent.requests import StatedRequest, split_requests
 from tools import embedding_text
 from tools.query_text import MAX_CHARS, QueryError
 
@@ -49,7 +49,7 @@ class IntentReading:
     masked: str
     sentences: tuple[str, ...]
     clauses: tuple[IntentClause, ...]
-    requests: tuple[IntentRequest, ...]
+    requests: tuple[StatedRequest, ...]
     is_cut: bool
 
     @property

@@ -79,7 +79,7 @@ _VERBS: Final = frozenset(_VERBS_LIST.split())
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntentRequest:
+class StatedRequest:
     """A part of an intent that asks for something.
 
     Attributes:
@@ -104,7 +104,7 @@ class IntentRequest:
         return non_empty_masked_text(self.text, self.masked)
 
 
-def split_requests(text: str) -> tuple[IntentRequest, ...]:
+def split_requests(text: str) -> tuple[StatedRequest, ...]:
     """Find the requests of an intent, in the order of the text, at most `MAX_REQUESTS`.
 
     A piece between connectives that begins neither with a verb nor with a question belongs to the
@@ -115,12 +115,12 @@ def split_requests(text: str) -> tuple[IntentRequest, ...]:
         ['Close issue 7 in acme/shop', 'tell Bob']
     """
     spans = _join_pieces(text) or [RequestSpan(0, len(text))]
-    requests: list[IntentRequest] = []
+    requests: list[StatedRequest] = []
     for span in spans[:MAX_REQUESTS]:
         part = text[span.start : span.end]
         action = _find_action(part) if span.is_certain else requests[-1].action
         requests.append(
-            IntentRequest(
+            StatedRequest(
                 text=part,
                 masked=mask_values(part),
                 start=span.start,

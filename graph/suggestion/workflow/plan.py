@@ -22,7 +22,7 @@ from graph.suggestion.workflow.request_fit import measure_action, measure_name, 
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
-    from graph.suggestion.intent.requests import IntentRequest
+    from graph.suggestion.intent.requests import StatedRequest
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.ranking.request_scores import RequestCandidate
     from graph.suggestion.workflow.choose import ChosenTools
@@ -107,7 +107,7 @@ class PlannedRequest:
         is_skipped: Whether it is a further object that no tool stands out for.
     """
 
-    request: IntentRequest
+    request: StatedRequest
     fits: tuple[FittedTool, ...]
     is_skipped: bool = False
 
@@ -138,7 +138,7 @@ def plan_requests(
 
 
 def _avoid_repetition(
-    request: IntentRequest, fits: tuple[FittedTool, ...], earlier: Sequence[PlannedRequest]
+    request: StatedRequest, fits: tuple[FittedTool, ...], earlier: Sequence[PlannedRequest]
 ) -> tuple[FittedTool, ...]:
     """Move the best tool to second place if a request for another action has it already."""
     is_taken = any(
@@ -154,7 +154,7 @@ def _avoid_repetition(
 
 
 def _fit_tools(
-    request: IntentRequest,
+    request: StatedRequest,
     candidates: Sequence[RequestCandidate],
     reading: IntentReading,
     context: SuggestionContext,

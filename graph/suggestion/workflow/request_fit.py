@@ -11,7 +11,7 @@ from graph.suggestion.intent.requests import QUESTION_WORDS
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
-    from graph.suggestion.intent.requests import IntentRequest
+    from graph.suggestion.intent.requests import StatedRequest
 
 _FAMILY_LIST: Final = (
     "create add make new open start init initialize register insert generate draft raise file "
@@ -96,7 +96,7 @@ _NEW_OBJECT: Final = re.compile(
 """What is opened by creating it."""
 
 
-def measure_action(request: IntentRequest, name: str) -> float:
+def measure_action(request: StatedRequest, name: str) -> float:
     """Return how well the action of a request agrees with the one a tool's name states.
 
     1 if they are of one family, -1 if the name states another one, 0 if it states none; -3 if the
@@ -124,7 +124,7 @@ def measure_action(request: IntentRequest, name: str) -> float:
     return 0.0 if asked in QUESTION_WORDS else -1.0
 
 
-def measure_name(request: IntentRequest, name: str, server: str = "") -> float:
+def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
     """Return the share of a tool's name that the request mentions, in [0, 1].
 
     A verb counts as mentioned if the request's action is of its family; a kind of value mentions
@@ -163,11 +163,11 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
-def _find_asked_action(request: IntentRequest) -> str:
+def _find_asked_action(request: StatedRequest) -> str:
     return "create" if _NEW_OBJECT.search(request.text) else request.action
 
 
-def measure_values(request: IntentRequest, whole: str, schema: Mapping[str, Any]) -> float:
+def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]) -> float:
     """Return how well the kinds of values a request states agree with a tool's parameters.
 
     +1 for each kind that it states and the tool takes, -1 for each that it states and the tool

@@ -1,6 +1,6 @@
 import pytest
 
-from graph.suggestion.intent.requests import IntentRequest, split_requests
+from graph.suggestion.intent.requests import StatedRequest, split_requests
 from graph.suggestion.workflow.request_fit import (
     list_kinds,
     measure_action,
@@ -9,7 +9,7 @@ from graph.suggestion.workflow.request_fit import (
 )
 
 
-def request(text: str) -> IntentRequest:
+def request(text: str) -> StatedRequest:
     (one,) = split_requests(text)
     return one
 
