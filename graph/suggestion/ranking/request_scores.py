@@ -78,6 +78,8 @@ def score_requests(
             rankings = [np.where(view.allowed, row, np.float32(-2)) for row in rankings]
         best = [top_positions(row, MAX_CANDIDATES) for row in rankings]
         positions = np.unique(np.concatenate([*best, fixed[fixed >= 0]]))
+        if view.allowed is not None:
+            positions = positions[view.allowed[positions]]
         shares = _share_words(encoded.masked_request_words[at], view, positions)
         order = np.argsort(-score[positions], kind="stable")
         found.append(
