@@ -66,7 +66,7 @@ COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "val
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on two of sixty others."""
-MIN_DRAFT_COVERAGE: Final = 0.4
+MIN_DRAFT_COVERAGE: Final = 0.3
 """Evidence below which an intent gets no workflow at all if none of its requests has more."""
 MIN_RELATIVE_FIT: Final = 0.15
 """A chosen tool covers a request if its score is at most this far below the best."""
