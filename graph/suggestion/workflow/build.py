@@ -87,14 +87,9 @@ def build_workflow(
     evidence = count_evidence(
         ranking, (tool for tool in chosen.tools if tool not in chosen.required_by)
     )
-    uncovered = (
-        ()
-        if is_known_workflow(chosen, ranking)
-        else find_uncovered(
-            plan,
-            {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)},
-        )
-    )
+    named = {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)}
+    is_known = is_known_workflow(chosen, ranking)
+    uncovered = () if is_known else find_uncovered(plan, named, ranking)
     unplaced = warn_unplaced(_to_binding_steps(dag.tasks, context), request.parameters)
     return Suggestion(
         tasks=dag.tasks,

@@ -91,12 +91,38 @@ def test_half_of_what_past_runs_suggest_is_not_complete_either() -> None:
         "read the report and post a message",
         (candidate(READ, 0.5), candidate(POST, 0.1)),
         (candidate(POST, 0.6), candidate(READ, 0.1)),
-        found=ranking(ranked(POST, confidence=0.95), history=40),
+        found=ranking(
+            ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.2}, history=40
+        ),
         familiarity=0.9,
     )
     assert tools_of(found) == [POST]
     assert found.uncovered == ("read the report",)
     assert found.confidence <= MAX_PARTIAL_CONFIDENCE
+
+
+def test_past_runs_may_know_better_than_the_words() -> None:
+    found = suggest(
+        "read the report and post a message",
+        (candidate(READ, 0.5), candidate(POST, 0.1)),
+        (candidate(POST, 0.6), candidate(READ, 0.1)),
+        found=ranking(
+            ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.01}, history=40
+        ),
+        familiarity=0.9,
+    )
+    assert (found.uncovered, found.confidence) == ((), 0.95)
+
+
+def test_what_no_task_has_to_do_with_is_named_although_runs_are_familiar() -> None:
+    found = suggest(
+        "post a message and translate the flowers",
+        (candidate(POST, 0.6), candidate(READ, 0.1)),
+        (candidate(OTHER, 0.2, word_share=0.0), candidate(POST, 0.0, word_share=0.0)),
+        found=ranking(ranked(POST, confidence=0.95), history=40),
+        familiarity=0.9,
+    )
+    assert found.uncovered == ("translate the flowers",)
 
 
 def test_a_workflow_that_served_this_intent_before_covers_it() -> None:
