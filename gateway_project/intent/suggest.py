@@ -200,7 +200,7 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
     nearby = copy_surroundings(view.topology, ranked_tools)
     tools = {
         pk: _describe_tool(tool, view)
-        for pk in {*ranked_tools, *nearby.collect_tools()}
+        for pk in {*ranked_tools, *nearby.collect_tools(), *_list_request_tools(ranked)}
         if (tool := view.visibility.find_tool(pk)) is not None
     }
     return SuggestionContext(
@@ -211,6 +211,10 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
         knowledge=ranked.knowledge,
         unranked_reason=ranked.fallback_reason,
     )
+
+
+def _list_request_tools(ranked: RankedIntent) -> set[int]:
+    return {one.tool for candidates in ranked.ranking.requests for one in candidates}
 
 
 def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str) -> RankedIntent:

@@ -193,7 +193,7 @@ def _read_intents(
 
 def _identifying_text(row: _PatternRow, sealer: Sealer) -> str:
     """Return what identifies a pattern's intent: its masked text, or else its digest."""
-    from graph.suggestion.intent.reading import MIN_MASKED_CHARS
+    from graph.suggestion.intent.masks import MIN_MASKED_CHARS
 
     masked = sealer.unseal(row.intent)
     return normalize_intent(masked) if len(masked) >= MIN_MASKED_CHARS else row.intent_hash

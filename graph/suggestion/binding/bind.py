@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,7 @@ from graph.suggestion.binding.knowledge import (
     is_too_long_to_reuse,
 )
 from graph.suggestion.binding.literals import ParameterRow, choose_literals
+from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
 from graph.suggestion.binding.settle import settle_step
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 """Kinds of values that tools of one server share under the same parameter name."""
+JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
+"""Kinds of values of which `fitting` knows for which parameters they are possible."""
+_BACK_REFERENCE: Final = re.compile(r"\b(?:it|them|there|that|this)\b", re.IGNORECASE)
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
 
@@ -144,6 +149,7 @@ class _BindingSearch:
             reading=self.reading,
             knowledge=self.knowledge,
         )
+        self._bind_plain_values()
         bound_elsewhere = {
             (n, name) for n, found in enumerate(self.found_arguments) for name in found
         }
@@ -153,21 +159,50 @@ class _BindingSearch:
             probabilities=model.predict_probabilities(self.grid),
             thresholds=self.thresholds,
             without=bound_elsewhere | self.habits.keys(),
+            used_spans={
+                n: [(one.stated.start, one.stated.end) for one in found.values() if one.stated]
+                for n, found in enumerate(self.found_arguments)
+            },
         )
         for (position, name), argument in chosen.items():
             self.found_arguments[position][name] = argument
 
+    def _bind_plain_values(self) -> None:
+        """Bind what the intent states plainly, before past runs and what has to be weighed."""
+        stated = self.grid.stated
+        protected = protection.find_protected_values(stated, self.reading)
+        plain = bind_plain_values(
+            self.steps,
+            self.schemas,
+            reading=self.reading,
+            forbidden=[
+                (one.start, one.end)
+                for one, is_kept in zip(stated.values, protected, strict=True)
+                if is_kept
+            ],
+        )
+        for (position, name), argument in plain.items():
+            is_bound = name in self.found_arguments[position]
+            if (
+                not is_bound
+                and self._is_possible(position, name, argument)
+                and not given_parameters.find_problem(self.schemas[position], name, argument.value)
+            ):
+                self.found_arguments[position][name] = argument
+                self.habits.pop((position, name), None)
+
     def apply_other_sources(self, position: int) -> None:
         """Bind a step's remaining arguments from past runs, other tasks and the schema."""
-        tool = self.steps[position].tool.pk
+        tool = self.steps[position].tool
         producers = {step.tool.pk for step in self.steps[:position]}
-        fed = {pair.input for producer in producers for pair in self.feeds(producer, tool)}
+        fed = {pair.input for producer in producers for pair in self.feeds(producer, tool.pk)}
         for parameter in self._unbound_parameters(position):
             argument = (
                 self._find_habitual(position, parameter)
                 or self._find_switch(parameter)
                 or habitual_value(tool, parameter, self.knowledge)
                 or self._find_shared_address(position, parameter)
+                or self._find_referred_value(position, parameter)
                 or (
                     self._find_data_flow(position, parameter) if parameter.pointer in fed else None
                 )
@@ -222,6 +257,53 @@ class _BindingSearch:
             ):
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
+
+    def _find_referred_value(
+        self, position: int, parameter: ToolParameter
+    ) -> BoundArgument | None:
+        """Return the value of the same parameter of an earlier task that the request refers to.
+
+        Example intent: "create the branch fix/login in /srv/shop and switch to it".
+        """
+        step = self.steps[position]
+        if not parameter.is_required or step.request is None:
+            return None
+        start, end = step.request
+        if not _BACK_REFERENCE.search(self.reading.text, start, end):
+            return None
+        for other in range(position - 1, -1, -1):
+            candidate = self.found_arguments[other].get(parameter.name)
+            is_near = _server_name(self.steps[other].tool) == _server_name(step.tool)
+            if is_near and candidate is not None and candidate.stated is not None:
+                return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
+        return None
+
+    def _is_possible(self, position: int, name: str, argument: BoundArgument) -> bool:
+        """Whether `fitting` and `protection` allow a value that was found by its form as well.
+
+        Values of other kinds that a rule has read are no candidates of `fitting`. What past runs
+        rarely took from intents is believed only of the part that asks for the task.
+        """
+        stated = argument.stated
+        pairs = zip(self.grid.owners, self.grid.parameters, strict=True)
+        row = next(
+            (n for n, (at, p) in enumerate(pairs) if (at, p.name) == (position, name)), None
+        )
+        if row is None or stated is None:
+            return True
+        columns = [
+            column
+            for column, one in enumerate(self.grid.stated.values)
+            if (one.start, one.end, one.kind) == (stated.start, stated.end, stated.kind)
+        ]
+        is_judged = stated.kind in JUDGED_KINDS
+        is_located = self.steps[position].request is not None
+        highest = np.finfo(np.float64).max if is_located else argument.confidence
+        return all(
+            self.thresholds[row, column] <= highest
+            and (not is_judged or self.grid.possible[row, column])
+            for column in columns
+        )
 
     def _is_permitted(self, position: int, parameter: ToolParameter, stated: StatedValue) -> bool:
         """Whether `protection` permits a value for a parameter at all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +17,13 @@ from gateway_project.foundation.references import (
     parse_reference,
     unescape_literals,
 )
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.schemas import ToolParameter, load_schema
 from graph.suggestion.binding.secrets import is_learnable
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.values import extract_values, is_same_value, normalize_value
+from graph.suggestion.binding.vocabulary import DESTRUCTIVE_WORDS, normalize_words
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.steps import BindTool
@@ -43,6 +46,25 @@ MIN_GIVEN_SHARE = 0.5
 """Minimum share of a tool's tasks that had the parameter at all."""
 MAX_STATED_SHARE = 0.5
 """A value that intents stated in at least this share of its uses is no habit."""
+
+
+MIN_IDENTIFYING_NUMBER: Final = 1_000
+"""Numbers from this one on may be identifiers."""
+_IDENTIFYING_LIST: Final = (
+    "id ids uuid guid identifier number reference ref handle account order booking ticket "
+    "reservation transaction invoice user username email phone sha hash revision commit"
+)
+IDENTIFYING_WORDS: Final = normalize_words(_IDENTIFYING_LIST.split())
+"""Words of parameters that say which thing is meant."""
+_CANCELLING_LIST: Final = (
+    "cancel refund void close archive block ban disable deactivate unsubscribe"
+)
+CANCELLING_WORDS: Final = normalize_words(_CANCELLING_LIST.split())
+"""Words of names of tools whose effects are hard to undo, beside `DESTRUCTIVE_WORDS`."""
+_IDENTIFIER: Final = re.compile(
+    r"(?=\S*\d)(?=\S*[A-Za-z_#-])[\w#.:/-]{3,}|\d{4,}|[0-9a-fA-F-]{32,36}|\S+@\S+"
+)
+"""Matches entirely a word that looks like an identifier: letters and digits, or many digits."""
 
 
 class ObservedArgument(StrEnum):
@@ -317,20 +339,63 @@ def is_too_long_to_reuse(value: Any) -> bool:
     return len(json.dumps(value, ensure_ascii=False, default=str)) > MAX_CHARS
 
 
+def _is_of_closed_set(parameter: ToolParameter, value: object) -> bool:
+    """Whether a value is a switch, a member of an enumeration or the schema's default."""
+    return _classify_value(value, parameter) is not ObservedArgument.LITERAL
+
+
+def is_identifying(parameter: ToolParameter, value: object) -> bool:
+    """Whether a value identifies one thing: by its parameter's name, or by its form.
+
+    Numbers below `MIN_IDENTIFYING_NUMBER` are amounts.
+
+    Example:
+        >>> from graph.suggestion.binding.schemas import load_schema
+        >>> from graph.suggestion.binding.steps import BindTool
+        >>> schema = {"properties": {"unit": {"type": "string"}, "booking_id": {}}}
+        >>> tool = BindTool(pk=1, tool="s:t", name="t", input_schema=schema)
+        >>> parameters = load_schema(tool).parameters
+        >>> [is_identifying(parameters["unit"], value) for value in ("metric", "BK-4711", 7)]
+        [False, True, False]
+        >>> is_identifying(parameters["booking_id"], "latest")
+        True
+    """
+    if parameter.is_identifier or parameter.name_words & IDENTIFYING_WORDS:
+        return True
+    items = value if isinstance(value, list | tuple) else [value]
+    return any(_looks_like_identifier(item) for item in items)
+
+
+def _looks_like_identifier(value: object) -> bool:
+    if isinstance(value, bool) or value is None:
+        return False
+    if isinstance(value, int | float):
+        return abs(value) >= MIN_IDENTIFYING_NUMBER
+    return any(_IDENTIFIER.fullmatch(word) is not None for word in str(value).split())
+
+
+def is_destructive_name(name: str) -> bool:
+    """Whether a tool's name says that it may delete, cancel or overwrite something."""
+    words = normalize_words(split_raw_name(name))
+    return not words.isdisjoint(DESTRUCTIVE_WORDS | CANCELLING_WORDS)
+
+
 def habitual_value(
-    tool: int, parameter: ToolParameter, knowledge: BindingKnowledge
+    tool: BindTool, parameter: ToolParameter, knowledge: BindingKnowledge
 ) -> BoundArgument | None:
     """Return the usual value of a parameter that intents mostly do not state.
 
-    None if there is none, or it is secret or too long to reuse.
+    None if there is none, or it is secret or too long to reuse. A value outside a closed set must
+    have been the same in every use, must not look like an identifier, and never goes to a tool
+    that may destroy something: what an old run acted on is not what this intent means.
     """
-    key = (tool, parameter.name)
+    key = (tool.pk, parameter.name)
     constants = knowledge.constants.get(key, ())
     if not constants:
         return None
     best = max(constants, key=lambda one: one.count)
     total = max(knowledge.totals.get(key, 0), best.count)
-    tasks = max(knowledge.run_counts.get(tool, 0), total)
+    tasks = max(knowledge.run_counts.get(tool.pk, 0), total)
     is_habit = (
         best.count >= MIN_CONSTANT_COUNT
         and best.count >= MIN_CONSTANT_SHARE * total
@@ -343,6 +408,12 @@ def habitual_value(
     ):
         return None
     if not is_learnable(parameter, parameter.name, best.value):
+        return None
+    if not _is_of_closed_set(parameter, best.value) and (
+        best.count < total
+        or is_identifying(parameter, best.value)
+        or is_destructive_name(tool.name)
+    ):
         return None
     return BoundArgument(
         value=best.value,

@@ -83,6 +83,7 @@ def choose_literals(
     probabilities: Floats,
     thresholds: Floats,
     without: Collection[ParameterRow] = (),
+    used_spans: Mapping[int, Collection[tuple[int, int]]] | None = None,
 ) -> dict[ParameterRow, BoundArgument]:
     """Choose stated values for the parameters of steps.
 
@@ -95,6 +96,7 @@ def choose_literals(
         probabilities: `(p, n + 1)`, from the model.
         thresholds: `(p, n)` minimum probability to bind each value; see `protection`.
         without: Parameters bound from other sources.
+        used_spans: By position of a step, statements that serve its other parameters already.
     """
     rows = _index_rows(grid, without)
     probabilities = mask_forbidden(probabilities, thresholds)
@@ -108,12 +110,18 @@ def choose_literals(
             by_step[row[0]].append(shared[row])
         elif is_plausible[position]:
             by_step[row[0]] += rank_options(grid, probabilities, position)
-    for chosen in by_step.values():
+    for step, options in by_step.items():
+        used = (used_spans or {}).get(step, ())
+        chosen = [one for one in options if not _overlaps(one.span, used)]
         assigned = _assign_greedily(chosen, thresholds, rows)
         assigned |= _swap_opposed_pairs(assigned, chosen, grid, rows)
         assigned |= _assign_transfer_pair(assigned, chosen, grid, rows)
         found |= {row: _to_bound_argument(option) for row, option in assigned.items()}
     return found
+
+
+def _overlaps(span: tuple[int, int], others: Collection[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in others)
 
 
 def _index_rows(grid: FeatureGrid, without: Collection[ParameterRow]) -> dict[ParameterRow, int]:

@@ -56,12 +56,14 @@ class BindingStep:
             the best tool: `Ranking.clause_shares`. None without vectors.
         is_read_only: Whether the tool is known to be read-only. Other tools never receive an
             arbitrary item of a list, nor values that the intent protects (see `protection`).
+        request: Start and end of the part of the intent that asks for the task; None: unknown.
     """
 
     id: str
     tool: BindTool
     clause_shares: NDArray[np.float32] | None = None
     is_read_only: bool = False
+    request: tuple[int, int] | None = None
 
 
 class FieldPair(NamedTuple):

@@ -69,7 +69,7 @@ def split_clauses(text: str) -> list[TextSpan]:
     """
     clauses: list[TextSpan] = []
     for sentence in split_sentences(text):
-        clauses += _join_short_pieces(text, _split_clause_pieces(text, sentence))
+        clauses += _join_short_pieces(text, split_pieces(text, sentence))
     return (clauses or [TextSpan(start=0, end=len(text))])[:MAX_CLAUSES]
 
 
@@ -100,7 +100,8 @@ def _is_sentence(text: str, span: TextSpan) -> bool:
     return not part.isascii() and len(part) >= MIN_SENTENCE_CHARS
 
 
-def _split_clause_pieces(text: str, sentence: TextSpan) -> list[TextSpan]:
+def split_pieces(text: str, sentence: TextSpan) -> list[TextSpan]:
+    """Cut a sentence at commas, colons, dashes and connectives, never inside quotation marks."""
     part = text[sentence.start : sentence.end]
     quoted = [match.span() for match in QUOTED.finditer(part)]
     pieces, begin = [], 0

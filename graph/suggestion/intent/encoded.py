@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -17,9 +17,15 @@ _HEADER = struct.Struct(
 _FORMAT_VERSION = 1
 
 
+def _no_vectors() -> Floats:
+    return np.zeros((0, 0), dtype=np.float32)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EncodedIntent:
     """An intent as vectors and lexeme keys. Vectors are float32 of norm 1 and dimension d.
+
+    Requests are not serialized: only new intents are planned request by request.
 
     Attributes:
         whole: Vector of the whole text, shape (d,).
@@ -30,6 +36,10 @@ class EncodedIntent:
         words: Lexeme keys of the whole text, in order; may repeat.
         clause_words: Lexeme keys of each clause.
         length: Number of characters of the text.
+        requests: Vectors of the requests, shape (r, d); none if it was read from bytes.
+        masked_requests: Vectors of the masked requests, shape (r, d).
+        request_words: Lexeme keys of each request.
+        masked_request_words: Lexeme keys of each masked request.
     """
 
     whole: Floats
@@ -40,6 +50,10 @@ class EncodedIntent:
     words: tuple[int, ...]
     clause_words: tuple[tuple[int, ...], ...]
     length: int
+    requests: Floats = field(default_factory=_no_vectors)
+    masked_requests: Floats = field(default_factory=_no_vectors)
+    request_words: tuple[tuple[int, ...], ...] = ()
+    masked_request_words: tuple[tuple[int, ...], ...] = ()
 
     def to_bytes(self) -> bytes:
         """Serialize, vectors in half precision: about 10 kB for four clauses, d = 384."""

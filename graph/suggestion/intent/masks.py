@@ -44,6 +44,8 @@ _GERMAN_WORDS = frozenset(
 MIN_GERMAN_WORDS = 2
 """A text with at least this many of these words is German: it capitalises all nouns."""
 _SPACES = re.compile(r"\s+")
+MIN_MASKED_CHARS = 4
+"""If masking leaves fewer characters, the text itself is used instead."""
 
 
 def mask_values(text: str) -> str:
@@ -69,3 +71,8 @@ def _can_contain_names(words: list[str]) -> bool:
     if sum(word[0].isupper() for word in words) > MAX_CAPITALIZED_SHARE * len(words):
         return False
     return len(_GERMAN_WORDS.intersection(words)) < MIN_GERMAN_WORDS
+
+
+def non_empty_masked_text(text: str, masked: str) -> str:
+    """Return the masked form of a text, or the text itself if masking leaves too little."""
+    return masked if len(masked) >= MIN_MASKED_CHARS else text

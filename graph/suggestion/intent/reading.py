@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph.suggestion.intent import clauses as cutting
-from graph.suggestion.intent.masks import mask_values
+from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
+from graph.suggestion.intent.requests import StatedRequest, split_requests
 from tools import embedding_text
 from tools.query_text import MAX_CHARS, QueryError
-
-MIN_MASKED_CHARS = 4
-"""If masking leaves fewer characters, the text itself is used instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +41,7 @@ class IntentReading:
             may be stored.
         sentences: At least one.
         clauses: At least one, in the order of the text; each is a part of `text`.
+        requests: The parts that each ask for something to be done, at least one, likewise.
         is_cut: Whether the intent was too long and truncated.
     """
 
@@ -50,6 +49,7 @@ class IntentReading:
     masked: str
     sentences: tuple[str, ...]
     clauses: tuple[IntentClause, ...]
+    requests: tuple[StatedRequest, ...]
     is_cut: bool
 
     @property
@@ -60,9 +60,9 @@ class IntentReading:
     @property
     def distinct_texts(self) -> tuple[str, ...]:
         """The distinct texts to embed."""
-        parts = (
-            part for clause in self.clauses for part in (clause.text, clause.embedded_masked_text)
-        )
+        of_clauses = ((one.text, one.embedded_masked_text) for one in self.clauses)
+        of_requests = ((one.text, one.embedded_masked_text) for one in self.requests)
+        parts = (text for pair in (*of_clauses, *of_requests) for text in pair)
         return tuple(
             dict.fromkeys((self.text, self.embedded_masked_text, *self.sentences, *parts))
         )
@@ -91,14 +91,10 @@ def read_intent(raw: str) -> IntentReading:
         text=text,
         masked=mask_values(text),
         sentences=tuple(text[span.start : span.end] for span in cutting.split_sentences(text)),
+        requests=split_requests(text),
         clauses=tuple(_make_clause(text, span) for span in cutting.split_clauses(text)),
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
-
-
-def non_empty_masked_text(text: str, masked: str) -> str:
-    """Return the masked form of a text, or the text itself if masking leaves too little."""
-    return masked if len(masked) >= MIN_MASKED_CHARS else text
 
 
 def _make_clause(text: str, span: cutting.TextSpan) -> IntentClause:

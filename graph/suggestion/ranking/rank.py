@@ -15,11 +15,13 @@ from graph.suggestion.ranking.history_features import measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.order import OrderEvidence
 from graph.suggestion.ranking.repetition import repeat_tools_as_called
+from graph.suggestion.ranking.request_scores import score_requests
 from graph.suggestion.ranking.tool_model import score_candidates
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.ranking.ranker import Ranker
+    from graph.suggestion.ranking.request_scores import RequestCandidate
     from graph.suggestion.ranking.scored_candidates import ScoredCandidates
     from graph.suggestion.ranking.tool_view import ToolView
 
@@ -80,6 +82,9 @@ class Ranking:
             the intent relative to the best-fitting tool, in (0, 1], shape (c,).
         past_intent_count: Past intents that the models were fitted on.
         counted_runs: Their successful runs, at most `past_intents.MAX_COUNTED_RUNS` of each.
+        requests: For each request of the intent, the best tools and those of the sets, best first;
+            empty if the intent was encoded without requests.
+        familiarity: Weight of past runs in the ranking, in [0, 1]; 0 without any.
     """
 
     best: RankedSet | None
@@ -89,6 +94,8 @@ class Ranking:
     clause_shares: Mapping[int, NDArray[np.float32]]
     past_intent_count: int
     counted_runs: int
+    requests: tuple[tuple[RequestCandidate, ...], ...] = ()
+    familiarity: float = 0.0
 
 
 def rank_tool_sets(
@@ -147,6 +154,8 @@ def rank_tool_sets(
         },
         past_intent_count=ranker.past_intent_count,
         counted_runs=ranker.counted_runs,
+        requests=score_requests(encoded, view, tools=sorted(listed)),
+        familiarity=0.0 if ranker.past is None else scored.familiarity,
     )
 
 

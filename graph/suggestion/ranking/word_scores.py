@@ -79,6 +79,17 @@ class WordScores:
             matched[in_name] += self._rarity_of_posting(start)
         return matched / (self.name_weights[positions] + np.float32(1e-9))
 
+    def find_rarities(self, lexemes: Sequence[int]) -> Floats:
+        """Return the inverse document frequency of lexemes; unknown ones have the highest."""
+        unknown = np.float32(np.log(1 + (len(self.name_weights) + 0.5) / 0.5))
+        return np.array(
+            [
+                self._rarity_of_posting(start) if end > start else unknown
+                for start, end in self.postings.find_spans(lexemes)
+            ],
+            dtype=np.float32,
+        )
+
     def _rarity_of_posting(self, start: int) -> np.float32:
         lexeme = np.searchsorted(self.postings.starts, start, side="right") - 1
         return np.float32(self.rarity[lexeme])

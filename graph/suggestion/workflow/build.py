@@ -16,6 +16,15 @@ from graph.suggestion.workflow import wording
 from graph.suggestion.workflow.choose import choose_set, display_id, find_objection, is_risky
 from graph.suggestion.workflow.dag import arrange_tasks
 from graph.suggestion.workflow.evidence import count_evidence
+from graph.suggestion.workflow.plan import (
+    apply_plan,
+    find_uncovered,
+    is_known_workflow,
+    limit_confidence,
+    locate_requests,
+    plan_requests,
+    serves_nothing,
+)
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
     SuggestedTask,
@@ -59,21 +68,33 @@ def build_workflow(
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type;
             the message names it.
     """
-    ranking, replaced_tools = replace_deprecated(ranking, context)
+    plan = plan_requests(request.reading, ranking, context)
+    ranking, replaced_tools = replace_deprecated(
+        apply_plan(ranking, plan, request.reading), context
+    )
     chosen = choose_set(ranking, context)
-    if chosen is None:
+    if chosen is None or serves_nothing(ranking, plan):
         return _empty_suggestion(request, ranking, context)
     replacements = wording.write_exchanges(chosen, replaced_tools, context)
     chosen = replace(chosen, changes=(*replacements, *chosen.changes))
-    dag = arrange_tasks(chosen, request, ranking=ranking, context=context)
+    dag = arrange_tasks(
+        chosen,
+        request,
+        ranking=ranking,
+        context=context,
+        requests=locate_requests(plan, replaced_tools),
+    )
     evidence = count_evidence(
         ranking, (tool for tool in chosen.tools if tool not in chosen.required_by)
     )
+    named = {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)}
+    is_known = is_known_workflow(chosen, ranking)
+    uncovered = () if is_known else find_uncovered(plan, named, ranking)
     unplaced = warn_unplaced(_to_binding_steps(dag.tasks, context), request.parameters)
     return Suggestion(
         tasks=dag.tasks,
         order=tuple(task.id for task in dag.tasks),
-        confidence=chosen.confidence,
+        confidence=limit_confidence(chosen.confidence, uncovered),
         ranked_set=chosen.ranked_set,
         bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
         needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
@@ -85,8 +106,15 @@ def build_workflow(
             chosen, dag, evidence, request=request, ranking=ranking, context=context
         ),
         warnings=wording.write_warnings(
-            chosen, dag, request=request, ranking=ranking, context=context, unplaced=unplaced
+            chosen,
+            dag,
+            request=request,
+            ranking=ranking,
+            context=context,
+            unplaced=unplaced,
+            uncovered=uncovered,
         ),
+        uncovered=uncovered,
     )
 
 

@@ -57,6 +57,7 @@ def arrange_tasks(
     *,
     ranking: Ranking,
     context: SuggestionContext,
+    requests: Mapping[int, tuple[int, int]] | None = None,
 ) -> WorkflowDag:
     """Create tasks for the chosen tools, bind their arguments and set their dependencies.
 
@@ -70,6 +71,7 @@ def arrange_tasks(
         request: The intent and the caller's parameters.
         ranking: Holds the clause that each tool answers.
         context: Tools, relations and values bound in past runs.
+        requests: By tool, start and end of the part of the intent that asks for it; None: unknown.
 
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
@@ -95,8 +97,14 @@ def arrange_tasks(
         reading=request.reading,
     )
     ids = make_task_ids([tool.name for tool in order.tools])
+    occurrences = Counter(tool.pk for tool in order.tools)
     steps = [
-        make_step(task, tool, shares=shares.get(tool.pk))
+        make_step(
+            task,
+            tool,
+            shares=shares.get(tool.pk),
+            request=(requests or {}).get(tool.pk) if occurrences[tool.pk] == 1 else None,
+        )
         for task, tool in zip(ids, order.tools, strict=True)
     ]
     is_compared = [step.tool.pk for step in steps] == [step.tool.pk for step in repeatable]
@@ -140,10 +148,20 @@ def arrange_tasks(
 
 
 def make_step(
-    task: str, tool: SuggestTool, *, shares: NDArray[np.float32] | None = None
+    task: str,
+    tool: SuggestTool,
+    *,
+    shares: NDArray[np.float32] | None = None,
+    request: tuple[int, int] | None = None,
 ) -> BindingStep:
     """Return a task in the form that binding reads."""
-    return BindingStep(id=task, tool=tool, clause_shares=shares, is_read_only=tool.is_read_only)
+    return BindingStep(
+        id=task,
+        tool=tool,
+        clause_shares=shares,
+        is_read_only=tool.is_read_only,
+        request=request,
+    )
 
 
 def make_task_ids(names: Iterable[str]) -> list[str]:

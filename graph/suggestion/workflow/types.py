@@ -158,6 +158,7 @@ class Suggestion:
         ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
         explanation: Reasons for this workflow, in short sentences.
         warnings: Caveats to know before running it.
+        uncovered: Parts of the intent that ask for something no task does, verbatim.
     """
 
     tasks: tuple[SuggestedTask, ...] = ()
@@ -172,3 +173,4 @@ class Suggestion:
     ignored_relations: tuple[Relation, ...] = ()
     explanation: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()

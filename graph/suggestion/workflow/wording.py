@@ -67,7 +67,7 @@ def write_explanation(
     )
 
 
-def write_warnings(
+def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     chosen: ChosenTools,
     dag: WorkflowDag,
     *,
@@ -75,11 +75,13 @@ def write_warnings(
     ranking: Ranking,
     context: SuggestionContext,
     unplaced: Sequence[str],
+    uncovered: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Write the first `MAX_WARNINGS` warnings about running the workflow."""
     warnings = dict.fromkeys(
         (
             *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
+            *_warn_uncovered(uncovered),
             *_warn_unlikely_tools(chosen, ranking),
             *unplaced,
             *_warn_missing(chosen, context),
@@ -207,8 +209,7 @@ def _best_clause(pk: int, request: SuggestionRequest, ranking: Ranking) -> str:
     best = int(shares.argmax())
     if shares[best] < MIN_CLAUSE_SHARE:
         return ""
-    text = " ".join(clauses[best].text.split())
-    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1].rstrip() + "…"
+    return _quote(clauses[best].text)
 
 
 def _explain_added(chosen: ChosenTools, context: SuggestionContext) -> Iterator[str]:
@@ -249,6 +250,16 @@ def _explain_bindings(dag: WorkflowDag) -> Iterator[str]:
         needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
         counted = _format_count(bound, "argument") if bound else "No argument"
         yield f"{counted} {'are' if bound > 1 else 'is'} bound{needed}."
+
+
+def _warn_uncovered(uncovered: Sequence[str]) -> Iterator[str]:
+    for part in uncovered:
+        yield f"no task covers this part of the intent: “{_quote(part)}”"
+
+
+def _quote(part: str) -> str:
+    text = " ".join(part.split())
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1].rstrip() + "…"
 
 
 def _warn_unlikely_tools(chosen: ChosenTools, ranking: Ranking) -> Iterator[str]:

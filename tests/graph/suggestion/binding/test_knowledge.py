@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from graph.suggestion.binding.knowledge import (
     PAIRED_OCCURRENCE,
     BindingKnowledge,
@@ -148,3 +150,42 @@ def test_how_often_intents_stated_a_value_is_counted() -> None:
     runs = [tuple(seen("find cats", (FIND, {"query": "cats"})).values()) for _ in range(2)]
     runs.append(tuple(seen("find it", (FIND, {"query": "b"})).values()))
     assert build_knowledge(runs).stated_counts == {(FIND.pk, "query"): 2}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "others", "tool_name", "is_bound"),
+    [
+        ("unit", "metric", 0, "get_weather", True),
+        ("unit", "metric", 1, "get_weather", False),
+        ("unit", "metric", 0, "cancel_booking", False),
+        ("unit", "metric", 0, "delete_file", False),
+        ("booking_id", "latest", 0, "get_booking", False),
+        ("booking", "BK-4711", 0, "get_booking", False),
+        ("code", "48213377", 0, "get_booking", False),
+        ("contact", "ada@example.org", 0, "get_booking", False),
+        ("target", "order 4711-A", 0, "get_booking", False),
+    ],
+)
+def test_a_learned_identifier_is_never_bound(
+    parameter: str, value: str, others: int, tool_name: str, is_bound: bool
+) -> None:
+    one = tool({parameter: text()}, required=[parameter], name=tool_name)
+    key = (one.pk, parameter)
+    known = BindingKnowledge(
+        constants={key: [FrequentConstant(value=value, count=9, stated_count=0)]},
+        totals={key: 9 + others},
+        run_counts={one.pk: 9 + others},
+    )
+    expected = {parameter: value} if is_bound else {}
+    assert bound("please do it", one, knowledge=known)[0].arguments == expected
+
+
+def test_a_learned_member_of_a_closed_set_may_vary() -> None:
+    one = tool({"mode": {"enum": ["fast", "slow"]}}, required=["mode"], name="delete_file")
+    key = (one.pk, "mode")
+    known = BindingKnowledge(
+        constants={key: [FrequentConstant(value="slow", count=7, stated_count=0)]},
+        totals={key: 9},
+        run_counts={one.pk: 9},
+    )
+    assert bound("please do it", one, knowledge=known)[0].arguments == {"mode": "slow"}

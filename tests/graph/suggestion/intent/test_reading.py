@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.suggestion.intent.reading import non_empty_masked_text, read_intent
+from graph.suggestion.intent.masks import non_empty_masked_text
+from graph.suggestion.intent.reading import read_intent
 from tools.query_text import MAX_CHARS, QueryError
 
 

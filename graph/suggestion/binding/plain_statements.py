@@ -1,0 +1,419 @@
+"""Bind values that a request states plainly, by form and place alone.
+
+The model of `literals` weighs values against each other; where a request states one path and its
+tool takes one, or "the last 20 lines" and the tool has `tail`, there is nothing to weigh. Each
+rule binds only if it leaves no choice. Values that the intent protects, secrets and private
+parameters are left to `protection`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from graph.suggestion.binding import plain_revisions
+from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.plain_statement import (
+    PlainStatement,
+    has_name,
+    is_number,
+    mentions,
+    plain_name,
+    takes_texts,
+)
+from graph.suggestion.binding.protection import is_workspace_parameter
+from graph.suggestion.binding.steps import BindingSource
+from graph.suggestion.binding.time_zones import ZONES_BY_CITY
+from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.values import StatedValue, extract_values
+from graph.suggestion.binding.vocabulary import (
+    LIMIT_WORDS,
+    LONG_TEXT_WORDS,
+    NUMBER_WORDS,
+    PATH_WORDS,
+    normalize_words,
+)
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.literals import ParameterRow
+    from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
+    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.intent.reading import IntentReading
+
+CONFIDENCE: Final = 0.9
+"""Confidence of a value bound by a rule; of those that the gold of public sets and everyday wishes
+could judge, nine in ten were right."""
+
+_SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
+_TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])
+_QUERY_NAMES_LIST: Final = (
+    "query q search keyword keywords search_query search_term searchterm term terms topic"
+)
+_QUERY_NAMES: Final = frozenset(_QUERY_NAMES_LIST.split())
+_LOWER_NAMES_LIST: Final = "low min minimum lower from start min_value lower_bound"
+_LOWER_NAMES: Final = frozenset(_LOWER_NAMES_LIST.split())
+_UPPER_NAMES_LIST: Final = "high max maximum upper to end max_value upper_bound"
+_UPPER_NAMES: Final = frozenset(_UPPER_NAMES_LIST.split())
+_SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_symbol", "stock"])
+
+_GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
+_COUNT: Final = re.compile(
+    r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest)\s+"
+    rf"(?P<number>\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b(?!\s*(?:days?|hours?|weeks?|months?|years?"
+    r"|minutes?)\b)",
+    re.IGNORECASE,
+)
+_TERM: Final = r"\({0,3}-?\d++(?:\.\d++)?\){0,3}"
+_SUM: Final = re.compile(rf"(?<![\w.(]){_TERM}(?:\s*[-+*/\u00d7\u00f7^%]\s*{_TERM})+")
+_BETWEEN: Final = re.compile(
+    r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
+)
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w./@#:-])(?=[\w.-]*\d)(?=[\w.-]{5,})[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*(?![\w/@])"
+)
+_NOT_IDENTIFIER: Final = re.compile(
+    r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
+)
+_DOMAIN: Final = re.compile(
+    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
+    re.IGNORECASE,
+)
+_SYMBOL: Final = re.compile(r"\b[A-Z]{2,5}(?:[.-][A-Z]{1,3})?\b")
+_CODED_NAME: Final = re.compile(
+    r"\b(?P<code>[A-Z]{2,6})\s*\((?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\)"
+    r"|\b(?P<name_first>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\s*\((?P<code_last>[A-Z]{2,6})\)"
+)
+_QUOTED_WORD: Final = re.compile(r"['\"`](\w[\w-]{0,30})['\"`]")
+_FIRST_WORD: Final = re.compile(r"[A-Za-z]+")
+_QUERIES: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:search|look|query|google|hunt)\b[^.]{0,60}?\bfor\s+(?P<query>.+)$",
+        r"\blook\s+up\s+(?P<query>.+)$",
+        r"\b(?:find|get|show|list|search|fetch)\b[^.]{0,60}?\b(?:about|regarding)\s+(?P<query>.+)$",
+    )
+)
+_QUERY_TAIL: Final = re.compile(
+    r"\s+(?:(?:on|in|at|from|via|using|with)\s+(?:the\s+|my\s+|our\s+)?\w+|for me|please)\s*$"
+    r"|[\s.?!,;]+$",
+    re.IGNORECASE,
+)
+_QUERY_HEAD: Final = re.compile(
+    r"^(?:(?:all|any|some|the|recent|new|latest)\s+)*(?:papers?|articles?|pages?|posts?|books?"
+    r"|repositories|repos|results|information|info|news|notes?|entries|videos?|images?)\s+"
+    r"(?:on|about|regarding|of|for|named|called)\s+",
+    re.IGNORECASE,
+)
+_IN_PLACE: Final = re.compile(
+    r"\b(?:in|of|for|at|inside|within|under|from|repo|repository)\s+[\"'`]?$", re.IGNORECASE
+)
+_TO_PLACE: Final = re.compile(r"['\"`]?\s+(?:in)?to\s+(?:the\s+)?['\"`]?$", re.IGNORECASE)
+MAX_QUERY_WORDS: Final = 12
+MAX_TRIMMED_PHRASES: Final = 4
+"""Limit of places and polite words cut from the end of a query."""
+
+
+def bind_plain_values(
+    steps: Sequence[BindingStep],
+    schemas: Sequence[ArgumentSchema],
+    *,
+    reading: IntentReading,
+    forbidden: Sequence[tuple[int, int]],
+) -> dict[ParameterRow, BoundArgument]:
+    """Bind what requests state plainly.
+
+    Args:
+        steps: Those with a `request` are compared with it alone; the only step of a workflow with
+            the whole intent; others are left out.
+        schemas: Of each step.
+        reading: The intent.
+        forbidden: Spans of values that the intent protects.
+    """
+    bound: dict[ParameterRow, BoundArgument] = {}
+    stated = extract_values(reading.text)
+    for position, (step, schema) in enumerate(zip(steps, schemas, strict=True)):
+        span = step.request or ((0, len(reading.text)) if len(steps) == 1 else None)
+        if span is None:
+            continue
+        statement = PlainStatement(
+            step=step,
+            schema=schema,
+            text=reading.text,
+            start=span[0],
+            end=span[1],
+            values=[one for one in stated if span[0] <= one.start and one.end <= span[1]],
+            forbidden=forbidden,
+        )
+        for rule in _RULES:
+            rule(statement)
+        for name, value in statement.found.items():
+            bound[position, name] = BoundArgument(
+                value=value.value,
+                source=BindingSource.LITERAL,
+                evidence=f"the intent states “{value.text}”",
+                confidence=CONFIDENCE,
+                stated=value,
+            )
+    return bound
+
+
+def _takes_path(parameter: ToolParameter) -> bool:
+    takes_text = parameter.is_text or takes_texts(parameter)
+    return takes_text and not parameter.members and bool(parameter.name_words & PATH_WORDS)
+
+
+def _bind_paths(one: PlainStatement) -> None:
+    paths = [path for path in one.list_values(ValueKind.PATH) if not _GLOB.fullmatch(path.text)]
+    ends = [
+        one.find_open(mentions(words), required=True) for words in (_SOURCE_WORDS, _TARGET_WORDS)
+    ]
+    if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
+        if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
+            for parameters, path in zip(ends, paths, strict=True):
+                one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
+        return
+    paths = _bind_workspace(one, paths)
+    targets = one.find_open(
+        lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
+    )
+    if len(targets) == 1 and targets[0].is_array and paths:
+        span = (paths[0].start, paths[-1].end)
+        one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
+    elif len(paths) == 1:
+        one.bind(targets, paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
+
+
+def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
+    """Bind the place where the tool works, "in /srv/shop"; return the other paths."""
+    workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
+    placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
+    places = placed[-1:] or (paths if len(paths) == 1 else [])
+    if len(workspace) != 1 or not places:
+        return paths
+    place = places[0]
+    one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
+    return [path for path in paths if path is not place]
+
+
+def _bind_pattern(one: PlainStatement) -> None:
+    globs = list(_GLOB.finditer(one.part))
+    if len(globs) == 1:
+        one.bind(
+            one.find_open(has_name(frozenset({"pattern", "glob", "file_pattern"}))),
+            globs[0][0],
+            one.span_of(globs[0]),
+            ValueKind.QUOTED,
+        )
+
+
+def _bind_addresses(one: PlainStatement) -> None:
+    for kind, words in (
+        (ValueKind.URL, normalize_words(["url", "uri", "link"])),
+        (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
+    ):
+        values = one.list_values(kind)
+        if len(values) != 1:
+            continue
+        value, span = values[0], (values[0].start, values[0].end)
+        one.bind(one.find_open(mentions(words), required=True), value.text, span, kind)
+        lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
+        one.bind(lists, [value.text], span, kind)
+    domains = [
+        match
+        for match in _DOMAIN.finditer(one.part)
+        if not any(
+            value.kind in (ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH)
+            and value.start <= one.start + match.start() < value.end
+            for value in one.values
+        )
+    ]
+    if len(domains) == 1:
+        names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
+        one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
+
+
+def _bind_count(one: PlainStatement) -> None:
+    """Bind "the last 20 lines" to `tail`, "the last 5 commits" to a limit."""
+    counts = list(_COUNT.finditer(one.part))
+    if len(counts) != 1:
+        return
+    match = counts[0]
+    raw = match["number"].lower()
+    number = int(raw) if raw.isdigit() else NUMBER_WORDS[raw]
+    is_first = match["rank"].lower() in ("first", "top", "oldest")
+    ends = one.find_open(lambda p: p.is_number and p.name == ("head" if is_first else "tail"))
+    limits = one.find_open(
+        lambda p: p.is_number and bool(p.name_words & LIMIT_WORDS or p.name == "per_page")
+    )
+    one.bind(ends or limits, number, one.span_of(match, "number"), ValueKind.NUMBER)
+
+
+def _bind_sum(one: PlainStatement) -> None:
+    sums = list(_SUM.finditer(one.part))
+    if len(sums) == 1:
+        names = has_name(frozenset({"expression", "formula", "equation", "calculation"}))
+        one.bind(one.find_open(names), sums[0][0].strip(), one.span_of(sums[0]), ValueKind.QUOTED)
+
+
+def _bind_range(one: PlainStatement) -> None:
+    match = _BETWEEN.search(one.part)
+    if match is None:
+        return
+    for group, names in (("low", _LOWER_NAMES), ("high", _UPPER_NAMES)):
+        parameters = [p for p in one.find_open(is_number) if plain_name(p) in names]
+        number = float(match[group])
+        value = int(number) if number.is_integer() else number
+        one.bind(parameters, value, one.span_of(match, group), ValueKind.NUMBER)
+
+
+def _bind_zones(one: PlainStatement) -> None:
+    """Bind "09:30 in Tokyo in Berlin" or "from Tokyo to Berlin" to source and target zones."""
+    ends = [
+        [p for p in one.find_open(mentions(words)) if "timezone" in p.name_words]
+        for words in (_SOURCE_WORDS, _TARGET_WORDS)
+    ]
+    if not all(len(parameters) == 1 for parameters in ends):
+        return
+    cities = list(_iterate_cities(one))
+    if len(cities) != 2:
+        return
+    for parameters, (zone, span) in zip(ends, cities, strict=True):
+        one.bind(parameters, zone, span, ValueKind.NAME)
+
+
+def _iterate_cities(one: PlainStatement) -> Iterator[tuple[str, tuple[int, int]]]:
+    seen = -1
+    words = list(re.finditer(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*", one.part))
+    for at, word in enumerate(words):
+        for length in (3, 2, 1):
+            last = at + length - 1
+            if last >= len(words) or word.start() < seen:
+                continue
+            zone = ZONES_BY_CITY.get(one.part[word.start() : words[last].end()].lower())
+            if zone is not None:
+                seen = words[last].end()
+                yield zone, (one.start + word.start(), one.start + seen)
+                break
+
+
+def _bind_members(one: PlainStatement) -> None:
+    """Bind the state that the verb leads to ("close it": closed), and choices a text describes."""
+    action = _FIRST_WORD.match(one.part)
+    if action is not None:
+        verb = action[0].lower()
+        for parameter in one.find_open(lambda p: p.name_words & {"state", "status"} != set()):
+            matching = [
+                member
+                for member in parameter.members
+                if isinstance(member, str) and member.lower() in (f"{verb}d", f"{verb}ed")
+            ]
+            if len(matching) == 1:
+                one.bind([parameter], matching[0], one.span_of(action), ValueKind.WORD)
+    words = {match[0].lower(): match for match in _FIRST_WORD.finditer(one.part)}
+    for parameter in one.find_open(lambda p: p.is_text and not p.members, required=True):
+        described = {
+            quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
+        }
+        named = [choice for choice in described if choice in words]
+        if len(described) > 1 and len(named) == 1:
+            match = words[named[0]]
+            one.bind([parameter], described[named[0]], one.span_of(match), ValueKind.WORD)
+
+
+def _bind_symbol(one: PlainStatement) -> None:
+    """Bind a code that the part states, or whose name it states if the schema tells the code."""
+    for parameter in one.find_open(lambda p: p.is_text and bool(plain_name(p).split("_"))):
+        for pair in _CODED_NAME.finditer(parameter.description):
+            name, code = pair["name"] or pair["name_first"], pair["code"] or pair["code_last"]
+            match = re.search(rf"\b{re.escape(name)}\b", one.part, re.IGNORECASE)
+            if match is not None and (not parameter.members or code in parameter.members):
+                one.bind([parameter], code, one.span_of(match), ValueKind.NAME)
+    symbols = list(_SYMBOL.finditer(one.part))
+    if len(symbols) == 1:
+        names = has_name(_SYMBOL_NAMES)
+        one.bind(
+            one.find_open(names, required=True),
+            symbols[0][0],
+            one.span_of(symbols[0]),
+            ValueKind.CODE,
+        )
+
+
+def _bind_identifier(one: PlainStatement) -> None:
+    """Bind the only token that looks like an identifier to the only parameter that needs one."""
+    taken = [(value.start, value.end) for value in one.found.values()]
+    taken += [
+        (value.start, value.end)
+        for value in one.values
+        if value.kind
+        in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
+        or value.kind is ValueKind.QUOTED
+    ]
+    tokens = [
+        match
+        for match in _IDENTIFIER.finditer(one.part)
+        if not _NOT_IDENTIFIER.fullmatch(match[0])
+        and not any(
+            first < one.start + match.end() and one.start + match.start() < last
+            for first, last in taken
+        )
+    ]
+    parameters = one.find_open(
+        lambda p: (p.is_text or takes_texts(p)) and not p.members and p.is_identifier,
+        required=True,
+    )
+    if len(tokens) == 1 and len(parameters) == 1:
+        token = tokens[0][0]
+        value = [token] if parameters[0].is_array else token
+        one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
+
+
+def _bind_query(one: PlainStatement) -> None:
+    if one.list_values(ValueKind.QUOTED):
+        return
+    parameters = one.find_open(has_name(_QUERY_NAMES), required=True)
+    if len(parameters) != 1:
+        return
+    match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
+    if match is None:
+        return
+    query = match["query"]
+    for _ in range(MAX_TRIMMED_PHRASES):
+        query = _QUERY_TAIL.sub("", query)
+    head = _QUERY_HEAD.match(query)
+    skipped = head.end() if head else 0
+    query = query[skipped:]
+    if query and len(query.split()) <= MAX_QUERY_WORDS and query.lower() not in ("it", "them"):
+        start = one.start + match.start("query") + skipped
+        one.bind(parameters, query, (start, start + len(query)), ValueKind.PHRASE)
+
+
+def _bind_quoted(one: PlainStatement) -> None:
+    quoted = one.list_values(ValueKind.QUOTED)
+    parameters = one.find_open(
+        lambda p: p.is_text and not p.members and bool(p.name_words & LONG_TEXT_WORDS),
+        required=True,
+    )
+    if len(quoted) == 1:
+        value = quoted[0]
+        one.bind(parameters, value.value, (value.start, value.end), ValueKind.QUOTED)
+
+
+_RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
+    plain_revisions.bind_repository,
+    _bind_paths,
+    _bind_pattern,
+    _bind_addresses,
+    _bind_count,
+    _bind_sum,
+    plain_revisions.bind_branches,
+    plain_revisions.bind_revision,
+    _bind_range,
+    _bind_zones,
+    _bind_members,
+    _bind_symbol,
+    _bind_identifier,
+    _bind_query,
+    _bind_quoted,
+)

@@ -1,0 +1,196 @@
+"""Split an intent into its requests: the parts that each ask for something to be done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from graph.suggestion.intent.clauses import split_pieces, split_sentences
+from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
+
+MAX_REQUESTS: Final = 12
+_LEAD_IN: Final = re.compile(
+    r"(?:(?:please|kindly|then|also|and|or|but|so|now|next|first(?: of all)?|second(?:ly)?"
+    r"|third(?:ly)?|finally|lastly|afterwards?|after that|once (?:that is |that's )?done"
+    r"|just|quickly|again|hi|hello|hey|ok(?:ay)?|yes|thanks|maybe|if possible|directly"
+    r"|immediately|simply|to|as well"
+    r"|go ahead and|(?:can|could|would|will) you(?: please| also| kindly| then)*"
+    r"|(?:i|we)(?:'d| would| will|'ll)?(?: also| just| really| now| then)* "
+    r"(?:want|need|like|love|wish|have|prefer)(?: you)?(?: also)? to"
+    r"|(?:i|we)(?:'d| would)? (?:appreciate|be grateful)(?: it)? if you (?:could|would)"
+    r"|help (?:me|us)(?: to| and)?|let(?:'s| us| me)|be sure to|make sure to|try to"
+    r"|you (?:can|should|must|need to)"
+    r"|do me a favou?r and|i'?m going to|i am going to|(?:would|do) you mind)\b[\s,:]*)+",
+    re.IGNORECASE,
+)
+"""Words before the verb that ask politely, or order the parts."""
+_QUESTION_WORDS_LIST: Final = (
+    "what what's whats which who who's whose when where where's how why is are was were does do "
+    "did has have any"
+)
+QUESTION_WORDS: Final = frozenset(_QUESTION_WORDS_LIST.split())
+"""First words of questions, in lower case."""
+_FOLLOW_UP: Final = re.compile(
+    r"(?:when|where|why|how)\b(?:\s+\w+){0,2}\s+(?:it|they|that|those)\b(?:\s+\w+){0,2}\W*",
+    re.IGNORECASE,
+)
+"""A short question about what the request before it is about: "and when was it changed?"."""
+_JOINED: Final = re.compile(r"\b(?:and|then)\b", re.IGNORECASE)
+"""Words between two requests, rather than between a request and what leads to it."""
+_NOUN_PHRASE: Final = re.compile(
+    r"(?:the|a|an|all|my|our|its|their|any|some|last|first|latest|current|both|each|every)\b",
+    re.IGNORECASE,
+)
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?")
+_VERBS_LIST: Final = (
+    "accept activate add adjust alert allocate analyse analyze announce answer append apply "
+    "approve archive arrange ask assess assign attach authenticate authorise authorize back "
+    "backup ban bin block book branch bring browse build buy calculate call cancel capture "
+    "categorize change chart check checkout choose clean clear click clone close combine "
+    "comment commit compare compile complete compose compress compute configure confirm "
+    "connect convert copy count create crop cut deactivate debug decline decode decrypt "
+    "define delete deliver deploy describe destroy detect determine diff dig disable discard "
+    "display ditch divide do download draft draw drop duplicate edit email enable encode "
+    "encrypt end engage enroll enter erase escape estimate evaluate execute expand explain "
+    "export extract fax feed fetch figure fill filter find finish fire fix flag flip follow "
+    "forecast forget fork format forward gather generate get give go grab grant hand hide "
+    "highlight hold hop identify import improve increase inform insert inspect install invite "
+    "invoke join jot keep kick know land launch learn leave let like limit link list load "
+    "locate lock log look lookup mail make mark measure merge message modify monitor mount "
+    "move multiply mute name navigate notify obtain open optimize order organize outline pack "
+    "park parse paste pause pay perform pick pin ping place plan play plot pop post predict "
+    "prepare press print proceed process produce provide publish pull purchase push put query "
+    "queue raise react read rebase recommend record redeem reduce refresh refund register "
+    "reject release reload remember remind remove rename render rent repeat replace reply "
+    "report request reserve reset resize resolve respond restart restore restrict resume "
+    "retrieve return reverse revert review revoke ring roll rotate run sample save say scan "
+    "schedule score scrape screenshot scroll search see select sell send serve set settle "
+    "setup share shift ship shoot show shuffle shut sign simulate skip sort spin split squash "
+    "stage star start stash stitch stop store stream submit subscribe subtract suggest "
+    "summarise summarize suspend switch sync tag take tell terminate test text throw tidy "
+    "track train transcribe transfer translate trigger trim turn tweet type understand undo "
+    "uninstall unlock unpin unstage unsubscribe unzip update upgrade upload use validate "
+    "verify view visit visualize wait warn watch whois work write zip"
+)
+_VERBS: Final = frozenset(_VERBS_LIST.split())
+"""Verbs that begin a request, in their base form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatedRequest:
+    """A part of an intent that asks for something.
+
+    Attributes:
+        text: Verbatim from the intent.
+        masked: The text without literal values; may be empty.
+        start: Index of its first character in the intent.
+        action: The verb or question word it begins with, in lower case; a further object has that
+            of its request. Empty if it begins with neither.
+        is_certain: Whether it begins with a verb or a question; otherwise it is a further object
+            of the previous request, as in "show the status and the last five commits".
+    """
+
+    text: str
+    masked: str
+    start: int
+    action: str = ""
+    is_certain: bool = True
+
+    @property
+    def embedded_masked_text(self) -> str:
+        """The text to embed as the masked form; never empty."""
+        return non_empty_masked_text(self.text, self.masked)
+
+
+def split_requests(text: str) -> tuple[StatedRequest, ...]:
+    """Find the requests of an intent, in the order of the text, at most `MAX_REQUESTS`.
+
+    A piece between connectives that begins neither with a verb nor with a question belongs to the
+    request before it. An intent in which no piece does is one request.
+
+    Example:
+        >>> [one.text for one in split_requests("Close issue 7 in acme/shop, then tell Bob")]
+        ['Close issue 7 in acme/shop', 'tell Bob']
+    """
+    spans = _join_pieces(text) or [RequestSpan(0, len(text))]
+    requests: list[StatedRequest] = []
+    for span in spans[:MAX_REQUESTS]:
+        part = text[span.start : span.end]
+        action = _find_action(part) if span.is_certain else requests[-1].action
+        requests.append(
+            StatedRequest(
+                text=part,
+                masked=mask_values(part),
+                start=span.start,
+                action=action if action in _VERBS | QUESTION_WORDS else "",
+                is_certain=span.is_certain,
+            )
+        )
+    return tuple(requests)
+
+
+class RequestSpan(NamedTuple):
+    """Start and end of a request in the intent, and whether it is certain to be one."""
+
+    start: int
+    end: int
+    is_certain: bool = True
+
+
+def _join_pieces(text: str) -> list[RequestSpan]:
+    """Join the pieces of a text to requests; empty if no piece begins one."""
+    spans: list[RequestSpan] = []
+    leading: list[RequestSpan] = []
+    for piece in _iterate_pieces(text):
+        part = text[piece.start : piece.end]
+        is_object = _NOUN_PHRASE.match(part) is not None
+        if begins_request(part) and not (spans and _FOLLOW_UP.fullmatch(part)):
+            if leading and not spans:
+                spans += _place_leading(text, leading, piece)
+            else:
+                spans.append(piece)
+        elif spans and is_object:
+            spans.append(piece._replace(is_certain=False))
+        elif spans:
+            spans[-1] = spans[-1]._replace(end=piece.end)
+        elif leading and is_object:
+            spans = [
+                RequestSpan(leading[0].start, leading[-1].end),
+                piece._replace(is_certain=False),
+            ]
+        else:
+            leading.append(piece)
+    return spans
+
+
+def _place_leading(text: str, leading: list[RequestSpan], piece: RequestSpan) -> list[RequestSpan]:
+    """Return what precedes the first piece that begins a request as its own, or as part of it."""
+    whole = RequestSpan(leading[0].start, leading[-1].end)
+    if _JOINED.search(text, whole.end, piece.start):
+        return [whole, piece]
+    return [RequestSpan(whole.start, piece.end)]
+
+
+def begins_request(piece: str) -> bool:
+    """Whether a piece of an intent begins with a verb or a question, after polite words.
+
+    Example:
+        >>> begins_request("could you please close it"), begins_request("the last five commits")
+        (True, False)
+    """
+    return _find_action(piece) in _VERBS | QUESTION_WORDS
+
+
+def _find_action(text: str) -> str:
+    """Return the first word after polite ones, in lower case; empty if there is none."""
+    lead_in = _LEAD_IN.match(text)
+    word = _FIRST_WORD.match(text, lead_in.end() if lead_in else 0)
+    return word[0].lower() if word else ""
+
+
+def _iterate_pieces(text: str) -> Iterator[RequestSpan]:
+    for sentence in split_sentences(text):
+        for piece in split_pieces(text, sentence):
+            yield RequestSpan(piece.start, piece.end)

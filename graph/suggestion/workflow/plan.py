@@ -1,0 +1,381 @@
+"""Plan an intent request by request: the best tool for each, and which requests are covered.
+
+Ranking whole sets finds workflows that resemble past ones, or texts that describe a goal at
+length. For a short instruction to a new installation, what each of its requests says is better
+evidence: one request, one tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
+from graph.suggestion.ranking.logistic import compute_sigmoid
+from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
+from graph.suggestion.workflow.request_fit import measure_action, measure_name, measure_values
+
+if TYPE_CHECKING:
+    from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.intent.requests import StatedRequest
+    from graph.suggestion.ranking.rank import Ranking
+    from graph.suggestion.ranking.request_scores import RequestCandidate
+    from graph.suggestion.workflow.choose import ChosenTools
+    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+
+ACTION_WEIGHT: Final = 0.04
+VALUE_WEIGHT: Final = 0.06
+NAME_WEIGHT: Final = 0.15
+"""Worth of `request_fit`'s measures in units of cosine; chosen by hand on everyday wishes."""
+SAME_SERVER_BONUS: Final = 0.1
+"""Bonus of a tool of the previous request's server if the request refers back ("close it")."""
+FURTHER_OBJECT_LEAD: Final = 0.05
+"""Lead over the second best from which a further object of a request gets a tool of its own."""
+
+MAX_FAMILIARITY: Final = 0.5
+"""From this familiarity on, past runs decide."""
+MAX_SINGLE_CHARS: Final = 250
+MAX_CHARS: Final = 160
+MAX_PLANNED_REQUESTS: Final = 3
+MAX_UNSPLIT_CLAUSES: Final = 2
+"""Longer intents, of more requests or with many clauses that are none, describe a goal rather than
+steps: ranked sets serve them better (on ultratool by six points of node F1)."""
+MIN_COMPLETED_CONFIDENCE: Final = 0.2
+"""Confidence from which a ranked set may add steps to the plan that no request names."""
+MIN_RIVAL_DISTANCE: Final = 0.1
+"""Distance to a request's best score from which a tool does not compete for that request."""
+MAX_REPEAT_LEAD: Final = 0.12
+"""Lead up to which a request takes its second-best tool if another request has the best one."""
+
+MAX_LEAD: Final = 0.5
+MAX_COVERAGE: Final = 1.2
+CONFIDENCE: Final[Mapping[str, float]] = {
+    "lead": 4.5,
+    "coverage": 1.5,
+    "level": -2.1,
+}
+"""Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
+`python -m benchmarks.fit_plan` prints them."""
+
+COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "values": 0.06}
+MIN_COVERAGE: Final = 0.45
+"""Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
+it finds seven of eight requests that no tool serves, and is wrong on two of sixty others."""
+MIN_DRAFT_COVERAGE: Final = 0.3
+"""Evidence below which an intent gets no workflow at all if none of its requests has more."""
+MIN_FAMILIAR_COVERAGE: Final = 0.05
+MIN_FORGOTTEN_COVERAGE: Final = 0.6
+MIN_FORGOTTEN_PROBABILITY: Final = 0.1
+"""Of 200 intents of ultratool after 1,672 runs, these name a part of 9 %, of whose workflows 39 %
+are right, of the others 68 %."""
+MIN_RELATIVE_FIT: Final = 0.15
+"""A chosen tool covers a request if its score is at most this far below the best."""
+KNOWN_SIMILARITY: Final = 0.9
+"""Similarity of a past intent from which its workflow is known to cover the intent: where
+`history_features.measure_repetition` passes one half."""
+MAX_PARTIAL_CONFIDENCE: Final = 0.5
+"""Cap of the confidence if a part of the intent is not covered; below the suggestion threshold."""
+_BACK_REFERENCE: Final = re.compile(
+    r"\b(?:it|its|them|there|that|this|those|these|results?)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedTool:
+    """A tool as a request fits it.
+
+    Attributes:
+        tool: The tool.
+        score: Evidence that the request asks for it.
+        coverage: Evidence that it serves the request at all; see `MIN_COVERAGE`.
+        action: Agreement of the request's action with its name; see `measure_action`.
+    """
+
+    tool: SuggestTool
+    score: float
+    coverage: float
+    action: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRequest:
+    """A request with the tools that may serve it.
+
+    Attributes:
+        request: A part of the intent.
+        fits: Callable tools, the best first; may be empty.
+        is_skipped: Whether it is a further object that no tool stands out for.
+    """
+
+    request: StatedRequest
+    fits: tuple[FittedTool, ...]
+    is_skipped: bool = False
+
+    @property
+    def best(self) -> FittedTool | None:
+        """The best tool; None if there is none."""
+        return self.fits[0] if self.fits else None
+
+
+def plan_requests(
+    reading: IntentReading, ranking: Ranking, context: SuggestionContext
+) -> tuple[PlannedRequest, ...]:
+    """Find the best tools for each request, in the order of the text; empty if none was scored."""
+    if len(ranking.requests) != len(reading.requests):
+        return ()
+    planned: list[PlannedRequest] = []
+    server = ""
+    for request, candidates in zip(reading.requests, ranking.requests, strict=True):
+        fits = _fit_tools(request, candidates, reading, context, server)
+        fits = _avoid_repetition(request, fits, planned)
+        is_skipped = not request.is_certain and (
+            len(fits) > 1 and fits[0].score - fits[1].score < FURTHER_OBJECT_LEAD
+        )
+        planned.append(PlannedRequest(request=request, fits=fits, is_skipped=is_skipped))
+        if fits and not is_skipped:
+            server = _server_of(fits[0].tool)
+    return tuple(planned)
+
+
+def _avoid_repetition(
+    request: StatedRequest, fits: tuple[FittedTool, ...], earlier: Sequence[PlannedRequest]
+) -> tuple[FittedTool, ...]:
+    """Move the best tool to second place if a request for another action has it already."""
+    is_taken = any(
+        one.best is not None
+        and fits
+        and one.best.tool.pk == fits[0].tool.pk
+        and one.request.action != request.action
+        for one in earlier
+    )
+    if not is_taken or len(fits) < 2 or fits[0].score - fits[1].score > MAX_REPEAT_LEAD:
+        return fits
+    return (fits[1], fits[0], *fits[2:])
+
+
+def _fit_tools(
+    request: StatedRequest,
+    candidates: Sequence[RequestCandidate],
+    reading: IntentReading,
+    context: SuggestionContext,
+    server: str,
+) -> tuple[FittedTool, ...]:
+    refers_back = bool(server) and _BACK_REFERENCE.search(request.text) is not None
+    fits = []
+    for candidate in candidates:
+        tool = context.find_tool(candidate.tool)
+        if tool is None or not tool.is_usable:
+            continue
+        action = measure_action(request, tool.name)
+        values = measure_values(request, reading.text, tool.input_schema)
+        name = measure_name(request, tool.name, _server_of(tool))
+        bonus = SAME_SERVER_BONUS if refers_back and _server_of(tool) == server else 0.0
+        fits.append(
+            FittedTool(
+                tool=tool,
+                score=candidate.score
+                + ACTION_WEIGHT * action
+                + VALUE_WEIGHT * values
+                + NAME_WEIGHT * name
+                + bonus,
+                coverage=candidate.cosine
+                + COVERING_WEIGHTS["word_share"] * candidate.word_share
+                + COVERING_WEIGHTS["name"] * name
+                + COVERING_WEIGHTS["action"] * action
+                + COVERING_WEIGHTS["values"] * values,
+                action=action,
+            )
+        )
+    return tuple(sorted(fits, key=lambda one: -one.score))
+
+
+def _server_of(tool: SuggestTool) -> str:
+    return tool.tool.partition(":")[0]
+
+
+def apply_plan(
+    ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
+) -> Ranking:
+    """Put the planned set of tools first if the plan is better evidence than ranked sets.
+
+    Args:
+        ranking: Ranked sets.
+        plan: The planned requests.
+        reading: The intent.
+    """
+    if not is_planned(ranking, plan, reading):
+        return ranking
+    tools = [one.best.tool.pk for one in _select_used(plan) if one.best is not None]
+    if _is_completed(ranking, plan, tools):
+        return ranking
+    planned = RankedSet(
+        tools=tuple(dict.fromkeys(tools)), confidence=estimate_confidence(plan), probability=0.0
+    )
+    others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
+    alternatives = [one for one in others if set(one.tools) != set(planned.tools)]
+    probabilities = dict(ranking.tool_probabilities) | {
+        pk: max(planned.confidence, ranking.tool_probabilities.get(pk, 0.0)) for pk in tools
+    }
+    return replace(
+        ranking,
+        best=planned,
+        alternatives=tuple(alternatives[:MAX_ALTERNATIVES]),
+        tool_probabilities=probabilities,
+    )
+
+
+def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
+    """Whether no request of the intent is served by any tool, nor by past runs.
+
+    A tool whose name states the very action is worth a draft: words for things vary more.
+    """
+    best = [one.fits[0] for one in plan if one.fits]
+    return (
+        bool(best)
+        and ranking.familiarity < MAX_FAMILIARITY
+        and not any(fit.coverage >= MIN_DRAFT_COVERAGE or fit.action > 0 for fit in best)
+    )
+
+
+def _is_completed(ranking: Ranking, plan: Sequence[PlannedRequest], tools: Sequence[int]) -> bool:
+    """Whether the best ranked set only adds steps that go without saying, no rivals."""
+    best = ranking.best
+    if best is None or best.confidence < MIN_COMPLETED_CONFIDENCE:
+        return False
+    added = set(best.tools) - set(tools)
+    rivals = {
+        candidate.tool
+        for candidates in ranking.requests
+        for candidate in candidates
+        if candidate.score >= candidates[0].score - MIN_RIVAL_DISTANCE
+    }
+    return bool(plan) and set(tools) < set(best.tools) and added.isdisjoint(rivals)
+
+
+def is_planned(ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading) -> bool:
+    """Whether the tools are chosen request by request."""
+    certain = sum(one.request.is_certain for one in plan)
+    if not certain or ranking.familiarity >= MAX_FAMILIARITY:
+        return False
+    if any(one.best is None for one in plan if one.request.is_certain):
+        return False
+    length, clauses = len(reading.text), len(reading.clauses)
+    if certain == 1 and length <= MAX_SINGLE_CHARS:
+        return True
+    is_split = clauses <= MAX_UNSPLIT_CLAUSES or clauses <= len(plan)
+    return length <= MAX_CHARS and is_split and certain <= MAX_PLANNED_REQUESTS
+
+
+def _select_used(plan: Sequence[PlannedRequest]) -> list[PlannedRequest]:
+    """Return the requests that get a task: those a tool serves, or else the best-served one."""
+    found = [one for one in plan if one.best is not None and not one.is_skipped]
+    served = [one for one in found if one.fits[0].coverage >= MIN_COVERAGE]
+    return served or sorted(found, key=lambda one: -one.fits[0].coverage)[:1]
+
+
+def estimate_confidence(plan: Sequence[PlannedRequest]) -> float:
+    """Return the probability that the planned tools are exactly the right ones, in [0, 1]."""
+    odds = np.array([*measure_plan(plan), 1.0]) @ np.array(list(CONFIDENCE.values()))
+    return min(MAX_UNPROVEN_CONFIDENCE, float(compute_sigmoid(odds)))
+
+
+def measure_plan(plan: Sequence[PlannedRequest]) -> tuple[float, float]:
+    """Return the lowest lead and the lowest coverage of the best tools, each capped."""
+    used = _select_used(plan)
+    leads = [one.fits[0].score - one.fits[1].score for one in used if len(one.fits) > 1]
+    coverages = [one.fits[0].coverage for one in used]
+    return min((*leads, MAX_LEAD)), min((*coverages, MAX_COVERAGE))
+
+
+def find_uncovered(
+    plan: Sequence[PlannedRequest], tools: AbstractSet[int], ranking: Ranking
+) -> tuple[str, ...]:
+    """Return the texts of the requests that none of the chosen tools serves.
+
+    A further object counts as part of its request. If past runs are not familiar with the intent,
+    a tool serves a request if the evidence suffices and no tool that was left out fits it far
+    better. If they are, they know what texts do not say: then a request is uncovered only if no
+    chosen tool has anything to do with it, or a tool that past runs count on was left out.
+    """
+    is_familiar = ranking.familiarity >= MAX_FAMILIARITY
+    return tuple(
+        one.request.text
+        for one in plan
+        if one.request.is_certain
+        and (
+            _is_forgotten(one, tools, ranking)
+            if is_familiar
+            else not any(_is_serving(plan, one, fit) for fit in one.fits if fit.tool.pk in tools)
+        )
+    )
+
+
+def _is_serving(plan: Sequence[PlannedRequest], one: PlannedRequest, fit: FittedTool) -> bool:
+    return (
+        fit.coverage >= MIN_COVERAGE
+        and fit.score >= one.fits[0].score - MIN_RELATIVE_FIT
+        and not (fit.action < 0 and _is_claimed(plan, one, fit))
+    )
+
+
+def _is_forgotten(one: PlannedRequest, tools: AbstractSet[int], ranking: Ranking) -> bool:
+    """Whether the tools that past runs suggest leave a request out."""
+    chosen = [fit for fit in one.fits if fit.tool.pk in tools]
+    if max((fit.coverage for fit in chosen), default=0.0) < MIN_FAMILIAR_COVERAGE:
+        return True
+    best = one.fits[0]
+    return (
+        best.tool.pk not in tools
+        and best.coverage >= MIN_FORGOTTEN_COVERAGE
+        and best.action >= 0
+        and ranking.tool_probabilities.get(best.tool.pk, 0.0) >= MIN_FORGOTTEN_PROBABILITY
+        and all(fit.score < best.score - MIN_RELATIVE_FIT for fit in chosen)
+    )
+
+
+def _is_claimed(plan: Sequence[PlannedRequest], one: PlannedRequest, fit: FittedTool) -> bool:
+    """Whether another request asks for a tool in its own words: "comment on it, then close it"."""
+    return any(
+        other is not one and claim.tool.pk == fit.tool.pk and claim.action > 0
+        for other in plan
+        for claim in other.fits[:1]
+    )
+
+
+def is_known_workflow(chosen: ChosenTools, ranking: Ranking) -> bool:
+    """Whether exactly these tools served nearly the same intent before."""
+    tools = set(chosen.ranked_set.tools)
+    return any(
+        neighbour.similarity >= KNOWN_SIMILARITY
+        and neighbour.successes > 0
+        and set(neighbour.tools) == tools
+        for neighbour in ranking.neighbours
+    )
+
+
+def limit_confidence(confidence: float, uncovered: Sequence[str]) -> float:
+    """Return the confidence of a workflow that leaves parts of the intent undone: a draft's."""
+    return min(confidence, MAX_PARTIAL_CONFIDENCE) if uncovered else confidence
+
+
+def locate_requests(
+    plan: Sequence[PlannedRequest], replaced_tools: Mapping[int, int]
+) -> dict[int, tuple[int, int]]:
+    """Return where the intent asks for each tool: start and end of the one request it is best for.
+
+    Args:
+        plan: The planned requests.
+        replaced_tools: A tool used instead of another, to that other one.
+    """
+    found: dict[int, list[tuple[int, int]]] = {}
+    for one in plan:
+        if one.best is not None and not one.is_skipped:
+            span = (one.request.start, one.request.start + len(one.request.text))
+            found.setdefault(one.best.tool.pk, []).append(span)
+    located = {tool: spans[0] for tool, spans in found.items() if len(spans) == 1}
+    return located | {new: located[old] for new, old in replaced_tools.items() if old in located}

@@ -1,0 +1,205 @@
+"""Compare a request's wording with a tool's name and parameters: the action, and stated values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from graph.suggestion.intent.requests import QUESTION_WORDS
+from tools.name_words import split_name_words
+
+if TYPE_CHECKING:
+    from graph.suggestion.intent.requests import StatedRequest
+
+_FAMILY_LIST: Final = (
+    "create add make new open start init initialize register insert generate draft raise file "
+    "remember record book reserve log jot schedule set put",
+    "delete remove forget drop erase clear destroy cancel uninstall unsubscribe ditch purge",
+    "get show read display view fetch retrieve check see look print give tell describe open "
+    "download obtain inspect load watch what how is are who when where which review",
+    "list show display give get enumerate what which browse view see find",
+    "search find look lookup query locate which what who where get discover",
+    "update edit change modify close reopen set rename adjust replace assign fix mark",
+    "send post tell notify message email mail write share inform announce reply ping publish let",
+    "navigate go open visit browse",
+    "write save put store export create record jot note append dump",
+    "move rename relocate transfer",
+    "copy duplicate clone",
+    "convert translate transform change exchange turn compute calculate",
+    "calculate compute evaluate what how count add multiply divide sum",
+    "compare diff contrast show what",
+    "checkout switch check change",
+    "add stage include",
+    "reset unstage undo revert",
+    "merge combine join",
+    "run execute start launch trigger",
+    "stop end kill terminate cancel abort close",
+    "summarize summarise summary sum condense",
+    "random roll flip pick generate draw",
+    "comment reply answer respond react add",
+)
+_FAMILIES: Final = tuple(frozenset(words.split()) for words in _FAMILY_LIST)
+"""Verbs of requests and of tool names that ask for the same kind of action."""
+_NAME_VERBS_LIST: Final = (
+    "create add delete remove get read list search find update edit send post write save move "
+    "copy convert calculate checkout reset merge run execute stop kill fork commit push cancel "
+    "fetch open close start set download upload book order pay buy diff show compare convert "
+    "summarize translate generate navigate lookup query mark print play react reply comment"
+)
+_NAME_VERBS: Final = frozenset(_NAME_VERBS_LIST.split())
+"""Verbs that say in a tool's name what it does."""
+_REMOVING: Final = _FAMILIES[1]
+
+_VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
+    "url": re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
+    "email": re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.]+"),
+    "path": re.compile(
+        r"(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.*~-]*)*+"
+        r"|(?<![\w/@.-])[\w-]++(?:/[\w-]++)*+\.[a-z][a-z0-9]{0,4}\b(?!\.\w)"
+    ),
+    "slug": re.compile(r"(?<![\w/.@~-])[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?![\w/])"),
+    "clock": re.compile(r"\b\d{1,2}(?::\d{2}| ?[ap]\.?m\b)", re.IGNORECASE),
+    "sum": re.compile(r"\d\s*[-+*/\u00d7\u00f7^]\s*\(?\d"),
+    "currency": re.compile(
+        r"\b[A-Z]{3}\b.*\b[A-Z]{3}\b|[$€£¥]|\b(?:dollars?|euros?|pounds?|yen)\b"
+    ),
+}
+"""Values that a text states, by the kind of parameter that takes them; all linear in the text."""
+_PATH_NAMES_LIST: Final = (
+    "path paths file files filename filepath directory folder dir source destination"
+)
+_KIND_NAMES: Final[Mapping[str, frozenset[str]]] = {
+    "url": frozenset(["url", "uri", "link", "website", "href"]),
+    "email": frozenset(["email", "mail", "recipient", "to"]),
+    "path": frozenset(_PATH_NAMES_LIST.split()),
+    "slug": frozenset(["owner"]),
+    "clock": frozenset(["time", "hour"]),
+    "sum": frozenset(["expression", "formula", "equation"]),
+    "currency": frozenset(["currency", "currencies"]),
+}
+"""Words of the names of such parameters."""
+_IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    "path": frozenset({"file"}),
+    "url": frozenset({"url", "page"}),
+    "slug": frozenset({"repository", "repo"}),
+    "currency": frozenset({"currency", "exchange", "rate"}),
+    "sum": frozenset({"calculate"}),
+}
+"""Words of tool names that a stated value implies."""
+_NEW_OBJECT: Final = re.compile(
+    r"\b(?:open|raise|file)\s+(?:an?|another|new)\s+(?:new\s+)?(?:\w+\s+)?"
+    r"(?:issue|pull|ticket|bug|pr|request|account|case)\b",
+    re.IGNORECASE,
+)
+"""What is opened by creating it."""
+
+
+def measure_action(request: StatedRequest, name: str) -> float:
+    """Return how well the action of a request agrees with the one a tool's name states.
+
+    1 if they are of one family, -1 if the name states another one, 0 if it states none; -3 if the
+    tool removes something and the request does not ask for that.
+
+    Example:
+        >>> from graph.suggestion.intent.requests import split_requests
+        >>> (request,) = split_requests("make a folder for the photos")
+        >>> measure_action(request, "create_directory"), measure_action(request, "delete_file")
+        (1.0, -3.0)
+    """
+    words = split_name_words(name)
+    asked = _find_asked_action(request)
+    if not asked:
+        return 0.0
+    if any(word in _REMOVING for word in words[:2]) and asked not in _REMOVING:
+        return -3.0
+    if asked in words:
+        return 1.0
+    verbs = [word for word in words if word in _NAME_VERBS][:1]
+    if not verbs:
+        return 0.0
+    if any(asked in one and verbs[0] in one for one in _FAMILIES):
+        return 1.0
+    return 0.0 if asked in QUESTION_WORDS else -1.0
+
+
+def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
+    """Return the share of a tool's name that the request mentions, in [0, 1].
+
+    A verb counts as mentioned if the request's action is of its family; a kind of value mentions
+    the word for it, as a path does "file". Words of the server's name do not count.
+
+    Example:
+        >>> from graph.suggestion.intent.requests import split_requests
+        >>> (request,) = split_requests("open a pull request")
+        >>> measure_name(request, "create_pull_request"), measure_name(request, "list_issues")
+        (1.0, 0.0)
+    """
+    ignored = set(split_name_words(server))
+    words = [word for word in split_name_words(name) if word not in ignored]
+    if not words:
+        return 0.0
+    mentioned = _mentioned_words(request.text)
+    action = _find_asked_action(request)
+    hits = 0
+    for word in words:
+        is_action = word in _NAME_VERBS and any(word in one and action in one for one in _FAMILIES)
+        hits += is_action or _singular(word) in mentioned
+    return hits / len(words)
+
+
+@lru_cache(maxsize=256)
+def _mentioned_words(text: str) -> frozenset[str]:
+    words = {_singular(word) for word in split_name_words(text)}
+    for kind in list_kinds(text):
+        words |= _IMPLIED_WORDS.get(kind, frozenset())
+    return frozenset(words)
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+
+
+def _find_asked_action(request: StatedRequest) -> str:
+    return "create" if _NEW_OBJECT.search(request.text) else request.action
+
+
+def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]) -> float:
+    """Return how well the kinds of values a request states agree with a tool's parameters.
+
+    +1 for each kind that it states and the tool takes, -1 for each that it states and the tool
+    does not take, -1 for each that the tool requires and the whole intent does not state.
+    """
+    own, stated = list_kinds(request.text), list_kinds(whole)
+    properties = schema.get("properties")
+    names = properties if isinstance(properties, Mapping) else {}
+    required = schema.get("required")
+    taken = _kinds_of_names(tuple(str(name) for name in names))
+    needed = _kinds_of_names(
+        tuple(str(name) for name in required if isinstance(name, str))
+        if isinstance(required, Iterable) and not isinstance(required, str)
+        else ()
+    )
+    return float(len(own & taken) - len(own - taken) - len(needed - stated))
+
+
+@lru_cache(maxsize=256)
+def list_kinds(text: str) -> frozenset[str]:
+    """Return the kinds of values that a text states."""
+    found = {kind for kind, pattern in _VALUE_KINDS.items() if pattern.search(text)}
+    if found & {"url", "email"}:
+        rest = _VALUE_KINDS["email"].sub(" ", _VALUE_KINDS["url"].sub(" ", text))
+        found -= {kind for kind in ("path", "slug") if not _VALUE_KINDS[kind].search(rest)}
+    if "path" in found:
+        rest = _VALUE_KINDS["path"].sub(" ", text)
+        found -= {"slug"} if not _VALUE_KINDS["slug"].search(rest) else frozenset()
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4_096)
+def _kinds_of_names(names: tuple[str, ...]) -> frozenset[str]:
+    words = {word for name in names for word in split_name_words(name)}
+    return frozenset(kind for kind, of_kind in _KIND_NAMES.items() if words & of_kind)

@@ -1,0 +1,57 @@
+import pytest
+
+from graph.suggestion.intent.requests import MAX_REQUESTS, split_requests
+
+
+@pytest.mark.parametrize(
+    ("text", "requests"),
+    [
+        ("what time is it in Oslo", ["what time is it in Oslo"]),
+        ("create a branch fix/x and switch to it", ["create a branch fix/x", "switch to it"]),
+        ("comment on issue 7, then close it", ["comment on issue 7", "close it"]),
+        ("find a hotel in Rome, Milan and Bari", ["find a hotel in Rome, Milan and Bari"]),
+        (
+            'Could you please open an issue "fix, then test" and also tell Bob?',
+            ['Could you please open an issue "fix, then test"', "tell Bob?"],
+        ),
+        ("In acme/shop, list the issues", ["In acme/shop, list the issues"]),
+        ("how big is a.pdf and when was it read?", ["how big is a.pdf and when was it read?"]),
+        ("what did PR 9 change and who read it", ["what did PR 9 change", "who read it"]),
+        ("papers about tea, and get me 42", ["papers about tea", "get me 42"]),
+        ("check the weather and let Bob know", ["check the weather", "let Bob know"]),
+        ("Zeig mir die Commits", ["Zeig mir die Commits"]),
+    ],
+)
+def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: list[str]) -> None:
+    assert [one.text for one in split_requests(text)] == requests
+
+
+def test_a_further_object_has_the_action_of_its_request() -> None:
+    status, commits = split_requests("show the status of /srv/x and the last five commits")
+    assert (status.action, status.is_certain) == ("show", True)
+    assert (commits.text, commits.action, commits.is_certain) == (
+        "the last five commits",
+        "show",
+        False,
+    )
+
+
+def test_further_objects_need_no_verb() -> None:
+    price, news = split_requests("stock price of ACME and the latest news about it")
+    assert (price.action, price.is_certain) == ("", True)
+    assert not news.is_certain
+
+
+def test_each_request_is_a_part_of_the_intent() -> None:
+    text = "read a.txt; then move it to b.txt"
+    assert all(text[one.start :].startswith(one.text) for one in split_requests(text))
+
+
+def test_the_number_of_requests_is_bounded() -> None:
+    assert len(split_requests("open it, " * 50)) == MAX_REQUESTS
+
+
+@pytest.mark.parametrize("part", ["please ", "i want to ", "and ", "first of all ", "- ", "it "])
+def test_a_long_text_is_split_in_linear_time(part: str) -> None:
+    # Takes hours where a pattern backtracks.
+    split_requests(part * 20_000 + "x")

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from graph.suggestion.ranking.rank import Ranking
+from graph.suggestion.ranking.request_scores import RequestCandidate
+from graph.suggestion.workflow.build import build_workflow
+from graph.suggestion.workflow.plan import MAX_PARTIAL_CONFIDENCE, MAX_SINGLE_CHARS
+from graph.suggestion.workflow.types import Suggestion
+from tests.graph.suggestion.workflow.builders import (
+    make_context,
+    make_request,
+    neighbour,
+    ranked,
+    ranking,
+    tool,
+)
+
+READ, POST, LIST, OTHER = 21, 22, 23, 24
+TOOLS = (
+    tool(READ, tool="files:read_file", name="read_file"),
+    tool(POST, tool="chat:post_message", name="post_message"),
+    tool(LIST, tool="files:list_directory", name="list_directory"),
+    tool(OTHER, tool="files:read_graph", name="read_graph"),
+)
+PATH = {"properties": {"path": {"type": "string"}}, "required": ["path"]}
+
+
+def candidate(pk: int, score: float, *, word_share: float = 0.5) -> RequestCandidate:
+    return RequestCandidate(tool=pk, score=score, cosine=score, word_share=word_share)
+
+
+def suggest(
+    intent: str,
+    *requests: tuple[RequestCandidate, ...],
+    found: Ranking | None = None,
+    **more: object,
+) -> Suggestion:
+    found = found or ranking(ranked(LIST, OTHER, confidence=0.1))
+    found = replace(found, requests=requests, **more)  # type: ignore[arg-type]
+    return build_workflow(make_request(intent), found, context=make_context(*TOOLS))
+
+
+def tools_of(suggestion: Suggestion) -> list[int]:
+    return [task.tool for task in suggestion.tasks]
+
+
+def test_one_request_gets_the_one_tool_that_fits_it_best() -> None:
+    found = suggest("read the report", (candidate(READ, 0.5), candidate(OTHER, 0.4)))
+    assert tools_of(found) == [READ]
+    assert [one.tools for one in found.alternatives] == [(LIST, OTHER)]
+    assert found.uncovered == ()
+
+
+def test_each_request_gets_its_tool_in_the_order_of_the_text() -> None:
+    found = suggest(
+        "post a message and read the report",
+        (candidate(POST, 0.6), candidate(READ, 0.2)),
+        (candidate(READ, 0.5), candidate(POST, 0.3)),
+    )
+    assert tools_of(found) == [POST, READ]
+
+
+def test_a_familiar_intent_is_left_to_past_runs() -> None:
+    found = suggest("read the report", (candidate(READ, 0.5),), familiarity=0.8)
+    assert tools_of(found) == [LIST, OTHER]
+
+
+def test_a_long_text_describes_a_goal_and_is_left_to_ranked_sets() -> None:
+    found = suggest("read the report " + "of this year " * 30, (candidate(READ, 0.5),))
+    assert len("of this year " * 30) > MAX_SINGLE_CHARS
+    assert tools_of(found) == [LIST, OTHER]
+
+
+def test_a_request_that_no_tool_serves_is_named_and_gets_none() -> None:
+    found = suggest(
+        "read the report and post it to the moon",
+        (candidate(READ, 0.5),),
+        (candidate(OTHER, 0.1, word_share=0.0),),
+    )
+    assert tools_of(found) == [READ]
+    assert found.uncovered == ("post it to the moon",)
+    assert "no task covers this part of the intent: “post it to the moon”" in found.warnings
+    assert found.confidence <= MAX_PARTIAL_CONFIDENCE
+
+
+def test_half_of_what_past_runs_suggest_is_not_complete_either() -> None:
+    found = suggest(
+        "read the report and post a message",
+        (candidate(READ, 0.5), candidate(POST, 0.1)),
+        (candidate(POST, 0.6), candidate(READ, 0.1)),
+        found=ranking(
+            ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.2}, history=40
+        ),
+        familiarity=0.9,
+    )
+    assert tools_of(found) == [POST]
+    assert found.uncovered == ("read the report",)
+    assert found.confidence <= MAX_PARTIAL_CONFIDENCE
+
+
+def test_past_runs_may_know_better_than_the_words() -> None:
+    found = suggest(
+        "read the report and post a message",
+        (candidate(READ, 0.5), candidate(POST, 0.1)),
+        (candidate(POST, 0.6), candidate(READ, 0.1)),
+        found=ranking(
+            ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.01}, history=40
+        ),
+        familiarity=0.9,
+    )
+    assert (found.uncovered, found.confidence) == ((), 0.95)
+
+
+def test_what_no_task_has_to_do_with_is_named_although_runs_are_familiar() -> None:
+    found = suggest(
+        "post a message and translate the flowers",
+        (candidate(POST, 0.6), candidate(READ, 0.1)),
+        (candidate(OTHER, 0.2, word_share=0.0), candidate(POST, 0.0, word_share=0.0)),
+        found=ranking(ranked(POST, confidence=0.95), history=40),
+        familiarity=0.9,
+    )
+    assert found.uncovered == ("translate the flowers",)
+
+
+def test_a_workflow_that_served_this_intent_before_covers_it() -> None:
+    found = suggest(
+        "read the report and post a message",
+        (candidate(READ, 0.5), candidate(POST, 0.1)),
+        (candidate(POST, 0.6), candidate(READ, 0.1)),
+        found=ranking(
+            ranked(POST, confidence=0.95), neighbours=[neighbour(0.99, POST)], history=40
+        ),
+        familiarity=0.9,
+    )
+    assert found.uncovered == ()
+    assert found.confidence == 0.95
+
+
+def test_where_nothing_fits_nothing_is_suggested() -> None:
+    found = suggest("call my mum", (candidate(OTHER, 0.05, word_share=0.0),))
+    assert found.tasks == ()
+
+
+def test_a_further_object_gets_a_tool_only_if_one_stands_out() -> None:
+    def with_lead(lead: float) -> list[int]:
+        return tools_of(
+            suggest(
+                "read the report and the folder",
+                (candidate(READ, 0.6), candidate(LIST, 0.1)),
+                (candidate(LIST, 0.5), candidate(OTHER, 0.5 - lead)),
+            )
+        )
+
+    assert with_lead(0.3) == [READ, LIST]
+    assert with_lead(0.15) == [READ]
+
+
+def test_requests_for_different_actions_share_no_tool_if_another_is_near() -> None:
+    def with_second(score: float) -> list[int]:
+        return tools_of(
+            suggest(
+                "read the folder and list the files",
+                (candidate(LIST, 0.5, word_share=1.0), candidate(OTHER, 0.1)),
+                (candidate(LIST, 0.5), candidate(READ, score, word_share=1.0)),
+            )
+        )
+
+    assert with_second(0.2) == [LIST]
+    assert with_second(0.63) == [LIST, READ]
+
+
+@pytest.mark.parametrize(("confidence", "expected"), [(0.4, [READ, POST]), (0.1, [READ])])
+def test_a_sure_set_may_add_steps_that_go_without_saying(
+    confidence: float, expected: list[int]
+) -> None:
+    found = suggest(
+        "read the report",
+        (candidate(READ, 0.6), candidate(POST, 0.2)),
+        found=ranking(ranked(READ, POST, confidence=confidence)),
+    )
+    assert tools_of(found) == expected
+
+
+def test_rivals_for_one_request_are_not_both_suggested() -> None:
+    found = suggest(
+        "read the report",
+        (candidate(READ, 0.6), candidate(OTHER, 0.55)),
+        found=ranking(ranked(READ, OTHER, confidence=0.6)),
+    )
+    assert tools_of(found) == [READ]
+
+
+def test_a_tool_that_cannot_be_called_serves_no_request() -> None:
+    found = replace(
+        ranking(ranked(LIST, confidence=0.1)),
+        requests=((candidate(READ, 0.6), candidate(OTHER, 0.5)),),
+    )
+    context = make_context(replace(TOOLS[0], is_usable=False), *TOOLS[1:])
+    assert tools_of(build_workflow(make_request("read the report"), found, context=context)) == [
+        OTHER
+    ]
+
+
+def test_each_task_is_bound_to_its_own_request() -> None:
+    files = [replace(one, input_schema=PATH) for one in (TOOLS[0], TOOLS[2])]
+    found = replace(
+        ranking(None),
+        requests=(
+            (candidate(READ, 0.6), candidate(LIST, 0.1)),
+            (candidate(LIST, 0.6), candidate(READ, 0.1)),
+        ),
+    )
+    suggestion = build_workflow(
+        make_request("read /srv/a.txt and list the folder /srv/b"),
+        found,
+        context=make_context(*files),
+    )
+    assert {task.tool: task.arguments for task in suggestion.tasks} == {
+        READ: {"path": "/srv/a.txt"},
+        LIST: {"path": "/srv/b"},
+    }
