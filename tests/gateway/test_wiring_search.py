@@ -9,6 +9,7 @@ from gateway_project.readiness import NotReady, Readiness
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
+from tools import search as search_module
 from tools import search_index_cache
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
@@ -45,13 +46,13 @@ def refreshed(monkeypatch):
 def used(monkeypatch):
     """Note with which index each search is made."""
     noted = []
-    search = wiring.search.search
+    search = search_module.search
 
-    def watched(request, *, embedder, index):
+    def watched(request, *, embedder, index, weigh):
         noted.append(index)
-        return search(request, embedder=embedder, index=index)
+        return search(request, embedder=embedder, index=index, weigh=weigh)
 
-    monkeypatch.setattr(wiring.search, "search", watched)
+    monkeypatch.setattr(search_module, "search", watched)
     return noted
 
 

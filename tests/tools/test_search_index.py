@@ -204,3 +204,19 @@ def test_what_a_team_sees_is_told_only_where_something_is_private():
     private = index([[1, 0, 0, 0]] * 3, teams=[NO_KEY, 4, 5])
     assert private.visible_mask(4).tolist() == [True, True, False]
     assert private.visible_mask(None).tolist() == [True, False, False]
+
+
+def test_tools_are_appended_once_and_only_if_they_may_be_found():
+    catalogue = index(
+        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], servers=[1, 1, 1, 2]
+    )
+    measured = catalogue.measure(
+        [],
+        vectors=unit([[1, 0, 0, 0]]),
+        only=SearchFilter(server=1, excluded=frozenset({102})),
+        preference=RankingPreference(dense=1.0, lexical=0.02),
+    )
+    best = measured.find_best(1)
+    assert measured.list_tools(best) == [100]
+    rows = measured.append_tools(best, {100, 101, 102, 103, 999})
+    assert [hit.tool_pk for hit in measured.describe(rows)] == [100, 101]
