@@ -35,6 +35,7 @@ NAMES = (
     "speculation_curve",
     "next_call",
     "prefetch_value",
+    "search_curve",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -42,6 +43,7 @@ OTHER_DOCUMENTS = {
     "thresholds": DOCS / "thresholds.md",
     "prefetch_value": DOCS / "prediction.md",
     "speculation_curve": DOCS / "speculation.md",
+    "search_curve": DOCS / "search.md",
 }
 """Where a table stands beside what explains it."""
 

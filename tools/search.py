@@ -146,7 +146,7 @@ def _embed_query(
     query: query_text.PreparedQuery, embedder: Embedder
 ) -> tuple[Vectors | None, list[str]]:
     try:
-        return embedder.embed([query.text, *query.sentences], kind="query"), []
+        return embedder.embed(query.embedded_texts, kind="query"), []
     except EmbeddingUnavailable as error:
         log.warning("search.lexical_only", reason=str(error))
         return None, [f"matched by words only: {error}"]
@@ -180,7 +180,7 @@ def search_in_memory(
 
     query = query_text.read_query(request.query)
     lexemes = map_lexemes(query.words)
-    vectors = None if index is None else embedder.recall([query.text, *query.sentences])
+    vectors = None if index is None else embedder.recall(query.embedded_texts)
     found = indexed.find_unconfirmed(
         index or catalogue_index.index_words(tools),
         IndexQuery(

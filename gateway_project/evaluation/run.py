@@ -248,7 +248,7 @@ def store_tools(tools: Sequence[DatasetTool]) -> dict[str, str]:
 def _list_query_texts(query: DatasetQuery) -> list[str]:
     """Return the texts that a search for a query embeds."""
     read = query_text.read_query(query.text)
-    return [read.text, *read.sentences, *reading.read_intent(query.text).distinct_texts]
+    return [*read.embedded_texts, *reading.read_intent(query.text).distinct_texts]
 
 
 def _count_query_texts(queries: Sequence[DatasetQuery]) -> int:
