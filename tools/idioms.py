@@ -11,6 +11,7 @@ MAX_CHARS: Final = 500
 """Longer queries are descriptions, not everyday wishes; they are left as they are."""
 
 _GAP: Final = r"((?:\s+[\w'./#@:-]+){1,3}?)"
+_WORD: Final = re.compile(r"[\w']+")
 _APOSTROPHES: Final = str.maketrans("’ʼ", "''")  # noqa: RUF001 - as people type them
 
 
@@ -20,10 +21,13 @@ class Idiom(NamedTuple):
     Attributes:
         pattern: Matches the phrase in lower case; a group for each gap.
         plain: The same in the words of tools.
+        required: For each word that may not be missing, its alternatives: without them the
+            pattern, which costs far more, need not be tried.
     """
 
     pattern: re.Pattern[str]
     plain: str
+    required: tuple[frozenset[str], ...]
 
 
 def rewrite_idioms(query: str) -> str:
@@ -40,7 +44,10 @@ def rewrite_idioms(query: str) -> str:
     if len(query) > MAX_CHARS:
         return ""
     text = before = query.lower().translate(_APOSTROPHES)
+    words = frozenset(_WORD.findall(text))
     for idiom in load_idioms():
+        if any(words.isdisjoint(alternatives) for alternatives in idiom.required):
+            continue
         text = idiom.pattern.sub(
             lambda match, plain=idiom.plain: _write_plainly(match, plain), text
         )
@@ -59,7 +66,9 @@ def load_idioms() -> tuple[Idiom, ...]:
         if arrow
     ]
     pairs.sort(key=lambda pair: -len(pair[0]))
-    return tuple(Idiom(compile_phrase(phrase), plain) for phrase, plain in pairs)
+    return tuple(
+        Idiom(compile_phrase(phrase), plain, _list_required(phrase)) for phrase, plain in pairs
+    )
 
 
 def compile_phrase(phrase: str) -> re.Pattern[str]:
@@ -81,6 +90,11 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
         else:
             pattern += space + _match_any(word)
     return re.compile(rf"(?<!\w){pattern}(?!\w)")
+
+
+def _list_required(phrase: str) -> tuple[frozenset[str], ...]:
+    words = (word for word in phrase.lower().split() if word != "~" and not word.startswith("("))
+    return tuple(frozenset(word.split("/")) for word in words)
 
 
 def _match_any(word: str) -> str:
