@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Final, NamedTuple
 
@@ -48,9 +48,7 @@ def rewrite_idioms(query: str) -> str:
     for idiom in load_idioms():
         if any(words.isdisjoint(alternatives) for alternatives in idiom.required):
             continue
-        text = idiom.pattern.sub(
-            lambda match, plain=idiom.plain: _write_plainly(match, plain), text
-        )
+        text = idiom.pattern.sub(partial(_write_plainly, idiom.plain), text)
     return "" if text == before else " ".join(text.split())
 
 
@@ -101,5 +99,5 @@ def _match_any(word: str) -> str:
     return f"(?:{'|'.join(map(re.escape, word.split('/')))})"
 
 
-def _write_plainly(match: re.Match[str], plain: str) -> str:
+def _write_plainly(plain: str, match: re.Match[str]) -> str:
     return " ".join((plain, *(gap.strip() for gap in match.groups() if gap)))

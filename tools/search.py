@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from tools import fusion, ids, query_text
+from tools.closeness import MIN_CLOSENESS, NOTHING_CLOSE_WARNING, estimate_closeness
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, Vectors
 from tools.fusion import DEFAULT_WEIGHTS, FusionWeights, SearchEvidence, fuse_candidates
 from tools.lexemes import map_lexemes
@@ -136,10 +137,20 @@ def search(
             f"matched by words only: no tool is embedded with {embedder.model} yet; run "
             "`manage.py embed`"
         )
-    return SearchAnswer(
-        hits=_rank_hits(found, lexemes, request=request, weights=weights, past_use=past_use),
-        warnings=tuple(warnings),
-    )
+    hits = _rank_hits(found, lexemes, request=request, weights=weights, past_use=past_use)
+    if request.mode == "fused" and _is_nothing_close(hits, past_use):
+        warnings.append(NOTHING_CLOSE_WARNING)
+    return SearchAnswer(hits=hits, warnings=tuple(warnings))
+
+
+def _is_nothing_close(hits: Sequence[SearchHit], past_use: PastUse | None) -> bool:
+    """Return whether the best match is not close, and no similar request used it either."""
+    best = hits[0] if hits else None
+    if best is None or best.dense is None:
+        return False
+    if past_use is not None and past_use.explain(best.tool_pk):
+        return False
+    return estimate_closeness(best.dense, best.lexical or 0.0) < MIN_CLOSENESS
 
 
 def _embed_query(
@@ -193,15 +204,15 @@ def search_in_memory(
         context=request.context,
         limit=max(fusion.TENTH_RANK, request.limit),
     )
-    return SearchAnswer(
-        hits=_rank_hits(
-            found.candidates,
-            lexemes,
-            request=request,
-            weights=DEFAULT_WEIGHTS,
-            past_use=found.past_use,
-        )
+    hits = _rank_hits(
+        found.candidates,
+        lexemes,
+        request=request,
+        weights=DEFAULT_WEIGHTS,
+        past_use=found.past_use,
     )
+    is_far = _is_nothing_close(hits, found.past_use)
+    return SearchAnswer(hits=hits, warnings=(NOTHING_CLOSE_WARNING,) if is_far else ())
 
 
 def _find_candidates(

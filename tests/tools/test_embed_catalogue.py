@@ -86,13 +86,12 @@ def test_an_empty_catalogue_needs_no_index():
 
 
 def test_a_well_known_tool_is_embedded_again_when_its_example_wishes_have_changed():
+    parameters = ("source_timezone", "time", "target_timezone")
     tool = ToolFactory(
-        name="convert_time",
-        definition__input_schema={
-            "properties": {"source_timezone": {}, "time": {}, "target_timezone": {}}
-        },
-        definition__text_hash="of other examples",
+        name="convert_time", input_schema={"properties": {name: {} for name in parameters}}
     )
+    tool.definition.text_hash = "of other examples"
+    tool.definition.save()
     embed_missing(FakeEmbedder())
     tool.refresh_from_db()
     assert tool.definition.text_hash != "of other examples"

@@ -5,6 +5,7 @@ from django.db import connection
 
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
+from tools.closeness import NOTHING_CLOSE_WARNING
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import embed_missing
@@ -447,3 +448,22 @@ def test_without_the_database_past_requests_count_where_meaning_is_compared(embe
     assert ask_memory().hits[0].tool == "clock:convert_time"
     cached.embed([request.query], kind="query")
     assert ask_memory().hits[0].tool == "clock:get_date"
+
+
+def test_a_query_that_no_tool_fits_is_answered_with_a_warning(embedder):
+    far = ask("zzz qqq", embedder)
+    assert far.hits[0].dense < 0.2
+    assert far.warnings == (NOTHING_CLOSE_WARNING,)
+    assert ask("read the text of a file", embedder).warnings == ()
+
+
+def test_a_far_match_that_similar_requests_used_is_no_cause_for_a_warning(embedder):
+    request = SearchRequest(query="zzz qqq")
+    found = search(request, embedder=embedder, weigh=PastRequests("get_date"))
+    assert found.hits[0].tool == "clock:get_date"
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
+def test_one_kind_of_evidence_does_not_tell_whether_anything_fits(embedder, mode):
+    assert ask("zzz file", embedder, mode=mode).warnings == ()
