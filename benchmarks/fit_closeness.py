@@ -18,6 +18,16 @@ from numpy.typing import NDArray
 
 from benchmarks.scratch_home import scratch_home
 
+SETS: Final = (
+    "livemcpbench",
+    "tmdb",
+    "bfcl_multiturn",
+    "nestful",
+    "ultratool",
+    "toollinkos",
+    "bfcl_live",
+    "toole",
+)
 OWN: Final = 60
 """Queries of its own that each catalogue is asked."""
 FOREIGN: Final = 12
@@ -33,9 +43,10 @@ Rows = NDArray[np.float64]
 
 def main() -> None:
     """Gather the evidence, fit, and print."""
-    folders = sorted(Path(os.environ.get("FOREGATE_DATA", "")).glob("*/queries.jsonl"))
-    if not folders:
-        sys.exit("set FOREGATE_DATA to the folder of the data sets")
+    root = Path(os.environ.get("FOREGATE_DATA", ""))
+    missing = [name for name in SETS if not (root / name / "queries.jsonl").is_file()]
+    if missing:
+        sys.exit(f"set FOREGATE_DATA to the folder of the data sets: {', '.join(missing)} missing")
     with scratch_home():
         import django
 
@@ -43,7 +54,7 @@ def main() -> None:
         from gateway_project.foundation.postgres import migrate
 
         migrate.migrate_once()
-        judged = _gather([path.parent for path in folders])
+        judged = _gather([root / name for name in SETS])
     for name in judged:
         rest = {other: rows for other, rows in judged.items() if other != name}
         weights = _fit(rest)

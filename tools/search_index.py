@@ -6,7 +6,7 @@ parallel; a tool is known by its position in them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -362,13 +362,23 @@ class MeasuredTools:
         pks: list[int] = self.index.tools[self.positions[rows]].tolist()
         return pks
 
-    def append_tools(self, rows: Positions, tools: Collection[int]) -> Positions:
-        """Return rows, followed by those of other tools, by primary key, that may be found."""
+    def append_likeliest(
+        self, rows: Positions, log_odds: Mapping[int, float], limit: int
+    ) -> Positions:
+        """Return rows, followed by the likeliest other tools that may be found.
+
+        Args:
+            rows: Rows of tools.
+            log_odds: Of tools by primary key.
+            limit: Maximum number of others.
+        """
         pks = self.index.tools[self.positions]
-        is_other = np.isin(pks, np.fromiter(tools, dtype=np.int64, count=len(tools)))
+        is_other = np.isin(pks, np.fromiter(log_odds, dtype=np.int64, count=len(log_odds)))
         is_other &= self.eligible
         is_other[rows] = False
-        return np.concatenate((rows, np.flatnonzero(is_other)))
+        others = np.flatnonzero(is_other)
+        order = np.argsort([-log_odds[pk] for pk in pks[others].tolist()], kind="stable")
+        return np.concatenate((rows, others[order[:limit]]))
 
     def describe(self, rows: Positions) -> list[IndexHit]:
         """Return rows as hits, in their order."""

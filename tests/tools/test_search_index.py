@@ -206,17 +206,22 @@ def test_what_a_team_sees_is_told_only_where_something_is_private():
     assert private.visible_mask(None).tolist() == [True, False, False]
 
 
-def test_tools_are_appended_once_and_only_if_they_may_be_found():
-    catalogue = index(
-        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], servers=[1, 1, 1, 2]
-    )
-    measured = catalogue.measure(
-        [],
-        vectors=unit([[1, 0, 0, 0]]),
-        only=SearchFilter(server=1, excluded=frozenset({102})),
-        preference=RankingPreference(dense=1.0, lexical=0.02),
-    )
-    best = measured.find_best(1)
-    assert measured.list_tools(best) == [100]
-    rows = measured.append_tools(best, {100, 101, 102, 103, 999})
-    assert [hit.tool_pk for hit in measured.describe(rows)] == [100, 101]
+def test_the_likeliest_tools_are_appended_once_and_only_if_they_may_be_found():
+    catalogue = index(np.eye(DIMENSIONS), servers=[1, 1, 1, 2])
+    odds = {100: 9.0, 101: -1.0, 102: 1.0, 103: 5.0, 999: 7.0}
+
+    def list_found(*, limit, excluded=frozenset()):
+        measured = catalogue.measure(
+            [],
+            vectors=unit([[1, 0, 0, 0]]),
+            only=SearchFilter(server=1, excluded=excluded),
+            preference=RankingPreference(dense=1.0, lexical=0.02),
+        )
+        rows = measured.append_likeliest(measured.find_best(1), odds, limit)
+        assert [hit.tool_pk for hit in measured.describe(rows)] == measured.list_tools(rows)
+        return measured.list_tools(rows)
+
+    assert list_found(limit=5) == [100, 102, 101]
+    assert list_found(limit=1) == [100, 102]
+    assert list_found(limit=5, excluded=frozenset({102})) == [100, 101]
+    assert list_found(limit=0) == [100]

@@ -126,11 +126,11 @@ def _measure(
 def _find_hits(
     measured: MeasuredTools, query: IndexQuery, *, limit: int
 ) -> tuple[list[IndexHit], PastUse | None]:
-    """Return the best by text, followed by others that past requests speak of."""
+    """Return the best by text, followed by as many others that past requests favour."""
     rows = measured.find_best(limit)
     past_use = query.weigh(measured.list_tools(rows))
     if past_use is not None:
-        rows = measured.append_tools(rows, past_use.log_odds.keys())
+        rows = measured.append_likeliest(rows, past_use.log_odds, limit)
     return measured.describe(rows), past_use
 
 
