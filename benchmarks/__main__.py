@@ -36,6 +36,7 @@ NAMES = (
     "speculation_curve",
     "next_call",
     "prefetch_value",
+    "search_curve",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -43,6 +44,7 @@ OTHER_DOCUMENTS = {
     "thresholds": DOCS / "thresholds.md",
     "prefetch_value": DOCS / "prediction.md",
     "speculation_curve": DOCS / "speculation.md",
+    "search_curve": DOCS / "search.md",
 }
 """Where a table stands beside what explains it."""
 

@@ -1,8 +1,8 @@
-"""Draws the learning curve as an SVG that follows light and dark themes."""
+"""Draws learning curves as SVGs that follow light and dark themes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -87,13 +87,21 @@ def draw_curve(asks: Sequence[Ask], *, per_round: int) -> str:
             ticks=[(value / 4, f"{value * top_ms / 4:,.0f}") for value in range(5)],
         ),
     ]
-    lines = "\n".join(f"  {line}" for line in body)
+    return _frame(
+        "\n".join(f"  {line}" for line in body),
+        height,
+        "Learning curve of a new installation",
+        f"Confidence and latency of {per_round} intents asked {len(asks)} times in all: each\n"
+        "    dot is one, coloured by mode; the line is the median of each round.",
+    )
+
+
+def _frame(lines: str, height: int, title: str, description: str) -> str:
     return f"""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"
      aria-labelledby="t d" font-family="system-ui, -apple-system, 'Segoe UI', sans-serif">
-  <title id="t">Learning curve of a new installation</title>
-  <desc id="d">Confidence and latency of {per_round} intents asked {len(asks)} times in all: each
-    dot is one, coloured by mode; the line is the median of each round.</desc>
+  <title id="t">{title}</title>
+  <desc id="d">{description}</desc>
   <style>
 {_STYLE}
   </style>
@@ -156,3 +164,41 @@ def _draw_panel(
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     yield f'<polyline class="median" points="{line}"/>'
+
+
+SMOOTHED: Final = 5
+"""Points on either side that a point of a line of shares is the mean of."""
+
+
+def draw_shares(*, title: str, description: str, lines: Mapping[str, Sequence[float]]) -> str:
+    """Return a picture of shares in [0, 1] by number, smoothed; at most two lines.
+
+    Args:
+        title: Of the picture.
+        description: For those who do not see it.
+        lines: Values from number 1, by name.
+    """
+    height, bottom, right = TOP + PANEL_HEIGHT + GAP, TOP + PANEL_HEIGHT, WIDTH - RIGHT
+    count = max(map(len, lines.values()))
+    body = [f'<text class="head" x="{LEFT}" y="26">{title}</text>']
+    for value in range(5):
+        y = bottom - PANEL_HEIGHT * value / 4
+        label = f'x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{25 * value} %'
+        body.append(f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>')
+        body.append(f'<text class="small" {label}</text>')
+    body.append(f'<line class="axis" x1="{LEFT}" y1="{bottom}" x2="{right}" y2="{bottom}"/>')
+    for number in range(0, count + 1, max(1, count // 10)):
+        x = LEFT + (right - LEFT) * number / count
+        label = f'x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{number}'
+        body.append(f'<text class="small" {label}</text>')
+    for place, (name, values) in enumerate(lines.items()):
+        colour = ("ahead", "draft")[place]
+        x = right - 150 * (len(lines) - place)
+        body.append(f'<circle class="{colour}" cx="{x}" cy="46" r="4"/>')
+        body.append(f'<text class="small" x="{x + 10}" y="50">{name}</text>')
+        for number in range(len(values)):
+            near = values[max(0, number - SMOOTHED) : number + SMOOTHED + 1]
+            x_at = LEFT + (right - LEFT) * (number + 0.5) / count
+            y = bottom - PANEL_HEIGHT * sum(near) / len(near)
+            body.append(f'<circle class="{colour}" cx="{x_at:.1f}" cy="{y:.1f}" r="2.6"/>')
+    return _frame("\n".join(f"  {line}" for line in body), height, title, description)

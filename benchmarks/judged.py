@@ -132,7 +132,7 @@ def _judge(
 
     text = query_text.read_query(query.text)
     keys = [hash_lexeme(lexeme) for lexeme in map_lexemes(text.words)]
-    vectors = embedder.embed([text.text, *text.sentences], kind="query")
+    vectors = embedder.embed(text.embedded_texts, kind="query")
     pools = ((1.0, RATIO, POOL), (1.0, 0.0, SIDE), (0.0, 1.0, SIDE))
     found: dict[int, IndexHit] = {}
     for dense, lexical, size in pools:

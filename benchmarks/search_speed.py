@@ -150,7 +150,7 @@ def _recall(way: Ask, texts: Sequence[str], scope: SearchScope, embedder: Embedd
 def _exact(text: str, scope: SearchScope, embedder: Embedder) -> dict[int, float]:
     """Return the exact similarity of every tool in scope."""
     query = query_text.read_query(text)
-    vectors = embedder.embed([query.text, *query.sentences], kind="query")
+    vectors = embedder.embed(query.embedded_texts, kind="query")
     columns = []
     for vector in vectors:
         values = {"vector": str(vector.tolist()), "server": scope.server}

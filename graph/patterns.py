@@ -23,6 +23,9 @@ MAX_DEPTH: Final = 100
 MIN_SUPPORT: Final = 1.0
 """Successes, by weight, from which a pattern is used: one run of a workflow, or calls made one by
 one in two sessions."""
+MIN_TOOL_SUPPORT: Final = 2.0
+"""Successes of one tool alone, by weight and over all intents, from which its patterns are used
+even if no intent was repeated: searches of three sessions, each followed by a call of it."""
 _VALUE_CHARACTERS: Final = frozenset("@/\\")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -58,13 +59,21 @@ class RankerCache:
         self._sealer = sealer
         self._models_by_team: OrderedDict[int | None, TeamModels] = OrderedDict()
         self._loading = asyncio.Lock()
-        self._stale = asyncio.Event()
+        self._due: set[int | None] = set()
+        self._is_any_due = asyncio.Event()
 
     def find(self, team: int | None) -> TeamModels | None:
         """Return the models in force for a team, if they are in memory."""
         models = self._models_by_team.get(team)
         if models is not None:
             self._models_by_team.move_to_end(team)
+        return models
+
+    def find_or_request(self, team: int | None) -> TeamModels | None:
+        """Return the models in force for a team; if they are not in memory, `run` loads them."""
+        models = self.find(team)
+        if models is None and self._model is not None:
+            self._mark_due({team})
         return models
 
     async def load(self, team: int | None) -> TeamModels | None:
@@ -82,30 +91,35 @@ class RankerCache:
 
     def invalidate(self) -> None:
         """Mark the models as stale: others may have been fitted."""
-        self._stale.set()
+        self._mark_due(self._models_by_team.keys())
+
+    def _mark_due(self, teams: Collection[int | None]) -> None:
+        self._due.update(teams)
+        self._is_any_due.set()
 
     async def run(self) -> None:
-        """Reload models that were refitted, until cancelled.
+        """Load models that were requested or refitted, until cancelled.
 
         The old ones stay in force meanwhile; after a failure it tries again.
         """
         while True:
             try:
-                await self._reload_stale()
+                await self._load_due()
             except Exception:
                 log.exception("rankers.task_failed")
-                self._stale.set()
+                self.invalidate()
                 await asyncio.sleep(RETRY_S)
 
-    async def _reload_stale(self) -> None:
+    async def _load_due(self) -> None:
         while True:
-            await self._stale.wait()
-            self._stale.clear()
-            for team in list(self._models_by_team):
+            await self._is_any_due.wait()
+            self._is_any_due.clear()
+            due, self._due = self._due, set()
+            for team in due:
                 async with self._loading:
-                    if team in self._models_by_team and not await self._load_team(team):
-                        self._stale.set()
-            if self._stale.is_set():
+                    if not await self._load_team(team):
+                        self._mark_due({team})
+            if self._is_any_due.is_set():
                 await asyncio.sleep(RETRY_S)
 
     async def _load_team(self, team: int | None) -> bool:

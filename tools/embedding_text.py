@@ -15,6 +15,7 @@ from typing import Any
 
 from gateway_project.foundation import canonical
 from tools.definition import Definition
+from tools.example_wishes import find_example_wishes
 
 TEXT_VERSION = 1  # part of every text hash: raise it when the text changes
 MAX_CHARS = 4_000  # of the whole text; models read some 1,000 to 2,000 characters
@@ -27,6 +28,7 @@ BODY_WEIGHT = 1.0
 PARAMETER_NAME_WEIGHT = 0.5
 PARAMETER_TEXT_WEIGHT = 0.3
 SERVER_WEIGHT = 0.5
+EXAMPLE_WEIGHT = 1.0
 
 _INVISIBLE_CATEGORIES = {
     "Cc",
@@ -86,8 +88,8 @@ def split_name(name: str) -> str:
 def compose_text(definition: Definition) -> str:
     """Compose the text that is embedded for a tool.
 
-    Its name in words comes first, then title, description, and the parameters with their
-    descriptions, since models truncate at the end.
+    Its name in words comes first, then title, example wishes if it is well known, description,
+    and the parameters with their descriptions, since models truncate at the end.
 
     Example:
         >>> compose_text(Definition(name="getTime", description="Current time."))
@@ -97,12 +99,14 @@ def compose_text(definition: Definition) -> str:
     title = clean_text(definition.title, limit=MAX_NAME_CHARS)
     if title and title.lower() != head.lower():
         head = f"{head} ({title})"
+    wishes = find_example_wishes(definition.name, definition.input_schema)
+    examples = f"{'; '.join(wishes)}. " if wishes else ""
     body = clean_text(definition.description, limit=MAX_CHARS)
     parameters = " ".join(
         f"{split_name(name).lower()}: {text.rstrip('.')}."
         for name, text in _read_parameters(definition.input_schema)
     )
-    return clean_text(f"{head}: {body} {parameters}", limit=MAX_CHARS)
+    return clean_text(f"{head}: {examples}{body} {parameters}", limit=MAX_CHARS)
 
 
 def text_hash(text: str) -> str:
@@ -121,6 +125,11 @@ def text_fields(definition: Definition, *, server: str) -> tuple[TextField, ...]
         (" ".join(split_name(name) for name, _ in parameters), PARAMETER_NAME_WEIGHT, False),
         (" ".join(text for _, text in parameters), PARAMETER_TEXT_WEIGHT, False),
         (split_name(clean_text(server, limit=MAX_NAME_CHARS)), SERVER_WEIGHT, False),
+        (
+            " ".join(find_example_wishes(definition.name, definition.input_schema)),
+            EXAMPLE_WEIGHT,
+            False,
+        ),
     )
     title_words = set(split_name(title).lower().split())
     name_words = set(split_name(definition.name[:MAX_NAME_CHARS]).lower().split())

@@ -10,6 +10,9 @@ Whether a tool is right depends less on its sum than on how far the best one is 
 queries reach low cosines even if their best tool is the only right one. The score is therefore a
 logistic of the sum, of its distance to the best, and of the distance from the best to the tenth.
 None of that changes the order.
+
+Past use does: where past requests are familiar with a query, the score is the mean of the
+probability by text and the probability by past requests, weighted by familiarity.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from tools.past_use import PastUse
 
 TENTH_RANK = 10
 """Rank whose distance to the best one measures how far that one is ahead."""
@@ -114,13 +119,18 @@ def logistic_score(odds: float) -> float:
 
 
 def fuse_candidates(
-    candidates: Iterable[SearchEvidence], *, weights: FusionWeights = DEFAULT_WEIGHTS
+    candidates: Iterable[SearchEvidence],
+    *,
+    weights: FusionWeights = DEFAULT_WEIGHTS,
+    past_use: PastUse | None = None,
 ) -> list[FusedHit]:
     """Rank candidates by their evidence and score each; ties by canonical id.
 
     Args:
         candidates: In any order; must include the best ten, or all if there are fewer.
         weights: How evidence is added.
+        past_use: What past requests say; a candidate that it does not speak of was never needed.
+            None: nothing is known.
 
     Returns:
         Best first.
@@ -130,6 +140,8 @@ def fuse_candidates(
     References:
         Bruch, Gai & Ingber, An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 42 (2023).
         Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
+        Jordan & Jacobs, Hierarchical Mixtures of Experts and the EM Algorithm, Neural
+        Computation 6 (1994).
     """
     ranked = [(sum_evidence(item, weights=weights), item) for item in candidates]
     # By sum, not by score: of two scores that both round to 1, one is still better.
@@ -140,9 +152,24 @@ def fuse_candidates(
     last = ranked[:TENTH_RANK][-1][0]
     tenth = last if len(ranked) >= TENTH_RANK else min(last, weights.tenth)
     constant = weights.bias + weights.spread * (best - tenth)
-    return [
+    by_text = [
         FusedHit(
             evidence=item, score=logistic_score(constant + value + weights.gap * (value - best))
         )
         for value, item in ranked
     ]
+    return by_text if past_use is None else _mix_past_use(by_text, past_use)
+
+
+def _mix_past_use(by_text: Iterable[FusedHit], past_use: PastUse) -> list[FusedHit]:
+    share = past_use.familiarity
+    mixed = [
+        FusedHit(
+            evidence=hit.evidence,
+            score=(1 - share) * hit.score
+            + share * logistic_score(past_use.log_odds.get(hit.evidence.tool_pk, -math.inf)),
+        )
+        for hit in by_text
+    ]
+    # Stable: ties stay in the order of the texts.
+    return sorted(mixed, key=lambda hit: -hit.score)

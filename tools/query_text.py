@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tools import embedding_text
+from tools.idioms import rewrite_idioms
 
 MAX_CHARS = 4_000
 """More than any model reads; a longer query is cut, with a warning."""
@@ -30,14 +31,22 @@ class PreparedQuery:
     Attributes:
         text: The whole query, cleaned and bounded.
         sentences: Its sentences if there are several; each is also embedded by itself.
-        words: Its words, including those inside compound names.
+        words: Its words, including those inside compound names, and those of `plain`.
+        plain: The query with its idioms in plain words, which is also embedded; empty if it has
+            none.
         is_cut: Whether it exceeded the limit.
     """
 
     text: str
     sentences: tuple[str, ...]
     words: tuple[str, ...]
+    plain: str
     is_cut: bool
+
+    @property
+    def embedded_texts(self) -> list[str]:
+        """The whole, its sentences, and its plain form: what is embedded, in this order."""
+        return [self.text, *self.sentences, *((self.plain,) if self.plain else ())]
 
 
 def read_query(raw: str) -> PreparedQuery:
@@ -58,10 +67,13 @@ def read_query(raw: str) -> PreparedQuery:
     if not whole:
         raise QueryError("the query is empty: describe in words what the tool should do")
     text = whole[:MAX_CHARS]
+    plain = rewrite_idioms(text)
+    words = dict.fromkeys((*split_words(text), *split_words(plain)))
     return PreparedQuery(
         text=text.replace("\n", " "),
         sentences=_split_sentences(text),
-        words=split_words(text),
+        words=tuple(words)[:MAX_WORDS],
+        plain=plain,
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
 

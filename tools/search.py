@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import structlog
 
 from tools import fusion, ids, query_text
+from tools.closeness import MIN_CLOSENESS, NOTHING_CLOSE_WARNING, estimate_closeness
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, Vectors
 from tools.fusion import DEFAULT_WEIGHTS, FusionWeights, SearchEvidence, fuse_candidates
 from tools.lexemes import map_lexemes
+from tools.past_use import PastUse, WeighPastUse, ignore_past_use
 from tools.store import search as store
-from tools.store.search import SearchCandidate, SearchContext, SearchScope
+from tools.store.search import IndexQuery, SearchCandidate, SearchContext, SearchScope
 
 if TYPE_CHECKING:
     from tools.catalogue import CatalogueTool
@@ -27,6 +30,8 @@ CANDIDATE_POOL = 50
 MAX_NAMED_WORDS = 4
 CLOSE_SIMILARITY = 0.3
 """Cosine from which similarity is given as a reason; lower ones are chance."""
+
+_WEIGH_NOTHING = partial(ignore_past_use, "")
 
 SearchMode = Literal["fused", "dense", "lexical"]
 
@@ -87,6 +92,7 @@ def search(
     embedder: Embedder,
     weights: FusionWeights = DEFAULT_WEIGHTS,
     index: SearchIndex | None = None,
+    weigh: WeighPastUse = ignore_past_use,
 ) -> SearchAnswer:
     """Search the catalogue; without a model or vectors, by words only and with a warning.
 
@@ -98,6 +104,8 @@ def search(
         embedder: Embeds the query.
         weights: How the kinds of evidence are added.
         index: The in-memory index, if there is one.
+        weigh: Weighs what past requests say of the query; not asked if only one kind of evidence
+            is wanted.
 
     Raises:
         QueryError: If the query is empty.
@@ -113,24 +121,43 @@ def search(
         vectors, problems = _embed_query(query, embedder)
         warnings += problems
     lexemes = map_lexemes(() if request.mode == "dense" else query.words)
-    found = _find_candidates(
-        request, lexemes, vectors, model=embedder.model, weights=weights, index=index
+    found, past_use = _find_candidates(
+        request,
+        IndexQuery(
+            lexemes=lexemes,
+            vectors=vectors,
+            weigh=partial(weigh, request.query) if request.mode == "fused" else _WEIGH_NOTHING,
+        ),
+        model=embedder.model,
+        weights=weights,
+        index=index,
     )
     if vectors is not None and found and all(item.similarity is None for item in found):
         warnings.append(
             f"matched by words only: no tool is embedded with {embedder.model} yet; run "
             "`manage.py embed`"
         )
-    return SearchAnswer(
-        hits=_rank_hits(found, lexemes, request=request, weights=weights), warnings=tuple(warnings)
-    )
+    hits = _rank_hits(found, lexemes, request=request, weights=weights, past_use=past_use)
+    if request.mode == "fused" and _is_nothing_close(hits, past_use):
+        warnings.append(NOTHING_CLOSE_WARNING)
+    return SearchAnswer(hits=hits, warnings=tuple(warnings))
+
+
+def _is_nothing_close(hits: Sequence[SearchHit], past_use: PastUse | None) -> bool:
+    """Return whether the best match is not close, and no similar request used it either."""
+    best = hits[0] if hits else None
+    if best is None or best.dense is None:
+        return False
+    if past_use is not None and past_use.explain(best.tool_pk):
+        return False
+    return estimate_closeness(best.dense, best.lexical or 0.0) < MIN_CLOSENESS
 
 
 def _embed_query(
     query: query_text.PreparedQuery, embedder: Embedder
 ) -> tuple[Vectors | None, list[str]]:
     try:
-        return embedder.embed([query.text, *query.sentences], kind="query"), []
+        return embedder.embed(query.embedded_texts, kind="query"), []
     except EmbeddingUnavailable as error:
         log.warning("search.lexical_only", reason=str(error))
         return None, [f"matched by words only: {error}"]
@@ -142,6 +169,7 @@ def search_in_memory(
     tools: Collection[CatalogueTool],
     embedder: CachedEmbedder,
     index: SearchIndex | None,
+    weigh: WeighPastUse = ignore_past_use,
 ) -> SearchAnswer:
     """Search without the database; the hits are not confirmed.
 
@@ -153,6 +181,7 @@ def search_in_memory(
         tools: The tools in scope, from the catalogue in memory.
         embedder: Keeps the vectors of recent queries.
         index: The in-memory index; None: the words of `tools` are indexed now.
+        weigh: Weighs what past requests say of the query; asked only if meaning is compared.
 
     Raises:
         QueryError: If the query is empty.
@@ -167,48 +196,59 @@ def search_in_memory(
         vectors, problems = _embed_query(query, embedder)
         warnings += problems
     elif index is not None:
-        vectors = embedder.recall([query.text, *query.sentences])
+        vectors = embedder.recall(query.embedded_texts)
     found = indexed.find_unconfirmed(
         index or catalogue_index.index_words(tools),
-        indexed.IndexQuery(lexemes=lexemes, vectors=vectors),
+        IndexQuery(
+            lexemes=lexemes,
+            vectors=vectors,
+            weigh=_WEIGH_NOTHING if vectors is None else partial(weigh, request.query),
+        ),
         tools=tools,
         scope=request.scope,
         context=request.context,
         limit=max(fusion.TENTH_RANK, request.limit),
     )
-    return SearchAnswer(
-        hits=_rank_hits(found, lexemes, request=request, weights=DEFAULT_WEIGHTS),
-        warnings=tuple(warnings),
+    hits = _rank_hits(
+        found.candidates,
+        lexemes,
+        request=request,
+        weights=DEFAULT_WEIGHTS,
+        past_use=found.past_use,
     )
+    if _is_nothing_close(hits, found.past_use):
+        warnings.append(NOTHING_CLOSE_WARNING)
+    return SearchAnswer(hits=hits, warnings=tuple(warnings))
 
 
 def _find_candidates(
     request: SearchRequest,
-    lexemes: Collection[str],
-    vectors: Vectors | None,
+    query: IndexQuery,
     *,
     model: str,
     weights: FusionWeights,
     index: SearchIndex | None,
-) -> list[SearchCandidate]:
+) -> tuple[list[SearchCandidate], PastUse | None]:
+    """Return the candidates, and what past requests say of them."""
     if index is not None and index.model == model:
         from tools.store import indexed
 
         found = indexed.find_candidates(
             index,
-            indexed.IndexQuery(lexemes=lexemes, vectors=vectors),
+            query,
             scope=request.scope,
             context=request.context,
             weights=weights,
             limit=max(fusion.TENTH_RANK, request.limit),
         )
         if found is not None:
-            return found
+            return found.candidates, found.past_use
     pool = max(CANDIDATE_POOL, request.limit) + len(request.context.tools)
     candidates = store.gather_candidates(
-        lexemes, vectors=vectors, model=model, scope=request.scope, limit=pool
+        query.lexemes, vectors=query.vectors, model=model, scope=request.scope, limit=pool
     )
-    return [c for c in candidates if c.tool_pk not in request.context.tools]
+    candidates = [c for c in candidates if c.tool_pk not in request.context.tools]
+    return candidates, query.weigh([c.tool_pk for c in candidates])
 
 
 def _rank_hits(
@@ -217,6 +257,7 @@ def _rank_hits(
     *,
     request: SearchRequest,
     weights: FusionWeights,
+    past_use: PastUse | None,
 ) -> tuple[SearchHit, ...]:
     by_pk = {item.tool_pk: item for item in found}
     evidence = (
@@ -235,17 +276,24 @@ def _rank_hits(
             tool=fused.evidence.tool,
             score=fused.score,
             reasons=explain_hit(
-                by_pk[fused.evidence.tool_pk], lexemes, is_related=fused.evidence.is_related
+                by_pk[fused.evidence.tool_pk],
+                lexemes,
+                is_related=fused.evidence.is_related,
+                past_use=past_use,
             ),
             dense=fused.evidence.dense,
             lexical=fused.evidence.lexical,
         )
-        for fused in fuse_candidates(evidence, weights=weights)[: request.limit]
+        for fused in fuse_candidates(evidence, weights=weights, past_use=past_use)[: request.limit]
     )
 
 
 def explain_hit(
-    candidate: SearchCandidate, lexemes: Mapping[str, str], *, is_related: bool = False
+    candidate: SearchCandidate,
+    lexemes: Mapping[str, str],
+    *,
+    is_related: bool = False,
+    past_use: PastUse | None = None,
 ) -> tuple[str, ...]:
     """Return the reasons for a hit in plain words.
 
@@ -253,8 +301,11 @@ def explain_hit(
         candidate: The tool.
         lexemes: Query word by lexeme.
         is_related: Whether another tool of its server is in use.
+        past_use: What past requests say of the query; None: nothing is known.
     """
     reasons = []
+    if past_use is not None and (used := past_use.explain(candidate.tool_pk)):
+        reasons.append(used)
     places = ((candidate.in_name, "its name"), (candidate.in_text, "its text"))
     for matched, place in places:
         words = list(

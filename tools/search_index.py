@@ -186,7 +186,8 @@ class SearchIndex:
         return bool((self.teams != NO_KEY).any())
 
     @cached_property
-    def _is_embedded(self) -> NDArray[np.bool_]:
+    def is_embedded(self) -> NDArray[np.bool_]:
+        """Whether each tool has a vector, shape (n,)."""
         return np.asarray(self.embeddings != NO_KEY)
 
     def find_best(
@@ -198,7 +199,30 @@ class SearchIndex:
         preference: RankingPreference,
         limit: int,
     ) -> list[IndexHit]:
-        """Find the tools with the highest weighted sum of the evidence; exact.
+        """Find the tools with the highest weighted sum of the evidence; see `measure`.
+
+        Args:
+            lexemes: As in `measure`.
+            vectors: Likewise.
+            only: Likewise.
+            preference: Likewise.
+            limit: Maximum number of hits.
+
+        Returns:
+            Best first; ties by primary key.
+        """
+        measured = self.measure(lexemes, vectors=vectors, only=only, preference=preference)
+        return measured.describe(measured.find_best(limit))
+
+    def measure(
+        self,
+        lexemes: Sequence[int],
+        *,
+        vectors: NDArray[np.float32] | None,
+        only: SearchFilter,
+        preference: RankingPreference,
+    ) -> MeasuredTools:
+        """Measure the evidence of every tool for a query; exact.
 
         The similarity is the cosine with the query; with several sentences, the mean of that and
         of the cosine with the best-matching sentence. Word rarity and mean text length come from
@@ -212,10 +236,6 @@ class SearchIndex:
                 None: compare words only.
             only: Restricts the search.
             preference: The weights of the evidence.
-            limit: Maximum number of hits.
-
-        Returns:
-            Best first; ties by primary key.
 
         References:
             Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
@@ -230,28 +250,21 @@ class SearchIndex:
         if vectors is not None and vectors.shape[1] == self.vectors.shape[1]:
             similarity = self._score_similarity(vectors, kept)
             totals += preference.dense * similarity
-            eligible |= self._is_embedded[kept]
+            eligible |= self.is_embedded[kept]
         if preference.servers:
             totals += preference.affinity * np.isin(self.servers[kept], list(preference.servers))
         if only.excluded:
             eligible &= ~np.isin(self.tools[kept], list(only.excluded))
-        chosen = _top_positions(totals, eligible, limit)
-        at = np.arange(len(self.tools))[kept][chosen]
-        matched = self._split_matched_lexemes(lexemes, spans, at)
-        return [
-            IndexHit(
-                tool_pk=int(self.tools[position]),
-                similarity=(
-                    float(similarity[row])
-                    if similarity is not None and self._is_embedded[position]
-                    else None
-                ),
-                bm25=float(bm25[row]),
-                in_name=names,
-                in_text=rest,
-            )
-            for row, position, (names, rest) in zip(chosen, at, matched, strict=True)
-        ]
+        return MeasuredTools(
+            index=self,
+            positions=np.arange(len(self.tools))[kept],
+            lexemes=lexemes,
+            spans=spans,
+            totals=totals,
+            eligible=eligible,
+            bm25=bm25,
+            similarity=similarity,
+        )
 
     def visible_mask(
         self, team: int | None, *, within: Collection[int] | None = None
@@ -313,7 +326,7 @@ class SearchIndex:
         share = WHOLE_QUERY_SHARE
         return np.asarray(share * whole + (1 - share) * cosines[1:].max(axis=0))
 
-    def _split_matched_lexemes(
+    def split_matched_lexemes(
         self, lexemes: Sequence[int], spans: Sequence[tuple[int, int]], at: Positions
     ) -> list[tuple[frozenset[int], frozenset[int]]]:
         """Return each tool's matched lexemes: in its name, and only in the rest of its text."""
@@ -327,6 +340,77 @@ class SearchIndex:
                 is_name = self.postings.in_name[start + found[row]]
                 matched[row][0 if is_name else 1].add(lexeme)
         return [(frozenset(names), frozenset(rest)) for names, rest in matched]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeasuredTools:
+    """The m tools of an index that pass a filter, with their evidence for a query.
+
+    Attributes:
+        index: The index.
+        positions: Their positions in it, ascending, shape (m,).
+        lexemes: Keys of the query's lexemes.
+        spans: Start and end of each lexeme's postings.
+        totals: Weighted sums of the evidence, shape (m,).
+        eligible: Whether each may be found, shape (m,).
+        bm25: Shape (m,).
+        similarity: In [-1, 1], shape (m,); None: meaning was not compared.
+    """
+
+    index: SearchIndex
+    positions: Positions
+    lexemes: Sequence[int]
+    spans: Sequence[tuple[int, int]]
+    totals: Floats
+    eligible: NDArray[np.bool_]
+    bm25: Floats
+    similarity: Floats | None
+
+    def find_best(self, limit: int) -> Positions:
+        """Return the rows of the best tools, best first; ties by primary key."""
+        return _top_positions(self.totals, self.eligible, limit)
+
+    def list_tools(self, rows: Positions) -> list[int]:
+        """Return the primary keys of rows."""
+        pks: list[int] = self.index.tools[self.positions[rows]].tolist()
+        return pks
+
+    def append_likeliest(
+        self, rows: Positions, log_odds: Mapping[int, float], limit: int
+    ) -> Positions:
+        """Return rows, followed by the likeliest other tools that may be found.
+
+        Args:
+            rows: Rows of tools.
+            log_odds: Of tools by primary key.
+            limit: Maximum number of others.
+        """
+        pks = self.index.tools[self.positions]
+        is_other = np.isin(pks, np.fromiter(log_odds, dtype=np.int64, count=len(log_odds)))
+        is_other &= self.eligible
+        is_other[rows] = False
+        others = np.flatnonzero(is_other)
+        order = np.argsort([-log_odds[pk] for pk in pks[others].tolist()], kind="stable")
+        return np.concatenate((rows, others[order[:limit]]))
+
+    def describe(self, rows: Positions) -> list[IndexHit]:
+        """Return rows as hits, in their order."""
+        index, similarity, at = self.index, self.similarity, self.positions[rows]
+        matched = index.split_matched_lexemes(self.lexemes, self.spans, at)
+        return [
+            IndexHit(
+                tool_pk=int(index.tools[position]),
+                similarity=(
+                    float(similarity[row])
+                    if similarity is not None and index.is_embedded[position]
+                    else None
+                ),
+                bm25=float(self.bm25[row]),
+                in_name=names,
+                in_text=rest,
+            )
+            for row, position, (names, rest) in zip(rows, at, matched, strict=True)
+        ]
 
 
 def _compute_length_norms(lengths: Floats, seen: NDArray[np.bool_] | None) -> Floats:

@@ -20,13 +20,7 @@ from gateway_project.evaluation.binding_figures import BindingCounts
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery
 from gateway_project.evaluation.gold_calls import GoldCall, GoldToolNames, gold_calls_of
 from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs, encode_queries
-from gateway_project.evaluation.learn_history import (
-    LearnedHistory,
-    learn_from_history,
-    record_history,
-    refit_ranking,
-)
-from gateway_project.evaluation.past_runs import iterate_past_runs
+from gateway_project.evaluation.learn_history import LearnedHistory, refit_ranking
 from gateway_project.evaluation.suggest_answers import bind_gold_calls, suggest_answer
 from gateway_project.evaluation.workflow_figures import WorkflowFigures
 
@@ -95,16 +89,11 @@ class JudgedSuggestions:
 def evaluate_suggestions(
     dataset: Dataset,
     inputs: SuggestionInputs,
+    learned: LearnedHistory,
     on_progress: SuggestionProgress = lambda _stage, _done, _all: None,
 ) -> JudgedSuggestions:
-    """Record the data set's history, learn from it, and suggest for every query with gold."""
+    """Suggest for every query with gold, after learning from the data set's history."""
     names = GoldToolNames.from_dataset(dataset)
-    runs = list(iterate_past_runs(dataset.history, names=names, keys=inputs.keys_by_id))
-    if runs:
-        record_history(
-            inputs, runs, on_progress=lambda done, total: on_progress("recording", done, total)
-        )
-    learned = learn_from_history(inputs)
     queries = [query for query in dataset.queries if query.slots]
     intents = encode_queries(
         [query.text for query in queries],
@@ -114,12 +103,12 @@ def evaluate_suggestions(
     pairs = list(zip(queries, intents, strict=True))
     return JudgedSuggestions(
         judged=list(judge_queries(inputs, learned, pairs, names, on_progress)),
-        runs=len(runs),
+        runs=learned.runs,
         past_intents=len(learned.past_intents),
         fit_seconds=learned.fit_seconds,
         is_chain=workflow_figures.are_edges_chains(queries),
         learning_curve=list(_iterate_learning_curve(inputs, learned, pairs, on_progress))
-        if runs
+        if learned.runs
         else [],
     )
 

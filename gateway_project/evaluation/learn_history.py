@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gateway_project.evaluation.gold_calls import GoldToolNames
 from gateway_project.evaluation.inputs import EncodeProgress, SuggestionInputs
+from gateway_project.evaluation.past_runs import iterate_past_runs
 from graph.patterns import PastRun
 from graph.ranker_cache import TeamModels
 from graph.record_runs import MAX_SAMPLED, record_runs
@@ -20,6 +22,7 @@ from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.ranker import Ranker
 
 if TYPE_CHECKING:
+    from gateway_project.evaluation.dataset import Dataset
     from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.ranking.past_intents import PastIntent
     from graph.suggestion.ranking.prior import Prior
@@ -33,11 +36,13 @@ class LearnedHistory:
         models: The fitted models.
         past_intents: The distinct past intents, oldest first.
         fit_seconds: Time to fit, without recording.
+        runs: Recorded runs that they were learned from; 0: not counted.
     """
 
     models: TeamModels
     past_intents: Sequence[PastIntent]
     fit_seconds: float
+    runs: int = 0
 
     @cached_property
     def tool_sets(self) -> frozenset[frozenset[int]]:
@@ -61,6 +66,22 @@ def record_history(
         index=inputs.index,
         on_progress=on_progress,
     )
+
+
+def learn_from_dataset(
+    dataset: Dataset,
+    inputs: SuggestionInputs,
+    *,
+    on_progress: Callable[[str, int, int], None] = lambda _stage, _done, _all: None,
+) -> LearnedHistory:
+    """Record a data set's history, and learn from it."""
+    names = GoldToolNames.from_dataset(dataset)
+    runs = list(iterate_past_runs(dataset.history, names=names, keys=inputs.keys_by_id))
+    if runs:
+        record_history(
+            inputs, runs, on_progress=lambda done, total: on_progress("recording", done, total)
+        )
+    return replace(learn_from_history(inputs), runs=len(runs))
 
 
 def learn_from_history(

@@ -20,17 +20,19 @@ from gateway_project.evaluation.inputs import (
     make_ephemeral_sealer,
 )
 from gateway_project.evaluation.judge_suggestions import JudgedSuggestions
-from gateway_project.evaluation.learn_history import learn_from_history
+from gateway_project.evaluation.learn_history import LearnedHistory, learn_from_dataset
 from gateway_project.evaluation.metrics import BootstrapInterval
 from gateway_project.evaluation.notes import write_notes
 from gateway_project.evaluation.scratch import open_scratch_schema
 from gateway_project.evaluation.suggest_answers import suggest_answer
+from graph.suggestion.intent import reading
+from graph.weigh_past_use import weigh_past_use
 from tools import definition, ids, query_text, search
 from tools.definition import Definition
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import Embedder
 from tools.embed_catalogue import embed_missing
-from tools.search import SearchAnswer, SearchMode, SearchRequest
+from tools.search import SearchAnswer, SearchHit, SearchMode, SearchRequest
 from tools.search_index import SearchIndex
 from tools.store import bulk_load, search_index
 from tools.store.bulk_load import DefinedTool
@@ -45,6 +47,7 @@ COMPARED_FIGURE = "ndcg@10"
 RANKING_METHODS = {
     "graph": "retrieval",
     "fused": "without_graph",
+    "text": "without_history",
     "dense": "dense",
     "lexical": "lexical",
     **{method: method for method in graph.BASELINES},
@@ -53,6 +56,7 @@ RANKING_METHODS = {
 METHOD_TITLES = {
     "graph": "with the graph",
     "fused": "fused, no graph",
+    "text": "text alone, no graph",
     "dense": "dense alone",
     "lexical": "lexical alone",
     "pagerank_sorted": "dense, sorted by PageRank",
@@ -78,7 +82,10 @@ class EvaluationReport:
         tools: Number of tools.
         relations: Number of relations, derived ones included.
         retrieval: Means of the figures by ranking method; empty if no query has gold.
-        fused_minus_best: Paired difference of nDCG@10 between fused and the better other mode.
+        history_minus_none: Paired difference of nDCG@10 between fused with and without the past
+            runs, both without the graph.
+        fused_minus_best: Paired difference of nDCG@10 between fused, without past runs, and the
+            better other mode.
         best: The better other mode.
         graph_minus_none: Paired difference of nDCG@10 between fused with and without the graph.
         data_flow: Figures of derived `provides` relations; None if no query has references.
@@ -94,6 +101,7 @@ class EvaluationReport:
     tools: int
     relations: int
     retrieval: Mapping[str, RetrievalFigures]
+    history_minus_none: BootstrapInterval | None
     fused_minus_best: BootstrapInterval | None
     best: str | None
     graph_minus_none: BootstrapInterval | None
@@ -131,37 +139,52 @@ def evaluate_dataset(
         embed_missing(
             caching_embedder, lambda done, total: on_progress("embedding tools", done, total)
         )
-        size = sum(1 + len(query_text.read_query(q.text).sentences) for q in dataset.queries)
-        cached = CachedEmbedder(caching_embedder, size=size)
+        cached = CachedEmbedder(caching_embedder, size=_count_query_texts(dataset.queries))
         _warm_up_embeddings(dataset.queries, cached, on_progress)
         index = search_index.refresh_index(
             None, model=caching_embedder.model, max_bytes=MAX_INDEX_BYTES
         )
-        run_search = partial(search.search, embedder=cached, index=index)
         world = graph.prepare_graph(dataset, names, token_budget=token_budget)
-        scores = _judge_queries(dataset, world, run_search, on_progress)
-        sample = _sample_queries(dataset.queries)
-        latency_ms = _measure_latency(
-            sample, partial(search.search, embedder=embedder, index=index)
+        inputs = None if index is None else _make_suggestion_inputs(world, index, caching_embedder)
+        learned = (
+            None
+            if inputs is None
+            else learn_from_dataset(dataset, inputs, on_progress=on_progress)
         )
+
+        def make_search(embedder: Embedder) -> RunSearch:
+            models = None if learned is None else learned.models
+            weigh = partial(weigh_past_use, index=index, embedder=embedder, models=models)
+            return partial(search.search, embedder=embedder, index=index, weigh=weigh)
+
+        run_search = make_search(cached)
+        scores = _judge_queries(
+            dataset,
+            world,
+            run_search,
+            partial(search.search, embedder=cached, index=index),
+            on_progress,
+        )
+        sample = _sample_queries(dataset.queries)
+        latency_ms = _measure_latency(sample, make_search(embedder))
         search_ms = _measure_latency(sample, run_search)
         enhancement_durations_ms = [
             1_000 * graph.measure_seconds(_search_query(run_search, query).hits, world)
             for query in sample
         ]
-        inputs = None if index is None else _make_suggestion_inputs(world, index, caching_embedder)
-        suggested = (
-            None
-            if inputs is None
-            else judge_suggestions.evaluate_suggestions(dataset, inputs, on_progress)
-        )
-        suggestion_ms = None if inputs is None else _measure_suggestions(inputs, sample, embedder)
+        suggested = suggestion_ms = None
+        if inputs is not None and learned is not None:
+            suggested = judge_suggestions.evaluate_suggestions(
+                dataset, inputs, learned, on_progress
+            )
+            suggestion_ms = _measure_suggestions(inputs, learned, sample, embedder)
     best, difference = _compare_with_best(scores)
     return EvaluationReport(
         n=len(dataset.queries),
         tools=len(dataset.tools),
         relations=len(world.topology),
         retrieval={method: _mean_figures(rows) for method, rows in scores.items() if rows},
+        history_minus_none=_bootstrap_difference(scores["fused"], scores["text"]),
         fused_minus_best=difference,
         best=best,
         graph_minus_none=_bootstrap_difference(scores["graph"], scores["fused"]),
@@ -184,10 +207,12 @@ def _make_suggestion_inputs(
 
 
 def _measure_suggestions(
-    inputs: SuggestionInputs, queries: Sequence[DatasetQuery], embedder: Embedder
+    inputs: SuggestionInputs,
+    learned: LearnedHistory,
+    queries: Sequence[DatasetQuery],
+    embedder: Embedder,
 ) -> RetrievalFigures:
     """Measure the time from an intent's text to a suggestion."""
-    learned = learn_from_history(inputs)
     durations_ms = []
     for query in queries:
         started = time.perf_counter()
@@ -220,44 +245,64 @@ def store_tools(tools: Sequence[DatasetTool]) -> dict[str, str]:
     }
 
 
+def _list_query_texts(query: DatasetQuery) -> list[str]:
+    """Return the texts that a search for a query embeds."""
+    read = query_text.read_query(query.text)
+    return [*read.embedded_texts, *reading.read_intent(query.text).distinct_texts]
+
+
+def _count_query_texts(queries: Sequence[DatasetQuery]) -> int:
+    return sum(len(_list_query_texts(query)) for query in queries)
+
+
 def _warm_up_embeddings(
     queries: Sequence[DatasetQuery], embedder: Embedder, on_progress: EvaluationProgress
 ) -> None:
     """Embed the queries in batches; one at a time would take most of the evaluation."""
     for start in range(0, len(queries), WARM_UP_BATCH_SIZE):
-        queries_read = [
-            query_text.read_query(query.text)
-            for query in queries[start : start + WARM_UP_BATCH_SIZE]
-        ]
+        batch = queries[start : start + WARM_UP_BATCH_SIZE]
         embedder.embed(
-            [text for q in queries_read for text in (q.text, *q.sentences)], kind="query"
+            [text for query in batch for text in _list_query_texts(query)], kind="query"
         )
-        on_progress("embedding queries", start + len(queries_read), len(queries))
+        on_progress("embedding queries", start + len(batch), len(queries))
 
 
 def _judge_queries(
     dataset: Dataset,
     world: EvaluationWorld,
     run_search: RunSearch,
+    search_text: RunSearch,
     on_progress: EvaluationProgress,
 ) -> dict[str, list[RetrievalFigures]]:
-    """Search for every query with gold; return the figures of each method, in order."""
+    """Search for every query with gold; return the figures of each method, in order.
+
+    Args:
+        dataset: The queries.
+        world: The stored tools.
+        run_search: Searches as a gateway does.
+        search_text: The same without what past runs teach.
+        on_progress: Receives the stage, queries done and total.
+    """
     judged: dict[str, list[RetrievalFigures]] = {method: [] for method in RANKING_METHODS}
     for done, query in enumerate(dataset.queries, start=1):
         if query.slots:
-            for method, ranked in _rank_by_all_methods(query, world, run_search).items():
+            ranked_by_method = _rank_by_all_methods(query, world, run_search, search_text)
+            for method, ranked in ranked_by_method.items():
                 judged[method].append(judge_ranking(world.to_dataset_ids(ranked), query))
         on_progress("searching", done, len(dataset.queries))
     return judged
 
 
 def _rank_by_all_methods(
-    query: DatasetQuery, world: EvaluationWorld, run_search: RunSearch
+    query: DatasetQuery, world: EvaluationWorld, run_search: RunSearch, search_text: RunSearch
 ) -> dict[str, Sequence[int]]:
     """Return the tools found for a query, best first, by ranking method."""
-    hits = {mode: _search_query(run_search, query, mode=mode).hits for mode in SEARCH_MODES}
+    hits: dict[str, Sequence[SearchHit]] = {
+        mode: _search_query(run_search, query, mode=mode).hits for mode in SEARCH_MODES
+    }
     ranked: dict[str, Sequence[int]] = {"graph": graph.answer_tools(hits["fused"], world)}
-    ranked |= {mode: [hit.tool_pk for hit in found] for mode, found in hits.items()}
+    hits["text"] = _search_query(search_text, query).hits
+    ranked |= {method: [hit.tool_pk for hit in found] for method, found in hits.items()}
     return ranked | {
         method: rank(hits["dense"], world) for method, rank in graph.BASELINES.items()
     }
@@ -289,11 +334,11 @@ def _mean_figures(rows: Sequence[RetrievalFigures]) -> RetrievalFigures:
 def _compare_with_best(
     scores: Mapping[str, Sequence[RetrievalFigures]],
 ) -> tuple[str | None, BootstrapInterval | None]:
-    """Compare fused search with dense or lexical alone, whichever is better."""
-    if not scores["fused"]:
+    """Compare fused search by text with dense or lexical alone, whichever is better."""
+    if not scores["text"]:
         return None, None
     best = max(("dense", "lexical"), key=lambda mode: _mean_figures(scores[mode])[COMPARED_FIGURE])
-    return best, _bootstrap_difference(scores["fused"], scores[best])
+    return best, _bootstrap_difference(scores["text"], scores[best])
 
 
 def _bootstrap_difference(
@@ -346,6 +391,9 @@ def report_to_json(report: EvaluationReport) -> dict[str, Any]:
             **by_method,
             "graph_minus_none": _interval_to_json(
                 report.graph_minus_none, against="without_graph"
+            ),
+            "history_minus_none": _interval_to_json(
+                report.history_minus_none, against="without_history"
             ),
             "fused_minus_best": _interval_to_json(report.fused_minus_best, against=report.best),
             "data_flow": None if report.data_flow is None else dict(report.data_flow),

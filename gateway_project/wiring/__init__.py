@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -13,9 +13,7 @@ from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
 from gateway_project.foundation import notify, sealing
 from gateway_project.foundation.caller import CallerKind
-from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.result_store import ResultStore
@@ -30,6 +28,7 @@ from gateway_project.wiring.memory import ProcessMemory, make_memory
 from gateway_project.wiring.predictions import make_predictions
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
+from gateway_project.wiring.searcher import CatalogueSearcher
 from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.speculation import ProcessSpeculation, make_speculation
 from gateway_project.wiring.suggester import RankerLoader
@@ -40,8 +39,7 @@ from graph.store import fitted_models
 from learning.learner import Learner
 from learning.predictions.recorder import PredictionRecorder
 from learning.recall import OutcomeRecall
-from tools import item_store, search, token_count
-from tools.catalogue import CatalogueTool
+from tools import item_store, token_count
 from tools.embed import load as embedding
 from tools.embed.cache import CachedEmbedder
 from tools.embed.recipes import UnknownModel
@@ -116,7 +114,11 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
         rankers = RankerCache(embedder.model, sealer=current.sealer)
 
         base = _build_effects(
-            current, pool, embedder=embedder, index=index, config=config, lists=lists
+            current,
+            pool,
+            searcher=CatalogueSearcher(embedder=embedder, index=index, rankers=rankers),
+            config=config,
+            lists=lists,
         )
         memory: ProcessMemory
         speculation = make_speculation(
@@ -275,27 +277,14 @@ def _build_effects(
     current: CurrentSnapshot,
     pool: UpstreamPool,
     *,
-    embedder: CachedEmbedder,
-    index: SearchIndexCache,
+    searcher: CatalogueSearcher,
     config: Config,
     lists: ItemLists,
 ) -> Effects:
-    async def search_tools(request: search.SearchRequest) -> search.SearchAnswer:
-        return await run_in_database_thread(
-            search.search, request, embedder=embedder, index=index.current
-        )
-
-    async def search_in_memory(
-        request: search.SearchRequest, tools: Sequence[CatalogueTool]
-    ) -> search.SearchAnswer:
-        return await run_in_worker_thread(
-            search.search_in_memory, request, tools=tools, embedder=embedder, index=index.current
-        )
-
     return Effects(
         catalogue=lambda: current.snapshot.catalogue,
-        search=search_tools,
-        search_in_memory=search_in_memory,
+        search=searcher.search,
+        search_in_memory=searcher.search_in_memory,
         upstream=PinnedUpstream(
             pool,
             catalogue=lambda: current.snapshot.catalogue,

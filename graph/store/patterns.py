@@ -16,7 +16,7 @@ from pgvector import Vector
 
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
-from graph.patterns import MIN_SUPPORT, normalize_intent
+from graph.patterns import MIN_SUPPORT, MIN_TOOL_SUPPORT, normalize_intent
 from graph.store import binding_uses, fitted_models, writing
 from tools import ids
 from tools.models import Tool
@@ -34,10 +34,12 @@ CHUNK_SIZE: Final = 1_000
 """Patterns whose vectors are read and unsealed per query."""
 
 # A pattern of calls made one by one is used once its intent, or at least its workflow of several
-# tools, has been seen again. A run of a workflow weighs 1, so its counts stay as they are.
+# tools, has been seen again; one of a single call, once several searches led to this tool. A run
+# of a workflow weighs 1, so its counts stay as they are.
 _SELECT_HISTORY = f"""
 WITH seen AS (
-    SELECT *, sum(success_weight) OVER (PARTITION BY workflow_hash) AS support
+    SELECT *, sum(success_weight) OVER (PARTITION BY workflow_hash) AS support,
+           sum(success_weight) OVER (PARTITION BY tools) AS tool_support
     FROM graph_workflowpattern
     WHERE successes > 0 AND (team_id IS NULL OR team_id = %(team)s)
 )
@@ -48,6 +50,7 @@ FROM seen p
 JOIN graph_patternembedding e ON e.pattern_id = p.id AND e.model = %(model)s
 WHERE p.success_weight >= {MIN_SUPPORT}
    OR (p.support >= {MIN_SUPPORT} AND cardinality(p.tools) > 1)
+   OR (p.tool_support >= {MIN_TOOL_SUPPORT} AND cardinality(p.tools) = 1)
 ORDER BY p.last_seen_at DESC, p.id DESC
 LIMIT %(limit)s
 """
@@ -92,10 +95,10 @@ def load_history(
 ) -> list[PastIntent]:
     """Return the past intents a team's models are fitted to, oldest first; at most `MAX_HISTORY`.
 
-    Skipped are patterns that never succeeded, were seen too seldom (`MIN_SUPPORT`), have no
-    vectors by this model, or name a deleted tool that has not returned; also those that cannot be
-    unsealed, with one warning. Patterns with the same masked intent and the same set of tools
-    become one past intent.
+    Skipped are patterns that never succeeded, were seen too seldom (`MIN_SUPPORT`,
+    `MIN_TOOL_SUPPORT`), have no vectors by this model, or name a deleted tool that has not
+    returned; also those that cannot be unsealed, with one warning. Patterns with the same masked
+    intent and the same set of tools become one past intent.
 
     Args:
         team: Primary key; sees its own patterns and shared ones. None: only shared ones.

@@ -95,6 +95,21 @@ def test_without_history_a_suggestion_is_made_and_judged():
 
 
 @pytest.mark.django_db(transaction=True)
+def test_search_learns_from_the_history():
+    history = [query(number, "photo", "recipe") for number in range(12)]
+    asked = query(50, "photo", "recipe")
+    unlike = replace(asked, text="make it ready for the journey")
+    taught = [replace(one, text=f"make it ready for journey {n}") for n, one in enumerate(history)]
+    report = evaluated(history=taught, queries=(unlike,))
+    assert report["retrieval"]["recall@5"] == 1
+    assert report["retrieval"]["ndcg@10"] > report["slices"]["without_history"]["ndcg@10"]
+    gain = report["slices"]["history_minus_none"]
+    assert (gain["mean"] > 0, gain["against"]) == (True, "without_history")
+    without = evaluated(history=(), queries=(unlike,))
+    assert without["slices"]["without_graph"] == without["slices"]["without_history"]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_figures_repeat_to_the_digit():
     first, second = evaluated(), evaluated()
     for part in ("workflow", "binding", "calibration"):

@@ -215,3 +215,20 @@ async def test_only_some_teams_stay_in_memory(tools, learn, kept, reads, monkeyp
     for team in (None, 1, 2, None):
         await kept.load(team)
     assert list(kept._models_by_team) == [2, None]
+
+
+async def test_requested_models_are_loaded_in_the_background(tools, learn, kept):
+    await learn(run("r1", "Send it", task("x", tools[1])))
+    assert kept.find_or_request(None) is None
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        loading = group.create_task(kept.run())
+        while (found := kept.find_or_request(None)) is None:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.01)
+        loading.cancel()
+    assert found.ranker.past_intent_count == 1
+
+
+async def test_without_an_embedding_model_nothing_is_requested(sealer):
+    kept = RankerCache(None, sealer=sealer)
+    assert kept.find_or_request(None) is None
+    assert not kept._due

@@ -153,6 +153,18 @@ def test_a_second_session_shows_it(world):
     assert ("crm:find_user", "shop:list_orders", "provides") in world.relations(world.callers)
 
 
+def test_a_tool_called_after_searches_of_three_sessions_is_learned_for_all_their_words(world):
+    searches = ("anything going on?", "what do they write about us", "catch me up")
+    for number, words in enumerate(searches, start=1):
+        assert world.workflows(world.callers) == set()
+        client = world.connect(number)
+        client.say(words, "news:headlines")
+        client.call("news:headlines", topic=f"topic {number}")
+        world.disconnect(number)
+    history = patterns.load_history(world.callers.pk, FakeEmbedder().model, sealer=world.sealer)
+    assert [past.tools for past in history] == [(world.tools["news:headlines"].pk,)] * 3
+
+
 def test_unrelated_calls_of_many_sessions_never_become_related(world):
     drawn = ("news:headlines", "files:search", "crm:find_user")
     for session in range(30):

@@ -83,3 +83,18 @@ def test_an_empty_catalogue_needs_no_index():
     done = embed_missing(FakeEmbedder())
     assert done.embedded == 0
     assert not embeddings.has_index(done.model)
+
+
+def test_a_well_known_tool_is_embedded_again_when_its_example_wishes_have_changed():
+    parameters = ("source_timezone", "time", "target_timezone")
+    tool = ToolFactory(
+        name="convert_time", input_schema={"properties": {name: {} for name in parameters}}
+    )
+    tool.definition.text_hash = "of other examples"
+    tool.definition.save()
+    embed_missing(FakeEmbedder())
+    tool.refresh_from_db()
+    assert tool.definition.text_hash != "of other examples"
+    again = FakeEmbedder()
+    embed_missing(again)
+    assert again.embedded == []

@@ -113,3 +113,20 @@ def test_a_title_that_repeats_the_name_counts_once():
 )
 def test_scripts_without_spaces_are_cut_into_pairs(text, cut):
     assert character_pairs(text) == cut
+
+
+ISSUE = {"properties": {name: {} for name in ("owner", "repo", "title")}}
+
+
+def test_example_wishes_stand_before_the_description_of_a_well_known_tool():
+    known = Definition(name="create_issue", description="Creates it.", input_schema=ISSUE)
+    text = compose_text(known)
+    assert text.index("report a bug") < text.index("Creates it.")
+    words = " ".join(field.text for field in text_fields(known, server="hub"))
+    assert "asking for dark mode" in words
+
+
+def test_a_tool_of_the_same_name_with_other_parameters_has_no_example_wishes():
+    other = Definition(name="create_issue", description="Creates it.")
+    assert compose_text(other) == "create issue: Creates it."
+    assert len(text_fields(other, server="hub")) == 3

@@ -13,6 +13,7 @@ from tools.fusion import (
     logistic_score,
     sum_evidence,
 )
+from tools.past_use import PastUse
 
 cosines = st.none() | st.floats(min_value=-1, max_value=1)
 bm25s = st.none() | st.floats(min_value=0, max_value=1_000)
@@ -96,3 +97,49 @@ def test_rare_words_overrule_meaning_and_common_ones_do_not():
     close = evidence("a:close", 0.7, 0.0)
     assert fuse_candidates([close, evidence("b:rare", 0.4, 25.0)])[0].evidence.tool == "b:rare"
     assert fuse_candidates([close, evidence("b:common", 0.4, 5.0)])[0].evidence.tool == "a:close"
+
+
+def three_tools():
+    return [
+        SearchEvidence(tool_pk=pk, tool=f"s:{pk}", dense=dense, lexical=0.0)
+        for pk, dense in ((1, 0.6), (2, 0.5), (3, 0.4))
+    ]
+
+
+def past_use(familiarity, log_odds):
+    return PastUse(familiarity=familiarity, log_odds=log_odds)
+
+
+def order(found):
+    return [hit.evidence.tool_pk for hit in found]
+
+
+def test_where_past_requests_are_familiar_they_decide():
+    found = fuse_candidates(three_tools(), past_use=past_use(1.0, {1: -3.0, 2: -1.0, 3: 4.0}))
+    assert order(found) == [3, 2, 1]
+    assert found[0].score == pytest.approx(logistic_score(4.0))
+
+
+def test_where_past_requests_are_strange_the_texts_decide_as_without_them():
+    without = fuse_candidates(three_tools())
+    assert fuse_candidates(three_tools(), past_use=past_use(0.0, {3: 9.0})) == without
+
+
+def test_a_tool_of_which_past_requests_do_not_speak_is_unlikely_by_them():
+    found = fuse_candidates(three_tools(), past_use=past_use(1.0, {2: -6.0}))
+    assert order(found) == [2, 1, 3]
+    assert [hit.score for hit in found[1:]] == [0.0, 0.0]
+
+
+@given(
+    st.floats(min_value=0, max_value=1),
+    st.dictionaries(st.integers(1, 3), st.floats(min_value=-50, max_value=50)),
+)
+def test_the_score_lies_between_that_by_text_and_that_by_past_requests(familiarity, log_odds):
+    by_text = {hit.evidence.tool_pk: hit.score for hit in fuse_candidates(three_tools())}
+    found = fuse_candidates(three_tools(), past_use=past_use(familiarity, log_odds))
+    for hit in found:
+        pk = hit.evidence.tool_pk
+        bounds = sorted((by_text[pk], logistic_score(log_odds.get(pk, -math.inf))))
+        assert bounds[0] - 1e-9 <= hit.score <= bounds[1] + 1e-9
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)

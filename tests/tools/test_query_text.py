@@ -62,3 +62,16 @@ def test_any_text_is_read_or_refused(raw):
     assert query.text
     assert "\n" not in query.text
     assert len(query.words) <= query_text.MAX_WORDS
+
+
+def test_an_idiom_is_also_read_in_plain_words():
+    query = read_query("Kick off the tests again")
+    assert query.plain == "rerun run again the tests"
+    assert query.embedded_texts == ["Kick off the tests again", "rerun run again the tests"]
+    assert {"Kick", "tests", "rerun"} <= set(query.words)
+
+
+def test_a_query_without_idioms_is_embedded_as_it_is():
+    query = read_query("list the tables. then describe one of them.")
+    assert query.plain == ""
+    assert query.embedded_texts == [query.text, *query.sentences]

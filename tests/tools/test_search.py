@@ -5,11 +5,13 @@ from django.db import connection
 
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
+from tools.closeness import NOTHING_CLOSE_WARNING
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import embed_missing
 from tools.fusion import FusionWeights
 from tools.models import Server, Tool
+from tools.past_use import PastUse
 from tools.query_text import QueryError
 from tools.search import SearchRequest, explain_hit, search, search_in_memory
 from tools.store import postings, search_index
@@ -376,3 +378,105 @@ def test_tools_in_use_are_not_found_again_and_their_servers_come_first(embedder,
 def test_context_of_a_server_that_is_gone_changes_nothing(embedder):
     context = SearchContext(tools=frozenset({987_654}), servers=frozenset({"gone"}))
     alike(*both_ways("convert zones", embedder, context=context))
+
+
+class PastRequests:
+    """Past requests that all used one tool."""
+
+    def __init__(self, tool, *, familiarity=1.0):
+        self.tool = Tool.objects.get(name=tool).pk
+        self.familiarity = familiarity
+        self.asked = []
+
+    def __call__(self, query, tools):
+        self.asked.append((query, list(tools)))
+        odds = dict.fromkeys(tools, -4.0) | {self.tool: 4.0}
+        return PastUse(
+            familiarity=self.familiarity,
+            log_odds=odds,
+            similar_requests=8,
+            use_counts={self.tool: 7},
+        )
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_the_tool_that_past_requests_used_comes_first_and_says_so(embedder, in_memory):
+    weigh = PastRequests("get_date")
+    index = loaded(embedder) if in_memory else None
+    request = SearchRequest(query="convert between zones", limit=2)
+    found = search(request, embedder=embedder, index=index, weigh=weigh)
+    assert [hit.tool for hit in found.hits] == ["clock:get_date", "clock:convert_time"]
+    assert found.hits[0].reasons[0] == "used in 7 of 8 similar requests"
+    assert found.hits[0].score > 0.9
+    assert weigh.asked[0][0] == "convert between zones"
+
+
+def test_past_requests_that_are_not_familiar_change_nothing(embedder):
+    request = SearchRequest(query="convert between zones")
+    found = search(request, embedder=embedder, weigh=PastRequests("get_date", familiarity=0.0))
+    plain = search(request, embedder=embedder)
+    assert [(hit.tool, hit.score) for hit in found.hits] == [
+        (hit.tool, hit.score) for hit in plain.hits
+    ]
+
+
+def test_past_requests_add_a_tool_that_the_text_does_not_find(embedder):
+    for number in range(20):
+        ToolFactory(name=f"convert_zones_{number}")
+    embed_missing(embedder)
+    weigh = PastRequests("read_file")
+    found = search(
+        SearchRequest(query="convert zones", limit=3),
+        embedder=embedder,
+        index=loaded(embedder),
+        weigh=weigh,
+    )
+    assert weigh.tool not in weigh.asked[0][1]
+    assert found.hits[0].tool == "files:read_file"
+
+
+def test_past_requests_add_no_tool_beyond_the_filters(embedder):
+    request = SearchRequest(query="convert zones", scope=SearchScope(server="clock"))
+    found = search(
+        request, embedder=embedder, index=loaded(embedder), weigh=PastRequests("read_file")
+    )
+    assert {hit.tool for hit in found.hits} == {"clock:convert_time", "clock:get_date"}
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
+def test_one_kind_of_evidence_is_searched_without_past_requests(embedder, mode):
+    weigh = PastRequests("get_date")
+    search(SearchRequest(query="convert zones", mode=mode), embedder=embedder, weigh=weigh)
+    assert weigh.asked == []
+
+
+def test_without_the_database_past_requests_count_where_meaning_is_compared(embedder):
+    weigh, index = PastRequests("get_date"), loaded(embedder)
+    request, cached = SearchRequest(query="convert zones"), CachedEmbedder(embedder)
+    tools = load_catalogue().tools.values()
+
+    def ask_memory():
+        return search_in_memory(request, tools=tools, embedder=cached, index=index, weigh=weigh)
+
+    assert ask_memory().hits[0].tool == "clock:convert_time"
+    cached.embed([request.query], kind="query")
+    assert ask_memory().hits[0].tool == "clock:get_date"
+
+
+def test_a_query_that_no_tool_fits_is_answered_with_a_warning(embedder):
+    far = ask("zzz qqq", embedder)
+    assert far.hits[0].dense < 0.2
+    assert far.warnings == (NOTHING_CLOSE_WARNING,)
+    assert ask("read the text of a file", embedder).warnings == ()
+
+
+def test_a_far_match_that_similar_requests_used_is_no_cause_for_a_warning(embedder):
+    request = SearchRequest(query="zzz qqq")
+    found = search(request, embedder=embedder, weigh=PastRequests("get_date"))
+    assert found.hits[0].tool == "clock:get_date"
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical"])
+def test_one_kind_of_evidence_does_not_tell_whether_anything_fits(embedder, mode):
+    assert ask("zzz file", embedder, mode=mode).warnings == ()

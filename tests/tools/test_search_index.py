@@ -228,3 +228,24 @@ def test_for_a_caller_limited_to_some_tools_no_others_exist():
     assert mixed.visible_mask(None, within=mixed.tools[:2].tolist()).tolist() == [
         True, False, False,
     ]  # fmt: skip
+
+
+def test_the_likeliest_tools_are_appended_once_and_only_if_they_may_be_found():
+    catalogue = index(np.eye(DIMENSIONS), servers=[1, 1, 1, 2])
+    odds = {100: 9.0, 101: -1.0, 102: 1.0, 103: 5.0, 999: 7.0}
+
+    def list_found(*, limit, excluded=frozenset()):
+        measured = catalogue.measure(
+            [],
+            vectors=unit([[1, 0, 0, 0]]),
+            only=SearchFilter(server=1, excluded=excluded),
+            preference=RankingPreference(dense=1.0, lexical=0.02),
+        )
+        rows = measured.append_likeliest(measured.find_best(1), odds, limit)
+        assert [hit.tool_pk for hit in measured.describe(rows)] == measured.list_tools(rows)
+        return measured.list_tools(rows)
+
+    assert list_found(limit=5) == [100, 102, 101]
+    assert list_found(limit=1) == [100, 102]
+    assert list_found(limit=5, excluded=frozenset({102})) == [100, 101]
+    assert list_found(limit=0) == [100]

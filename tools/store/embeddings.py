@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,10 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from pgvector import Vector
 from psycopg import sql
 
+from tools import embedding_text
 from tools.definition import Definition
 from tools.embed.embedder import Vectors
-from tools.models import Tool, ToolEmbedding
+from tools.models import Tool, ToolDefinition, ToolEmbedding
 
 HNSW_M = 16
 EF_CONSTRUCTION = 64
@@ -68,6 +69,30 @@ def _tools_without_vector(model: str) -> QuerySet[Tool]:
         tool=OuterRef("pk"), model=model, content_hash=OuterRef("definition__text_hash")
     )
     return _embeddable_tools().filter(~Exists(present))
+
+
+def refresh_text_hashes(names: Collection[str]) -> int:
+    """Correct the text hashes of tools with these names; return how many differed.
+
+    The texts of well-known tools change with the example wishes that Foregate ships.
+    """
+    pinned = ToolDefinition.objects.filter(
+        tool__name__in=names, pk=F("tool__definition_id")
+    ).select_related("tool")
+    changed = []
+    for row in pinned.order_by("pk"):
+        definition = Definition(
+            name=row.tool.name,
+            title=row.title,
+            description=row.description,
+            input_schema=row.input_schema,
+        )
+        expected = embedding_text.text_hash(embedding_text.compose_text(definition))
+        if row.text_hash != expected:
+            row.text_hash = expected
+            changed.append(row)
+    ToolDefinition.objects.bulk_update(changed, ["text_hash"], batch_size=500)
+    return len(changed)
 
 
 def load_missing(model: str) -> list[MissingEmbedding]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db import connection
 
 from tools.catalogue import CatalogueTool
-from tools.embed.embedder import Vectors
 from tools.fusion import DEFAULT_WEIGHTS, FusionWeights
 from tools.lexemes import hash_lexeme
-from tools.search_index import IndexHit, RankingPreference, SearchFilter, SearchIndex
-from tools.store.search import SearchCandidate, SearchContext, SearchScope
+from tools.past_use import PastUse
+from tools.search_index import (
+    IndexHit,
+    MeasuredTools,
+    RankingPreference,
+    SearchFilter,
+    SearchIndex,
+)
+from tools.store.search import IndexQuery, SearchCandidate, SearchContext, SearchScope
 
 _CONFIRM_SQL = """
 SELECT t.id, s.name, t.name
@@ -27,17 +33,11 @@ WHERE t.id = ANY(%(tools)s) AND t.state = 'active' AND t.enabled
 
 
 @dataclass(frozen=True, kw_only=True)
-class IndexQuery:
-    """A query in the form the index takes.
+class IndexedCandidates:
+    """Candidates from the index, and what past requests say of them; None: nothing is known."""
 
-    Attributes:
-        lexemes: Stems of its words.
-        vectors: Shape (k, d), norm 1: the whole query, then its sentences if it has several;
-            None: compare words only.
-    """
-
-    lexemes: Collection[str]
-    vectors: Vectors | None
+    candidates: list[SearchCandidate]
+    past_use: PastUse | None = None
 
 
 def find_candidates(
@@ -48,7 +48,7 @@ def find_candidates(
     context: SearchContext,
     weights: FusionWeights,
     limit: int,
-) -> list[SearchCandidate] | None:
+) -> IndexedCandidates | None:
     """Find the best tools and confirm in the database that each may be found right now.
 
     Args:
@@ -57,19 +57,22 @@ def find_candidates(
         scope: Restricts the search.
         context: Tools and servers in use already.
         weights: How evidence is added.
-        limit: Maximum number of candidates.
+        limit: Maximum number of candidates, without those that past requests add.
 
     Returns:
-        Best first; None if the index is outdated: search in the database instead.
+        Best by text first; None if the index is outdated: search in the database instead.
     """
     only = _make_filter(index, scope, context)
     if only is None:
         return None
-    hits = _find_hits(index, query, only=only, context=context, weights=weights, limit=limit)
+    measured = _measure(index, query, only=only, context=context, weights=weights)
+    hits, past_use = _find_hits(measured, query, limit=limit)
     names = _confirm_candidates([hit.tool_pk for hit in hits], scope)
     if len(names) < len(hits):
         return None
-    return _make_candidates(hits, names, query.lexemes)
+    return IndexedCandidates(
+        candidates=_make_candidates(hits, names, query.lexemes), past_use=past_use
+    )
 
 
 def find_unconfirmed(
@@ -80,7 +83,7 @@ def find_unconfirmed(
     scope: SearchScope,
     context: SearchContext,
     limit: int,
-) -> list[SearchCandidate]:
+) -> IndexedCandidates:
     """Find the best of some tools of the catalogue in memory, without the database.
 
     Args:
@@ -89,26 +92,26 @@ def find_unconfirmed(
         tools: The tools to choose from.
         scope: Team and group of the caller; the rarity of words is that among the tools it sees.
         context: Tools and servers in use already.
-        limit: Maximum number of candidates.
+        limit: As in `find_candidates`.
     """
     names = {tool.pk: (tool.server, tool.name) for tool in tools}
     others = frozenset(index.tools.tolist()) - names.keys()
     only = SearchFilter(team=scope.team, within=scope.within, excluded=others | context.tools)
-    hits = _find_hits(
-        index, query, only=only, context=context, weights=DEFAULT_WEIGHTS, limit=limit
+    measured = _measure(index, query, only=only, context=context, weights=DEFAULT_WEIGHTS)
+    hits, past_use = _find_hits(measured, query, limit=limit)
+    return IndexedCandidates(
+        candidates=_make_candidates(hits, names, query.lexemes), past_use=past_use
     )
-    return _make_candidates(hits, names, query.lexemes)
 
 
-def _find_hits(
+def _measure(
     index: SearchIndex,
     query: IndexQuery,
     *,
     only: SearchFilter,
     context: SearchContext,
     weights: FusionWeights,
-    limit: int,
-) -> list[IndexHit]:
+) -> MeasuredTools:
     servers = (index.server_names.get(name) for name in context.servers)
     preference = RankingPreference(
         dense=weights.dense,
@@ -117,9 +120,18 @@ def _find_hits(
         servers=frozenset(server for server in servers if server is not None),
     )
     keys = [hash_lexeme(lexeme) for lexeme in query.lexemes]
-    return index.find_best(
-        keys, vectors=query.vectors, only=only, preference=preference, limit=limit
-    )
+    return index.measure(keys, vectors=query.vectors, only=only, preference=preference)
+
+
+def _find_hits(
+    measured: MeasuredTools, query: IndexQuery, *, limit: int
+) -> tuple[list[IndexHit], PastUse | None]:
+    """Return the best by text, followed by as many others that past requests favour."""
+    rows = measured.find_best(limit)
+    past_use = query.weigh(measured.list_tools(rows))
+    if past_use is not None:
+        rows = measured.append_likeliest(rows, past_use.log_odds, limit)
+    return measured.describe(rows), past_use
 
 
 def _make_filter(

@@ -11,7 +11,7 @@ from tools import embedding_text, lexemes
 from tools.definition import Definition
 from tools.models import Tool
 
-INDEX_VERSION = 2  # part of every content hash: raise it when fields, weights or words change
+INDEX_VERSION = 3  # part of every content hash: raise it when fields, weights or words change
 BATCH_ROWS = 500
 
 _STALE_SQL = """

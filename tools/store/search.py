@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from tools.embed.embedder import Vectors
+from tools.past_use import PastUse
 from tools.ranking import K1, WHOLE_QUERY_SHARE, B
 from tools.store import embeddings
 
@@ -169,6 +170,22 @@ class SearchContext:
 
     tools: frozenset[int] = frozenset()
     servers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexQuery:
+    """A query in the form the index takes.
+
+    Attributes:
+        lexemes: Stems of its words.
+        vectors: Shape (k, d), norm 1: the whole query, then its sentences if it has several;
+            None: compare words only.
+        weigh: Weighs what past requests say of it, given the best tools by text.
+    """
+
+    lexemes: Collection[str]
+    vectors: Vectors | None
+    weigh: Callable[[Sequence[int]], PastUse | None] = lambda _tools: None
 
 
 @dataclass(frozen=True, kw_only=True)

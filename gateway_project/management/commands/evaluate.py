@@ -184,7 +184,8 @@ def _print_table(name: str, report: Any) -> None:
     console.print(table)
     for what, difference in (
         ("with the graph minus without", report.graph_minus_none),
-        (f"fused minus {report.best}, no graph", report.fused_minus_best),
+        ("with the history minus text alone, no graph", report.history_minus_none),
+        (f"text alone minus {report.best}, no graph", report.fused_minus_best),
     ):
         if difference is not None:
             console.print(

@@ -167,6 +167,38 @@ def score_candidates(
     return described.to_scored(logits, familiarity=familiarity)
 
 
+def score_by_history(
+    encoded: EncodedIntent,
+    view: ToolView,
+    past: PastIntents,
+    *,
+    model: ToolModel,
+    considered: Sequence[int] = (),
+) -> ScoredCandidates:
+    """Score the candidates of an intent as if past intents were familiar with it.
+
+    Args:
+        encoded: As in `score_candidates`.
+        view: Likewise.
+        past: Likewise.
+        model: Likewise.
+        considered: Likewise.
+
+    Returns:
+        Logits with history alone; the familiarity tells how far to follow them.
+
+    Raises:
+        ValueError: As in `score_candidates`.
+    """
+    described = describe_candidates(
+        encoded, view, past, past.gather_evidence(encoded), considered=considered
+    )
+    silent = silent_features(frozenset(), is_new=False)
+    logits = model.compute_logits(described.rows, silent=silent)
+    _, familiarity = model.judge_rows(described.rows, silent=silent, logits=logits)
+    return described.to_scored(logits, familiarity=familiarity)
+
+
 def prior_penalty(intents: int) -> float:
     """Return the precision of the prior for a history of this many intents.
 

@@ -121,7 +121,8 @@ class ToolView:
         """Compare vectors of norm 1, shape (q, d), with every tool: shape (q, m)."""
         if not len(self):
             return np.zeros((len(queries), 0), dtype=np.float32)
-        cosines = np.ascontiguousarray((self.index.vectors @ queries.T).T)
+        # Row by row: for few rows, BLAS compares a vector twice as fast as a narrow matrix.
+        cosines = np.stack([self.index.vectors @ query for query in queries])
         return cosines if self.index_positions is None else cosines[:, self.index_positions]
 
     def has_postings(self, span: tuple[int, int]) -> bool:

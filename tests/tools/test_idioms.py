@@ -1,0 +1,57 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.idioms import MAX_CHARS, compile_phrase, load_idioms, rewrite_idioms
+
+
+@pytest.mark.parametrize(
+    ("wish", "plain"),
+    [
+        ("Raise a ticket about the login", "create an issue about the login"),
+        ("raise new ticket", "create an issue"),
+        ("Kick off the tests again!", "rerun run again the tests!"),
+        ("who signed this off", "get reviews and approvals of this"),
+        ("please jot that down", "please create a note write that"),
+        ("put lunch with Bo on my calendar", "create a calendar event lunch with bo"),
+        ("ditch the branch", "delete branch"),
+        ("what\u2019s on my plate", "list my assigned tasks issues"),
+    ],
+)
+def test_idioms_are_rewritten_in_plain_words(wish, plain):
+    assert rewrite_idioms(wish) == plain
+
+
+@pytest.mark.parametrize(
+    "wish", ["read the file", "raiser of tickets", "", "fundraise a ticketing"]
+)
+def test_other_words_stay_as_they_are(wish):
+    assert rewrite_idioms(wish) == ""
+
+
+def test_long_queries_are_no_everyday_wishes():
+    assert rewrite_idioms("raise a ticket " * MAX_CHARS) == ""
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "matches"),
+    [
+        ("a/b c", "b c", True),
+        ("a (b) c", "a c", True),
+        ("a ~ c", "a one two three c", True),
+        ("a ~ c", "a one two three four c", False),
+        ("a ~ c", "a c", False),
+    ],
+)
+def test_phrases_have_alternatives_gaps_and_words_that_may_be_missing(phrase, text, matches):
+    assert bool(compile_phrase(phrase).search(text)) is matches
+
+
+def test_no_idiom_rewrites_into_another():
+    for idiom in load_idioms():
+        assert rewrite_idioms(idiom.plain) == "", idiom.plain
+
+
+@given(st.text(max_size=MAX_CHARS))
+def test_any_text_is_read(text):
+    assert isinstance(rewrite_idioms(text), str)
