@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ from benchmarks import document
 from benchmarks.outside import report, servers, wishes
 from benchmarks.scratch_home import scratch_home
 
+LIVE_CONNECT_TIMEOUT_S = 300.0
+"""Dozens of servers start at once."""
 CACHE = Path.home() / ".cache" / "foregate-outside"
 BASE = Path(__file__).resolve().parent.parent.parent
 
@@ -70,6 +73,8 @@ def _measure(
     recording: Mapping[str, Any],
     arguments: argparse.Namespace,
 ) -> list[Any]:
+    if arguments.live:
+        os.environ["FOREGATE_CONNECT_TIMEOUT_S"] = str(LIVE_CONNECT_TIMEOUT_S)
     import django
 
     django.setup()
@@ -97,11 +102,12 @@ def _write_entries(cache: Path, *, live: bool) -> dict[str, Any]:
     """Return the servers as in a client's configuration file."""
     entries: dict[str, Any] = {}
     for server in servers.load_servers():
-        command, env = [sys.executable, "-m", "benchmarks.outside.recorded_server"], {}
-        command += [str(cache / "recorded.json"), server.name]
         if live:
             servers.install(server, cache)
             command, env = servers.get_launch(server, cache)
+        else:
+            replay = ["-m", "benchmarks.outside.recorded_server", str(cache / "recorded.json")]
+            command, env = [sys.executable, *replay, server.name], {}
         entries[server.name] = {
             "command": command[0],
             "args": command[1:],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,12 @@ STEPS = {0: "served by no tool", 1: "one step", 2: "two steps", 3: "three steps"
 
 
 def summarize(verdicts: Sequence[WishVerdict]) -> dict[str, Any]:
-    """Return the figures of all wishes, by language and by number of steps."""
+    """Return the figures of all wishes, by half, by language and by number of steps."""
     return {
         "all": _measure(verdicts),
-        "language": _group(verdicts, lambda wish: LANGUAGES[wish.wish.language]),
-        "steps": _group(verdicts, lambda wish: STEPS[len(wish.wish.steps)]),
+        "half": _group(verdicts, lambda verdict: f"{verdict.wish.half} half"),
+        "language": _group(verdicts, lambda verdict: LANGUAGES[verdict.wish.language]),
+        "steps": _group(verdicts, lambda verdict: STEPS[len(verdict.wish.steps)]),
     }
 
 
@@ -79,7 +81,8 @@ def render_table(figures: Mapping[str, Any]) -> str:
         *("right tools", "complete", "wrong but runnable", f"of these sure ({SURE:.1f})"),
         *("search p50 / p95 ms", "run_intent p50 / p95 ms"),
     ]
-    rows = [("all", figures["all"]), *figures["steps"].items(), *figures["language"].items()]
+    groups = [figures[by].items() for by in ("half", "steps", "language")]
+    rows = [("all", figures["all"]), *itertools.chain.from_iterable(groups)]
     return markdown(headings, [(name, *_render_cells(row)) for name, row in rows])
 
 
