@@ -12,11 +12,12 @@ called, and nothing has been learned before.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -118,32 +119,24 @@ def _write_entries(cache: Path, *, live: bool) -> dict[str, Any]:
 
 
 def _fill_catalogue(config: Path, recording: Mapping[str, Any]) -> None:
-    """Import, discover and embed as a new user would.
+    """Import, discover and embed with the commands that a new user would use.
 
     Raises:
-        SystemExit: If the gateway knows fewer tools of a server than it lists.
+        SystemExit: If the gateway knows fewer tools of a server than it lists, or has no vectors.
     """
-    from django.conf import settings
     from django.core.management import call_command
 
-    from gateway_project.access import callers
-    from gateway_project.foundation import telemetry
-    from gateway_project.foundation.postgres import migrate
-    from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
-    from tools.embed.load import make_embedder
-    from tools.embed_catalogue import embed_missing
-
-    telemetry.configure_logging(settings.FOREGATE, process="benchmarks", quiet=True)
-    migrate.migrate_once()
-    callers.ensure_local_admin()
-    call_command("import_servers", origin=str(config), stdout=sys.stderr, stderr=sys.stderr)
-    refreshed = asyncio.run(refresh_catalogue(settings.FOREGATE))
-    for server in refreshed.servers:
-        listed = len(recording[server.server]["tools"])
-        if server.tools != listed:
-            raise SystemExit(f"{server.server}: {server.tools} of {listed} tools discovered")
-    _tell("discovered; embedding")
-    embed_missing(make_embedder(settings.FOREGATE))
+    output = StringIO()
+    with redirect_stdout(sys.stderr):
+        call_command("import_servers", origin=str(config))
+        call_command("discover", json=True, stdout=output)
+    discovered = json.loads(output.getvalue())
+    for server in discovered["servers"]:
+        listed = len(recording[server["server"]]["tools"])
+        if server["tools"] < listed:
+            raise SystemExit(f"{server['server']}: {server['tools']} of {listed} tools discovered")
+    if discovered["embedded"] is None:
+        raise SystemExit("the tools are not embedded")
 
 
 def _tell(line: str) -> None:
