@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.outside.score import SURE, WishVerdict
+from benchmarks.outside.score import WishVerdict
 from benchmarks.tables import markdown, percentile
+from execution.mode import SUGGESTION_THRESHOLD
 from gateway_project.evaluation.calibration_figures import measure_calibration
 
 LANGUAGES = {"en": "English", "de": "German", "zh": "Chinese", "es": "Spanish"}
@@ -78,7 +79,12 @@ def render_table(figures: Mapping[str, Any]) -> str:
     """Return the figures of `summarize` as a Markdown table."""
     headings = [
         *("wishes", "number", "first", "top five", "steps in top five", "AUROC of nothing fits"),
-        *("right tools", "complete", "wrong but runnable", f"of these sure ({SURE:.1f})"),
+        *(
+            "right tools",
+            "complete",
+            "wrong but runnable",
+            f"of these sure ({SUGGESTION_THRESHOLD:.1f})",
+        ),
         *("search p50 / p95 ms", "run_intent p50 / p95 ms"),
     ]
     groups = [figures[by].items() for by in ("half", "steps", "language")]

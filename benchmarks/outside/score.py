@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks.outside.wishes import Wish, WishStep
+from execution.mode import SUGGESTION_THRESHOLD
 
 TOP: Final = 5
-SURE: Final = 0.7
-"""Confidence from which an answer calls itself a suggestion (`execution.mode`)."""
 ParameterNames = Mapping[str, Collection[str]]
 """Names of the parameters of each tool, by its id."""
 
@@ -71,7 +70,7 @@ class WishVerdict:
     @property
     def is_surely_wrong(self) -> bool:
         """Whether it is wrong but runnable, and sure of itself."""
-        return self.is_wrong_but_runnable and self.confidence >= SURE
+        return self.is_wrong_but_runnable and self.confidence >= SUGGESTION_THRESHOLD
 
 
 def judge(wish: Wish, answers: Answers, parameters: ParameterNames) -> WishVerdict:
