@@ -56,7 +56,7 @@ def main() -> None:
     figures = report.summarize(verdicts)
     tools = sum(len(recorded["tools"]) for recorded in recording.values())
     if arguments.json:
-        answer = {"half": arguments.half, "servers": len(recording), "tools": tools, **figures}
+        answer = {"asked": arguments.half, "servers": len(recording), "tools": tools, **figures}
         if arguments.details:
             answer["verdicts"] = report.list_verdicts(verdicts)
         print(json.dumps(answer, indent=1, ensure_ascii=False))

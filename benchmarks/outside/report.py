@@ -79,12 +79,8 @@ def render_table(figures: Mapping[str, Any]) -> str:
     """Return the figures of `summarize` as a Markdown table."""
     headings = [
         *("wishes", "number", "first", "top five", "steps in top five", "AUROC of nothing fits"),
-        *(
-            "right tools",
-            "complete",
-            "wrong but runnable",
-            f"of these sure ({SUGGESTION_THRESHOLD:.1f})",
-        ),
+        *("right tools", "complete", "wrong but runnable"),
+        f"of these sure ({SUGGESTION_THRESHOLD:.1f})",
         *("search p50 / p95 ms", "run_intent p50 / p95 ms"),
     ]
     groups = [figures[by].items() for by in ("half", "steps", "language")]
