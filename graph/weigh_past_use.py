@@ -26,7 +26,7 @@ MIN_SIMILARITY: Final = 0.5
 """Cosine from which a past request counts as similar there."""
 
 
-def weigh_past_use(
+def weigh_past_use(  # noqa: PLR0913 - each is a source of its own
     query: str,
     considered: Sequence[int],
     *,
