@@ -12,7 +12,7 @@ from django.contrib.auth import get_user
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 
-from gateway_project.access import callers
+from gateway_project.access import callers, second_factor
 from gateway_project.foundation.caller import Caller
 from gateway_project.use_cases.decide_approval import Approver, load_approver
 from tools.store import overview
@@ -44,12 +44,14 @@ def read_session_key(headers: dict[bytes, bytes]) -> str:
 def load_viewer(session_key: str) -> Viewer | None:
     """Return the viewer of a session as of now; None: it is signed out or expired.
 
-    A session also ends if the password of its user changes.
+    So it is if the password of its user changed, or if they have yet to give a second factor.
     """
     request: Any = HttpRequest()
     request.session = _open_session(session_key)
     user = get_user(request)
     if not user.is_active or not user.is_authenticated:
+        return None
+    if second_factor.is_missing(request.session, user):
         return None
     teams = overview.load_teams(user.get_username())
     caller = callers.make_console_caller(

@@ -6,10 +6,8 @@ import pytest
 from django.test import Client
 
 from gateway_project.access import second_factor
+from gateway_project.live import routing, viewers
 from tests.factories import UserFactory
-
-routing = pytest.importorskip("gateway_project.live.routing")
-viewers = pytest.importorskip("gateway_project.live.viewers")
 
 SOCKETS = {
     "live/runs/": "read",
