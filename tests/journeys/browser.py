@@ -47,7 +47,6 @@ def sign_in(page: Any, password: str, *, username: str = "admin") -> None:
     page.locator("input[autocomplete=username], input[name=username]").first.fill(username)
     page.locator("input[type=password]").first.fill(password)
     page.locator("form:has(input[type=password]) [type=submit]").first.click()
-    page.locator("input[type=password]").wait_for(state="detached")
 
 
 @dataclass
@@ -74,12 +73,13 @@ class Visit:
         response = self.page.goto(path)
         self.page.wait_for_load_state("networkidle")
         assert response.status == 200, (path, response.status)
-        assert self.problems == [], path
+        assert self.problems == [], (path, self.problems)
         origin = response.url[: response.url.index("/", len("https://"))]
         assert [one for one in self.addresses if not one.startswith((origin, "data:"))] == []
         assert self.transferred <= MAX_TRANSFERRED, (path, self.transferred)
         check_width(self.page, path)
-        assert find_barriers(self.page) == [], path
+        barriers = find_barriers(self.page)
+        assert barriers == [], (path, barriers)
 
 
 @contextmanager

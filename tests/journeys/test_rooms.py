@@ -104,7 +104,7 @@ def filled(console: str, chromium: Any) -> FilledConsole:
     with browser.visit(chromium, console, state=None) as seen:
         seen.page.goto("/")
         browser.sign_in(seen.page, "a-lasting-password-1")
-        seen.page.locator("main h1").wait_for()
+        seen.page.locator("#sidebar").wait_for()
         return FilledConsole(address=console, state=seen.page.context.storage_state())
 
 
@@ -133,7 +133,7 @@ def test_no_page_of_the_admin_or_the_api_breaks_the_policy(
             seen.problems.clear()
             seen.page.goto(path)
             seen.page.wait_for_load_state("networkidle")
-            assert seen.problems == [], path
+            assert seen.problems == [], (path, seen.problems)
         seen.page.goto("/api/v1/docs/")
         seen.page.get_by_text("/api/v1/runs/", exact=True).first.wait_for()
 

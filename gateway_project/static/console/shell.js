@@ -205,6 +205,22 @@ function listenToSearch() {
   });
 }
 
+/** Let the keyboard scroll what is wider or higher than its place. */
+function watchScrolling() {
+  const places = document.querySelectorAll(".table-wrap, .code, .tabs, .picture");
+  const update = (entries) => {
+    for (const { target } of entries) {
+      const scrolls =
+        target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+      if (scrolls) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  };
+  const observer = new ResizeObserver(update);
+  places.forEach((place) => observer.observe(place));
+}
+
+watchScrolling();
 listenToMenu();
 listenToPopups();
 listenToClicks();

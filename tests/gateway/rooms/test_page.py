@@ -1,9 +1,12 @@
 import pytest
 from django.conf import settings
+from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.test import Client
+from django.views import defaults
 
 from execution.store import grants
+from gateway_project.console import content_security
 from gateway_project.console.content_security import HEADER, POLICY
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.rooms.conftest import browser
@@ -151,3 +154,38 @@ def test_speculation_that_the_settings_forbid_is_shown_as_off(root, settings):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"speculation": False})
     shell = root.get("/").context["shell"]["switch"]
     assert (shell["is_available"], shell["is_on"]) == (False, False)
+
+
+def test_only_pages_whose_forms_end_elsewhere_may_lead_there(rf):
+    view = content_security.allow_form_redirects(lambda _: HttpResponse())
+    response = content_security.ContentSecurityMiddleware(view)(rf.get("/"))
+    assert response.headers[HEADER] == content_security.REDIRECTING_POLICY
+    assert "https:" in response.headers[HEADER]
+    assert "https:" not in POLICY
+    assert "unsafe" not in POLICY + content_security.REDIRECTING_POLICY
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/api/v1/docs/", "/health", "/nowhere/"])
+def test_every_response_has_the_policy(client, path):
+    assert client.get(path).headers[HEADER] == POLICY
+
+
+def test_an_address_without_a_page_is_answered_in_the_consoles_design(client):
+    response = client.get("/nowhere/")
+    assert response.status_code == 404
+    assert b"There is nothing at this address" in response.content
+    assert b"console/shell.css" in response.content
+
+
+def test_a_failure_is_answered_in_the_consoles_design(rf):
+    response = defaults.server_error(rf.get("/"))
+    assert b"This went wrong" in response.content
+    assert b"console/shell.css" in response.content
+
+
+def test_a_form_without_its_token_is_explained():
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(UserFactory(superuser=True))
+    response = client.post("/switch/", {"on": "no"})
+    assert response.status_code == 403
+    assert b"This form is too old" in response.content
