@@ -34,12 +34,12 @@ from gateway_project.user_errors import USER_ERRORS
 
 MAX_FOUND: Final = 6
 MAX_WORKFLOW_CHARS: Final = 500_000
-MODES: Final[Mapping[str, tuple[str, str]]] = {
-    "speculative_execution": ("ok", "Sure enough to be run ahead of the request"),
-    "suggestion": ("info", "A suggestion that the client may run"),
-    "explicit_required": ("warn", "A draft: the client has to decide itself"),
+MODES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "speculative_execution": ("ok", "sure", "Sure enough to be run ahead of the request"),
+    "suggestion": ("info", "suggestion", "A suggestion that the client may run"),
+    "explicit_required": ("warn", "draft", "A draft: the client has to decide itself"),
 }
-"""How a mode looks and what it means."""
+"""How a mode looks, its word and what it means."""
 SOURCES: Final[Mapping[str, str]] = {
     "user": "you stated it",
     "literal": "from your words",
@@ -90,7 +90,7 @@ def describe_answer(answer: Mapping[str, Any], workflow: Mapping[str, Any]) -> d
         workflow: Its workflow, perhaps with values that were filled in.
     """
     tasks = [task for task in workflow.get("tasks", ()) if isinstance(task, Mapping)]
-    look, meaning = MODES.get(answer.get("mode", ""), ("muted", ""))
+    look, word, meaning = MODES.get(answer.get("mode", ""), ("muted", "unknown", ""))
     bindings: dict[str, list[Mapping[str, Any]]] = {}
     for binding in answer.get("bindings", ()):
         bindings.setdefault(str(binding.get("task")), []).append(binding)
@@ -103,7 +103,7 @@ def describe_answer(answer: Mapping[str, Any], workflow: Mapping[str, Any]) -> d
     return {
         "look": look,
         "meaning": meaning,
-        "mode": str(answer.get("mode", "")).replace("_", " "),
+        "mode": word,
         "percent": round(100 * confidence),
         "grounds": list_grounds(answer.get("evidence") or {}),
         "picture": picture,
