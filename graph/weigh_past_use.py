@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 UNFAMILIAR: Final = 0.4
 FAMILIAR: Final = 0.9
-"""Familiarity up to which search ignores past requests, and from which it follows them alone: the
-order of single tools by text is more often right than that by sets of tools. Chosen on nine public
-sets so that none loses; docs/search.md has the figures."""
+"""Familiarity up to which search ignores past requests, and from which it follows them alone.
+Chosen on seven public sets so that none loses; docs/search.md has the figures, and two more."""
 MAX_SIMILAR: Final = 8
 """Nearest past requests that the reasons of a hit count; the scores use all."""
 MIN_SIMILARITY: Final = 0.5
