@@ -147,12 +147,16 @@ def test_the_keyboard_alone_finds_a_page_and_opens_it(
         page.keyboard.press("/")
         page.keyboard.type("a")
         page.get_by_role("option").first.wait_for()
-        page.keyboard.type("udit")
+        page.keyboard.type("udit tr")
         page.get_by_role("option", name="Audit trail").wait_for()
         assert browser.find_barriers(page) == []
         browser.take_picture(page, "search-palette-light-wide")
         page.keyboard.press("Enter")
         page.wait_for_url("**/audit/")
+        page.keyboard.press("/")
+        page.keyboard.type("sett")
+        page.keyboard.press("Enter")  # before anything was found: waits for it
+        page.wait_for_url("**/settings/")
         page.keyboard.press("Control+k")
         page.get_by_role("combobox", name="Search").fill("no such thing")
         page.get_by_text("Nothing is called").wait_for()

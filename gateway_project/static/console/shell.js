@@ -107,6 +107,7 @@ function listenToSearch() {
   const help = form.querySelector(".palette__help");
   let timer = 0;
   let latest = 0;
+  let answered = ""; // the query whose results are shown
 
   const open = (event) => {
     event.preventDefault();
@@ -175,6 +176,7 @@ function listenToSearch() {
     const asked = ++latest;
     const query = input.value.trim();
     if (!query) {
+      answered = query;
       show([]);
       return;
     }
@@ -183,11 +185,20 @@ function listenToSearch() {
       if (response.redirected || !response.ok) throw new Error(String(response.status));
       const answer = await response.json();
       if (asked !== latest) return;
+      answered = query;
       const count = show(answer.groups);
       help.textContent = count ? "↑ ↓ to choose, Enter to open" : `Nothing is called “${query}”`;
     } catch {
       if (asked === latest) help.textContent = "The search does not answer; reload the page to sign in";
     }
+  };
+  const openSelected = async () => {
+    if (input.value.trim() !== answered) {
+      clearTimeout(timer); // never open a result of what was typed before
+      await search();
+    }
+    if (input.value.trim() !== answered) return;
+    items().find((item) => item.getAttribute("aria-selected") === "true")?.click();
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -198,7 +209,7 @@ function listenToSearch() {
     const position = found.findIndex((item) => item.getAttribute("aria-selected") === "true");
     if (event.key === "ArrowDown") select(Math.min(position + 1, found.length - 1));
     else if (event.key === "ArrowUp") select(Math.max(position - 1, 0));
-    else if (event.key === "Enter" && found[position]) found[position].click();
+    else if (event.key === "Enter") openSelected();
     else if (event.key === "Escape") dialog.close(); // browsers would only empty the field
     else return;
     event.preventDefault();
