@@ -28,7 +28,9 @@ Row = Sequence[Any]
 
 _VISIBLE: Final = """(%(anybody)s OR (
     run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s)
-    OR run.team_id = ANY(%(teams)s))"""
+    OR run.team_id = ANY(%(teams)s))
+    AND (%(group)s::text IS NULL OR run.tool_group = %(group)s)"""
+"""A caller limited to a group sees the runs of callers limited to the same one."""
 
 _RUN: Final = f"""
 SELECT "user", team_id, kind, is_direct, status, version, last_seq,
@@ -92,6 +94,7 @@ def load_view(
     *,
     caller: Caller | None,
     sealer: Sealer,
+    group: str | None = None,
     results: bool = True,
     workflow: bool = False,
 ) -> RunView:
@@ -101,6 +104,7 @@ def load_view(
         run: Its id.
         caller: Sees the runs of their own name and team; None: sees all.
         sealer: Opens its payloads.
+        group: Only a run of callers limited to this tool group; None: the caller's group.
         results: Whether to read payloads, not only the state.
         workflow: Whether to read the workflow, even without other payloads.
 
@@ -109,6 +113,8 @@ def load_view(
         UnsealingFailed: If no key opens a payload.
     """
     values = {"run": run, **_build_visibility_values(caller)}
+    if group is not None:
+        values["group"] = group
     with prepared.cursor() as cursor:
         row = cursor.execute(_RUN, values).fetchone()
     if row is None:
@@ -231,6 +237,7 @@ def _build_visibility_values(caller: Caller | None, teams: Collection[int] = ())
         "anybody": caller is None,
         "user": "" if caller is None else caller.user,
         "team": None if caller is None else caller.team,
+        "group": None if caller is None else caller.group,
     }
 
 

@@ -40,6 +40,9 @@ THRESHOLDS = "foregate_thresholds"
 SPECULATION = "foregate_speculation"
 """Channel of the switch of speculation, of its budgets and of compared results."""
 
+DELIVERIES = "foregate_deliveries"
+"""Channel of events that webhooks are to be told of."""
+
 PREDICTIONS = "foregate_predictions"
 """Channel of predicted workflows: the ids of those that were recorded or resolved, separated by
 commas. For viewers only; no process acts on it."""
