@@ -140,7 +140,7 @@ def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     return _edit_workflow(
         request,
         view,
-        template="console/runs/replan.html",
+        form=_REPLAN_FORM,
         title=f"Replan run {str(run)[:8]}",
         use=lambda workflow: _send(
             request, run, RunControl(action=Action.REPLAN, workflow=workflow)
@@ -166,7 +166,7 @@ def make_again(request: RoomRequest, run: UUID) -> HttpResponse:
     return _edit_workflow(
         request,
         view,
-        template="console/runs/again.html",
+        form=_AGAIN_FORM,
         title=f"Run {str(run)[:8]} again",
         use=start,
     )
@@ -176,7 +176,7 @@ def _edit_workflow(
     request: RoomRequest,
     view: RunView,
     *,
-    template: str,
+    form: Mapping[str, str],
     title: str,
     use: Callable[[Mapping[str, Any]], HttpResponse],
 ) -> HttpResponse:
@@ -191,13 +191,27 @@ def _edit_workflow(
             problems = run_workflow.list_problems(error)
     return render_room(
         request,
-        template,
+        "console/runs/edit.html",
         title=title,
         run=view,
+        form=form,
         workflow=text,
         problems=problems,
-        tasks=len((view.workflow or {}).get("tasks", ())),
     )
+
+
+_REPLAN_FORM: Final[Mapping[str, str]] = {
+    "lead": "Tasks that have begun keep their results; the workflow below replaces what has not "
+    "started.",
+    "help": "Later tasks may refer to the results of begun ones. The change is recorded in the "
+    "audit trail.",
+    "button": "Replan this run",
+}
+_AGAIN_FORM: Final[Mapping[str, str]] = {
+    "lead": "Starts a new run of yours with this workflow. Every call is made anew.",
+    "help": "Change what you like first. Calls that need approval wait for it again.",
+    "button": "Run it",
+}
 
 
 def _confirm(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
