@@ -23,7 +23,7 @@ help: ## List the targets
 		print "  ARGS=\"...\" is passed on to run, demo, bench and the tests." }' $(MAKEFILE_LIST)
 
 setup: ## Install what run and demo need (the other targets see to themselves)
-	@$(SETUP) demo node-demo
+	@$(SETUP) demo node-demo node-console
 
 run: setup ## Set up, show the gateway at work on real MCP servers, then serve the console
 	@$(MANAGE) demo --serve $(ARGS)
@@ -31,8 +31,8 @@ run: setup ## Set up, show the gateway at work on real MCP servers, then serve t
 demo: setup ## The same, without staying to serve
 	@$(MANAGE) demo $(ARGS)
 
-test: ## Run the tests (Python only)
-	@$(SETUP) dev
+test: ## Run the tests (without Node clients and browsers)
+	@$(SETUP) dev node-console
 	@# A worker that takes neighbouring tests sets up what they share once.
 	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not full and not models" $(if $(COVERAGE), \
 		--cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)) $(ARGS)
@@ -42,7 +42,7 @@ test-models: ## Test the sentence-transformers engine (fetches torch)
 	@$(PYTEST) -m models $(ARGS)
 
 test-full: ## Test with Node clients, a real browser and broken processes
-	@$(SETUP) dev node-demo node-test
+	@$(SETUP) dev node-console node-demo node-test
 	@sh requirements/chromium.sh
 	@$(PYTEST) -m full $(ARGS)
 

@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.http import HttpResponse
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from gateway_project.console import health
+from gateway_project.console.rooms import installation
 
 admin.autodiscover()
 admin.site.site_header = "Foregate"
@@ -17,7 +17,14 @@ handler404 = "gateway_project.api.problems.answer_not_found"
 handler500 = "gateway_project.api.problems.answer_server_error"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", include("gateway_project.console.rooms.home")),
+    path("", include("gateway_project.console.rooms.frame")),
+    path("search/", include("gateway_project.console.rooms.search")),
+    path("access/", include("gateway_project.console.rooms.access")),
+    path("audit/", include("gateway_project.console.rooms.audit")),
+    path("clients/", include("gateway_project.console.rooms.connect")),
+    path("settings/", include(installation.settings_urlpatterns)),
+    path("system/", include(installation.system_urlpatterns)),
     path("favicon.ico", lambda _: HttpResponse(status=204)),  # every browser asks for one
     path("health", health.report_liveness),
     path("health/ready", health.report_readiness),

@@ -24,8 +24,10 @@ def main(database: str) -> int:
     from django.conf import settings  # noqa: PLC0415 - after Django is set up
     from django.db import connection  # noqa: PLC0415 - likewise
 
+    from gateway_project.foundation import telemetry  # noqa: PLC0415 - likewise
     from graph import fit_models, refresh  # noqa: PLC0415 - likewise
 
+    telemetry.configure_logging(settings.FOREGATE, process="graph", quiet=True)
     connection.settings_dict["NAME"] = database
     now = datetime.now(UTC)
     is_busy = refresh.refresh_graph(now=now, wait_s=0.0).is_busy

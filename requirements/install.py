@@ -8,7 +8,9 @@ docs/adr/0002-locks-and-setup.md gives the reasons.
 
 import errno
 import fcntl
+import gzip
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -34,6 +36,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "demo": ("uv",),
     "dev": ("uv",),
     "sentence-transformers": ("uv",),
+    "node-console": ("demo",),
     "node-demo": ("demo",),
     "node-test": ("demo",),
 }
@@ -143,6 +146,19 @@ def _install_node(name: str) -> None:
         "--no-update-notifier",
     )
     _run([*npm(), "ci", *quiet], cwd=folder)
+    _copy_served_files(folder)
+
+
+def _copy_served_files(folder: Path) -> None:
+    """Copy what browsers load into <folder>/vendor/<package>/, also compressed."""
+    package = json.loads((folder / "package.json").read_text("utf-8"))
+    shutil.rmtree(folder / "vendor", ignore_errors=True)
+    for name in package.get("files", ()):
+        content = (folder / "node_modules" / name).read_bytes()
+        copy = folder / "vendor" / name.partition("/")[0] / Path(name).name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(content)
+        copy.with_name(f"{copy.name}.gz").write_bytes(gzip.compress(content, mtime=0))
 
 
 def _make_venv() -> None:
@@ -203,7 +219,8 @@ def _inputs(name: str) -> list[Path]:
     if name == "venv":
         return []
     if name.startswith("node-"):
-        return [FOLDER / "node" / name.removeprefix("node-") / "package-lock.json"]
+        folder = FOLDER / "node" / name.removeprefix("node-")
+        return [folder / "package.json", folder / "package-lock.json"]
     also = [FOLDER / "torch.txt"] if name == "sentence-transformers" else []
     return [FOLDER / f"{name}.txt", *also]
 

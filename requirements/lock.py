@@ -20,7 +20,7 @@ import install
 
 FOLDER = Path(__file__).resolve().parent
 PROJECT = FOLDER.parent
-NODE_SETS = ("demo", "test")
+NODE_SETS = ("console", "demo", "test")
 OLDEST_PYTHON = "3.11"
 MARK = "# inputs: sha256:"
 

@@ -21,7 +21,7 @@ def load_overview() -> dict[str, Any]:
     It contacts no server; `manage.py doctor` does.
     """
     return {
-        "database": _describe_database(),
+        "database": describe_database(),
         "servers": [
             _row_to_json(asdict(server))
             for server in catalogue.load_server_summaries(with_output=True)
@@ -30,7 +30,8 @@ def load_overview() -> dict[str, Any]:
     }
 
 
-def _describe_database() -> dict[str, Any]:
+def describe_database() -> dict[str, Any]:
+    """Return kind, version and size of the database."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('server_version'), pg_database_size(current_database())"

@@ -107,6 +107,22 @@ def load_pending(
     return tuple(map(_build_view, rows))
 
 
+def count_pending(
+    users: Collection[str] | None = None, teams: Collection[int] = (), *, most: int
+) -> int:
+    """Count the pending approvals, up to a limit.
+
+    Args:
+        users: As in `load_pending`.
+        teams: As in `load_pending`.
+        most: Where counting ends.
+    """
+    rows = _select_pending()
+    if users is not None:
+        rows = rows.filter(Q(run__user__in=users) | Q(run__team__in=teams))
+    return rows[:most].count()
+
+
 def is_any_pending() -> bool:
     """Whether any approval is pending."""
     return bool(_select_pending().exists())

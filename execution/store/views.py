@@ -28,7 +28,9 @@ Row = Sequence[Any]
 
 _VISIBLE: Final = """(%(anybody)s OR (
     run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s)
-    OR run.team_id = ANY(%(teams)s))"""
+    OR run.team_id = ANY(%(teams)s))
+    AND (%(group)s::text IS NULL OR run.tool_group = %(group)s)"""
+"""A caller limited to a group sees the runs of callers limited to the same one."""
 
 _RUN: Final = f"""
 SELECT "user", team_id, kind, is_direct, status, version, last_seq,
@@ -77,6 +79,12 @@ WHERE {_VISIBLE}
        AND (run.created_at < %(before)s OR run.id > %(after_run)s))
 ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
 """
+_IDS: Final = f"""
+SELECT run.id, run.status, run.created_at FROM execution_workflowexecution AS run
+WHERE run.id BETWEEN %(first)s AND %(last)s AND {_VISIBLE}
+ORDER BY run.id LIMIT %(limit)s
+"""
+_HEX_DIGITS: Final = 32
 _DONE_STATUSES: Final = [status.value for status in TaskStatus if status.is_done]
 
 
@@ -85,6 +93,7 @@ def load_view(
     *,
     caller: Caller | None,
     sealer: Sealer,
+    group: str | None = None,
     results: bool = True,
     workflow: bool = False,
 ) -> RunView:
@@ -94,6 +103,7 @@ def load_view(
         run: Its id.
         caller: Sees the runs of their own name and team; None: sees all.
         sealer: Opens its payloads.
+        group: Only a run of callers limited to this tool group; None: the caller's group.
         results: Whether to read payloads, not only the state.
         workflow: Whether to read the workflow, even without other payloads.
 
@@ -102,6 +112,8 @@ def load_view(
         UnsealingFailed: If no key opens a payload.
     """
     values = {"run": run, **_build_visibility_values(caller)}
+    if group is not None:
+        values["group"] = group
     with prepared.cursor() as cursor:
         row = cursor.execute(_RUN, values).fetchone()
     if row is None:
@@ -168,6 +180,31 @@ def load_summaries(
         return [_build_summary(row) for row in cursor.fetchall()]
 
 
+def find_runs(
+    prefix: str, caller: Caller | None, *, teams: Collection[int] = (), limit: int
+) -> list[tuple[UUID, RunStatus, datetime]]:
+    """Return id, status and time of the runs whose id begins with some hexadecimal digits.
+
+    Args:
+        prefix: Up to 32 digits; dashes are ignored. Anything else is the beginning of no id.
+        caller: As in `load_view`.
+        teams: As in `load_summaries`.
+        limit: Maximum count.
+    """
+    digits = prefix.replace("-", "").lower()
+    if not digits or len(digits) > _HEX_DIGITS or digits.strip("0123456789abcdef"):
+        return []
+    values = {
+        **_build_visibility_values(caller, teams),
+        "first": UUID(digits.ljust(_HEX_DIGITS, "0")),
+        "last": UUID(digits.ljust(_HEX_DIGITS, "f")),
+        "limit": limit,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_IDS, values)
+        return [(run, RunStatus(status), at) for run, status, at in cursor.fetchall()]
+
+
 def load_events(run: UUID, *, after: int = 0, limit: int = 1_000) -> list[RunEvent]:
     """Return a run's events after a sequence number, in order.
 
@@ -196,6 +233,7 @@ def _build_visibility_values(caller: Caller | None, teams: Collection[int] = ())
         "anybody": caller is None,
         "user": "" if caller is None else caller.user,
         "team": None if caller is None else caller.team,
+        "group": None if caller is None else caller.group,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
@@ -26,7 +26,7 @@ from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from learning import report
 from tools.store import overview
 
@@ -94,31 +94,53 @@ class AuditView(ApiView):
     )
     def get(self, request: Request) -> Any:
         """List entries, newest first, or export them."""
-        rows = audit.select_entries(
-            **{
-                name: request.query_params[name]
-                for name in FILTERS
-                if name in request.query_params
-            },
-            since=_read_time(request, "since"),
-            until=_read_time(request, "until"),
-        )
-        rows = limit_to_team(rows, self.caller, is_shared=False)
+        rows = select_audit_rows(self.caller, request.query_params)
         form = request.query_params.get("export", FORMATS[0])
         if form not in FORMATS:
             raise InvalidInput(f"export: one of {', '.join(FORMATS[1:])}")
         if form == FORMATS[0]:
             page = paginate_rows(request, rows)
             return Response(page.as_json(request, _entry_to_json))
-        lines = _write_csv(rows) if form == "csv" else _write_jsonl(rows)
-        kind = "text/csv; charset=utf-8" if form == "csv" else "application/jsonl"
-        response = StreamingHttpResponse(list(lines), content_type=kind)
-        response["Content-Disposition"] = f'attachment; filename="audit.{form}"'
-        return response
+        return export_audit(rows, form)
+
+
+def select_audit_rows(caller: Caller, given: Mapping[str, str]) -> Any:
+    """Return the entries of the audit trail that a caller asks for and may see.
+
+    Args:
+        caller: Who asks.
+        given: Values of `FILTERS`, `since` and `until`, as in an address.
+
+    Raises:
+        InvalidInput: If a time is invalid.
+    """
+    rows = audit.select_entries(
+        **{name: given[name] for name in FILTERS if name in given},
+        since=_read_time(given, "since"),
+        until=_read_time(given, "until"),
+    )
+    return limit_to_team(rows, caller, is_shared=False)
+
+
+def export_audit(rows: Any, form: str) -> StreamingHttpResponse:
+    """Return entries as a file, oldest first.
+
+    Args:
+        rows: From `select_audit_rows`.
+        form: `csv` or `jsonl`.
+    """
+    lines = _write_csv(rows) if form == "csv" else _write_jsonl(rows)
+    kind = "text/csv; charset=utf-8" if form == "csv" else "application/jsonl"
+    response = StreamingHttpResponse(list(lines), content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="audit.{form}"'
+    return response
 
 
 class MetricsView(ApiView):
-    """What the team's predictions have shown; Prometheus reads /metrics."""
+    """What the team's predictions have shown; Prometheus reads /metrics.
+
+    The activity is that of all teams for superusers, who see the runs of all.
+    """
 
     scopes: ClassVar = {"GET": READ}
 
@@ -132,18 +154,19 @@ class MetricsView(ApiView):
         responses={200: {"type": "object", "additionalProperties": True}},
     )
     def get(self, request: Request) -> Response:
-        """Return success, waste, time saved, calibration and the like of the caller's team."""
+        """Return calls, success, waste, time saved, calibration of the caller's team."""
         text = request.query_params.get("days", str(DEFAULT_DAYS))
         days = int(text) if text.isascii() and text.isdigit() and len(text) <= len("365") else 0
         if not 1 <= days <= MAX_DAYS:
             raise InvalidInput(f"days: a whole number from 1 to {MAX_DAYS}")
+        team, now = self.caller.team, timezone.now()
         found = report.build_report(
-            self.caller.team,
-            days=days,
-            at=timezone.now(),
-            token_price=settings.FOREGATE.token_price,
+            team, days=days, at=now, token_price=settings.FOREGATE.token_price
         )
-        return Response(found.to_json())
+        activity = report.build_activity(
+            team, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
+        )
+        return Response({**found.to_json(), "activity": activity.to_json()})
 
 
 class HealthView(ApiView):
@@ -208,8 +231,8 @@ def _defuse(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _read_time(request: Request, name: str) -> Any:
-    text = request.query_params.get(name)
+def _read_time(given: Mapping[str, str], name: str) -> Any:
+    text = given.get(name)
     if text is None:
         return None
     try:

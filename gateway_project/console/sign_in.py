@@ -14,6 +14,7 @@ from django.urls import path
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from gateway_project.console.audited_admin import caller_of
+from gateway_project.console.content_security import allow_form_redirects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import sign_in
@@ -173,7 +174,7 @@ urlpatterns = [
     path("", admin.site.admin_view(list_sign_in_servers), name="sign-ins"),
     path("client.json", serve_client_document, name="sign-in-document"),
     path("callback", admin.site.admin_view(handle_callback), name="sign-in-callback"),
-    path("<int:pk>", admin.site.admin_view(show_sign_ins), name="sign-in"),
+    path("<int:pk>", allow_form_redirects(admin.site.admin_view(show_sign_ins)), name="sign-in"),
     path("<int:pk>/begin", admin.site.admin_view(begin_sign_in), name="sign-in-begin"),
     path("<int:pk>/forget", admin.site.admin_view(forget_sign_in), name="sign-in-forget"),
 ]

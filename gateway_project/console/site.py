@@ -29,12 +29,12 @@ _EXTREME_NUMBER: Final = re.compile(r"\d{10,}|\b(?:0001|9999)\b")
 log = structlog.get_logger(__name__)
 
 
-class _UnstorableValue(Exception):
+class UnstorableValue(Exception):
     """An address holds a value that no row can have."""
 
 
 _REFUSED_ERRORS: Final = (
-    _UnstorableValue,
+    UnstorableValue,
     DisallowedModelAdminLookup,
     DisallowedModelAdminToField,
 )
@@ -51,14 +51,14 @@ class ConsoleSite(AdminSite):
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
-                _reject_nul(request, *args, *kwargs.values())
+                reject_nul(request, *args, *kwargs.values())
                 response: HttpResponse = view(request, *args, **kwargs)
                 if isinstance(response, SimpleTemplateResponse):
                     response.render()  # runs the queries of lists
             except _REFUSED_ERRORS as error:
                 return self._render_refusal(request, error)
             except _OUT_OF_RANGE_ERRORS as error:
-                if not _has_extreme_value(request, *args, *kwargs.values()):
+                if not has_extreme_value(request, *args, *kwargs.values()):
                     raise  # a defect
                 log.warning("console.value_out_of_range", path=request.path, exc_info=error)
                 return self._render_refusal(request, error)
@@ -75,17 +75,17 @@ class ConsoleSite(AdminSite):
         return render(request, "console/unusable_address.html", context, status=BAD_REQUEST)
 
 
-def _reject_nul(request: HttpRequest, *path: Any) -> None:
+def reject_nul(request: HttpRequest, *path: Any) -> None:
     """Reject NUL characters, which PostgreSQL cannot store in texts.
 
     Raises:
-        _UnstorableValue: If there is one in the query or the path.
+        UnstorableValue: If there is one in the query or the path.
     """
     if any("\x00" in str(value) for value in (*_iterate_request_values(request), *path)):
-        raise _UnstorableValue("it holds a NUL character, which no text in the database has")
+        raise UnstorableValue("it holds a NUL character, which no text in the database has")
 
 
-def _has_extreme_value(request: HttpRequest, *path: Any) -> bool:
+def has_extreme_value(request: HttpRequest, *path: Any) -> bool:
     """Whether the address or the selected rows can be the cause of a value out of range.
 
     Saved values are validated by forms: if one is out of range, that is a defect.

@@ -9,6 +9,7 @@ from django.core.management.color import color_style
 
 from gateway_project.foundation import config as configuration
 from gateway_project.foundation import secret_key
+from gateway_project.foundation.mail_url import read_mail_url
 from gateway_project.foundation.postgres import address
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -47,6 +48,7 @@ PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""  # our jobs are found by name, not b
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "gateway_project.console.content_security.ContentSecurityMiddleware",
     "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -172,12 +174,18 @@ OAUTH2_PROVIDER = {
     },
 }
 
+if FOREGATE.email_url:
+    globals().update(read_mail_url(FOREGATE.email_url))
+
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
+_VENDOR = BASE_DIR / ".venv" / "node" / "console" / "vendor"
+STATICFILES_DIRS = [("vendor", _VENDOR)] if _VENDOR.is_dir() else []
+"""Libraries of console pages, installed by requirements/setup.sh; pages also work without."""
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 

@@ -148,6 +148,12 @@ def load_pending(caller: Caller) -> tuple[ApprovalView, ...]:
     return approvals.load_pending(approver.decidable_users, approver.teams)
 
 
+def count_pending(caller: Caller, *, most: int) -> int:
+    """Count the pending approvals that the caller may decide, up to a limit."""
+    approver = load_approver(caller)
+    return approvals.count_pending(approver.decidable_users, approver.teams, most=most)
+
+
 def load_recent(caller: Caller) -> tuple[ApprovalView, ...]:
     """Return the past approvals that the caller could have decided, newest first."""
     approver = load_approver(caller)

@@ -91,8 +91,6 @@ class ContextFilter(admin.SimpleListFilter):
 class EpisodicEventAdmin(TeamScopedAdmin):
     """Events of the memory, newest first; those of deleted tools are left out."""
 
-    change_list_template = "admin/graph/change_list.html"
-
     list_display = (
         "timestamp", "kind", "tool_label", "team", "session_label", "context_label", "outcome",
         "duration_label", "weight",

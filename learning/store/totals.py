@@ -169,6 +169,21 @@ def load_prices(tools: Collection[int]) -> dict[int, Decimal | None]:
     return dict(rows)
 
 
+def load_saved_ms(team: int | None, *, since: date, is_all: bool = False) -> float:
+    """Return the time that calls made ahead saved a team's clients.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        since: First day.
+        is_all: Whether the clients of all teams count.
+    """
+    rows = PredictionTotal.objects.filter(day__gte=since, shadow=False)
+    if not is_all:
+        rows = rows.filter(team=team)
+    found: float | None = rows.aggregate(saved=Sum("saved_ms"))["saved"]
+    return found or 0.0
+
+
 def load_totals(team: int | None, *, since: date) -> list[TotalRow]:
     """Return a team's totals by form, tool and decile, from a day on."""
     group = ("form", "shadow", "tool", "tool__server__name", "tool__name", "decile")

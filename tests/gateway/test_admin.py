@@ -30,6 +30,7 @@ from gateway_project.models import (
     MetricTotal,
     OAuthClient,
     OneTimePassword,
+    WebhookDelivery,
 )
 from graph.models import (
     FittedModel,
@@ -88,6 +89,7 @@ OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
+    WebhookDelivery,
     IdempotentRequest,
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
@@ -175,8 +177,7 @@ def test_no_page_shows_a_secret(client, rows, model):
                 assert password.digest not in shown
 
 
-def test_the_front_page_leads_to_the_console_and_the_console_to_signing_in(client):
-    assert client.get("/").url == reverse("admin:index")
+def test_the_admin_leads_to_signing_in(client):
     assert client.get(reverse("admin:index")).url.startswith(reverse("admin:login"))
 
 

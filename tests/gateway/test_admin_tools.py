@@ -1,6 +1,9 @@
 """Tools in the console: what was found in their texts, and which are pinned."""
 
+from pathlib import Path
+
 import pytest
+from django.contrib.staticfiles import finders
 from django.urls import reverse
 
 from gateway_project.models import AuditEntry
@@ -44,7 +47,9 @@ def test_findings_are_shown_beside_waiting_definitions_and_escaped(console, tool
 
 def test_waiting_definitions_are_visible_without_scrolling(console, tools):
     shown = console.get(page(tools["bad"])).content.decode()
-    rule = shown[shown.index(".readonly pre {") :].partition("}")[0]
+    assert "console/admin.css" in shown
+    style = Path(finders.find("console/admin.css")).read_text("utf-8")
+    rule = style[style.index(".readonly pre {") :].partition("}")[0]
     assert "pre-wrap" in rule
     assert "anywhere" in rule
     assert shown.count('class="theme-toggle"') == 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from asyncio.subprocess import PIPE
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -154,6 +155,16 @@ async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
     assert await run_in_database_thread(lambda: GraphState.objects.get().computed_at is not None)
     async with advisory.hold_lock(refresh.LOCK_NAME, timeout_s=PATIENCE_S):
         assert not await follow_graph.refresh_in_subprocess()
+
+
+async def test_a_process_of_its_own_prints_nothing(tools):
+    await until_nobody_refreshes()
+    database = str(follow_graph.connection.settings_dict["NAME"])
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "graph", database, stdout=PIPE, stderr=PIPE
+    )
+    assert await process.communicate() == (b"", b"")
+    assert process.returncode == 0
 
 
 async def test_a_failed_process_reports_the_reason(monkeypatch):

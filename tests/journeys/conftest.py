@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.foundation.postgres.homes import temporary_home
+from tests.journeys import browser
 from tests.journeys.gateways import PYTHON, Installation, fixture_server
 
 
@@ -29,3 +31,16 @@ def module_home() -> Iterator[Path]:
     with temporary_home() as folder:
         folder.mkdir(mode=0o755)
         yield folder
+
+
+@pytest.fixture
+def chromium() -> Iterator[Any]:
+    """A browser of this machine; the test is skipped if there is none."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = browser.find_browser()
+    if found is None:
+        pytest.skip("no Chromium found; install chromium to run the browser tests")
+    with playwright.sync_playwright() as engine:
+        started = engine.chromium.launch(executable_path=found, args=browser.FLAGS)
+        yield started
+        started.close()

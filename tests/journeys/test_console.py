@@ -5,32 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.journeys.browser import sign_in
 from tests.journeys.gateways import eventually, free_port
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
 
 BASE = Path(__file__).resolve().parent.parent.parent
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-dev-shm-usage",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @dataclass(frozen=True)
@@ -89,21 +80,15 @@ def console(module_home: Path) -> Iterator[RunningConsole]:
 
 
 @pytest.fixture
-def page(console: RunningConsole) -> Iterator[object]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("no Chromium found; install chromium to run the browser tests")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=found, args=FLAGS)
-        page = browser.new_page(base_url=console.address)
-        page.set_default_timeout(1_000 * PATIENCE_S)
-        yield page
-        browser.close()
+def page(console: RunningConsole, chromium: Any) -> Iterator[Any]:
+    page = chromium.new_page(base_url=console.address)
+    page.set_default_timeout(1_000 * PATIENCE_S)
+    yield page
+    page.close()
 
 
 def test_an_admin_signs_in_once_looks_around_and_leaves_a_trail(
-    console: RunningConsole, page: object, tmp_path: Path
+    console: RunningConsole, page: Any, tmp_path: Path
 ) -> None:
     requested: list[str] = []
     problems: list[str] = []
@@ -113,6 +98,8 @@ def test_an_admin_signs_in_once_looks_around_and_leaves_a_trail(
 
     page.goto("/")
     sign_in(page, console.password)
+    page.get_by_role("heading", name="All is well").wait_for()
+    page.goto("/admin/")
     page.get_by_role("link", name="Servers", exact=True).first.click()
     page.get_by_role("link", name="time", exact=True).click()
     assert "never-shown" not in page.content()
@@ -130,7 +117,7 @@ def test_an_admin_signs_in_once_looks_around_and_leaves_a_trail(
 
 
 def test_a_server_added_by_hand_is_discovered_and_one_that_fails_says_why(
-    console: RunningConsole, page: object, tmp_path: Path
+    console: RunningConsole, page: Any, tmp_path: Path
 ) -> None:
     console.manage("shell", "-v0", "-c", MAKE_PASSWORD)
     page.goto("/admin/tools/server/")
@@ -165,17 +152,13 @@ def test_a_server_added_by_hand_is_discovered_and_one_that_fails_says_why(
     page.get_by_text("This page updates itself").wait_for(state="detached")
 
 
-def test_the_one_time_password_opens_no_second_session(
-    console: RunningConsole, page: object
-) -> None:
+def test_the_one_time_password_opens_no_second_session(console: RunningConsole, page: Any) -> None:
     page.goto("/admin/")
     sign_in(page, console.password)
     page.get_by_text("Please enter the correct username and password").wait_for()
 
 
-def test_a_token_made_in_the_console_reads_the_metrics(
-    console: RunningConsole, page: object
-) -> None:
+def test_a_token_made_in_the_console_reads_the_metrics(console: RunningConsole, page: Any) -> None:
     console.manage("shell", "-v0", "-c", MAKE_PASSWORD)
     page.goto("/admin/")
     sign_in(page, "a-lasting-password-1")
@@ -202,9 +185,3 @@ admin = get_user_model().objects.get(username="admin")
 admin.set_password("a-lasting-password-1")
 admin.save()
 """
-
-
-def sign_in(page: object, password: str) -> None:
-    page.get_by_label("Username").fill("admin")
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()

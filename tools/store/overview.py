@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
+from tools import ids
 from tools.models import Membership, Server, Team, Tool
 from tools.server_condition import ServerConditionWord, judge_condition
 from tools.store import discoveries
@@ -62,6 +63,14 @@ class ServerSummary:
     last_output: tuple[str, ...] = ()
     team_pk: int | None = None
     team: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamName:
+    """A team that a user belongs to."""
+
+    pk: int
+    name: str
 
 
 def load_server_summaries(
@@ -125,6 +134,69 @@ def count_usable_tools() -> int:
     return Tool.objects.filter(enabled=True, state=Tool.State.ACTIVE, server__enabled=True).count()
 
 
+def count_unapproved_tools(*, team: int | None, is_all: bool, most: int) -> int:
+    """Count the tools whose definitions wait for approval, up to a limit.
+
+    Args:
+        team: Whose servers count beside the shared ones.
+        is_all: Whether the servers of all teams count.
+        most: Where counting ends.
+    """
+    waiting = Tool.objects.filter(state__in=(Tool.State.PENDING, Tool.State.QUARANTINED))
+    return waiting.filter(_visible_to("server__", team, is_all=is_all))[:most].count()
+
+
+def sum_definition_tokens(*, team: int | None, is_all: bool) -> tuple[int, int]:
+    """Return the number of usable tools and the tokens of their definitions.
+
+    Args:
+        team: As in `count_unapproved_tools`.
+        is_all: As in `count_unapproved_tools`.
+    """
+    rows = Tool.objects.filter(
+        _visible_to("server__", team, is_all=is_all),
+        enabled=True,
+        state=Tool.State.ACTIVE,
+        server__enabled=True,
+    )
+    found = rows.aggregate(tools=Count("pk"), tokens=Sum("definition__token_count"))
+    return found["tools"], found["tokens"] or 0
+
+
+def find_server_names(text: str, *, team: int | None, is_all: bool, most: int) -> list[str]:
+    """Return names of visible servers that contain a text, by name.
+
+    Args:
+        text: Of any case.
+        team: As in `count_unapproved_tools`.
+        is_all: As in `count_unapproved_tools`.
+        most: Maximum count.
+    """
+    rows = Server.objects.filter(_visible_to("", team, is_all=is_all), name__icontains=text)
+    return list(rows.order_by("name").values_list("name", flat=True)[:most])
+
+
+def find_tool_ids(text: str, *, team: int | None, is_all: bool, most: int) -> list[str]:
+    """Return ids of listed tools of visible servers whose names contain a text, by name.
+
+    Args:
+        text: Of any case.
+        team: As in `count_unapproved_tools`.
+        is_all: As in `count_unapproved_tools`.
+        most: Maximum count.
+    """
+    visible = _visible_to("server__", team, is_all=is_all)
+    rows = Tool.objects.filter(visible, name__icontains=text).exclude(state=Tool.State.REMOVED)
+    found = rows.order_by("name", "server__name").values_list("server__name", "name")[:most]
+    return [ids.join_id(server, name) for server, name in found]
+
+
+def _visible_to(prefix: str, team: int | None, *, is_all: bool) -> Q:
+    if is_all:
+        return Q()
+    return Q(**{f"{prefix}team": None}) | Q(**{f"{prefix}team": team})
+
+
 def load_tool_names(servers: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the names of servers' stored tools, by server."""
     listed = Tool.objects.filter(server__name__in=list(servers)).exclude(state=Tool.State.REMOVED)
@@ -145,6 +217,14 @@ def load_only_team(username: str) -> int | None:
     found = Membership.objects.filter(user__username=username).values_list("team_id", flat=True)
     teams = list(found[:MAX_CHECKED_TEAMS])
     return teams[0] if len(teams) == 1 else None
+
+
+def load_teams(username: str) -> tuple[TeamName, ...]:
+    """Return the teams of a user by name."""
+    rows = Membership.objects.filter(user__username=username).order_by("team__name")
+    return tuple(
+        TeamName(pk=pk, name=name) for pk, name in rows.values_list("team_id", "team__name")
+    )
 
 
 def ensure_member(username: str, team: str) -> None:

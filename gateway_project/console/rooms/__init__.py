@@ -1,0 +1,1 @@
+"""Rooms of the console: one module per page or group of pages."""

@@ -1,0 +1,199 @@
+"""Who may do what: people, roles, teams and tokens."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from rest_framework.request import Request
+
+from gateway_project.access import grant, people, roles, tokens
+from gateway_project.access.grant import TokenNotGrantable, UnknownToken
+from gateway_project.access.roles import ADMINISTER
+from gateway_project.api.pages import encode_cursor, paginate_rows
+from gateway_project.api.problems import NotFound
+from gateway_project.client_config import own_entry
+from gateway_project.client_config.clients import CLIENTS
+from gateway_project.console.rooms import connect
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
+from gateway_project.use_cases.change_roles import change_roles
+from tools.store import configuration
+
+PEOPLE_PER_PAGE: Final = 50
+DEFAULT_DAYS: Final = 90
+SCOPE_WORDS: Final = {
+    roles.SEARCH: "find tools and ask for workflows",
+    roles.CALL: "call tools and run workflows",
+    roles.READ: "read resources, prompts, runs and what was learned",
+    roles.CONTROL: "control runs and decide approvals",
+    roles.CURATE: "curate relations, dangerous operations and changed definitions",
+    roles.METRICS: "read the metrics of the whole installation",
+    roles.ADMINISTER: "administer speculation, thresholds, tokens and configuration",
+    SCOPE_ALL: "everything its user may do",
+}
+ROLE_WORDS: Final = {
+    "viewer": "searches and reads, calls nothing",
+    "operator": "calls tools, controls runs and decides approvals",
+    "curator": "also curates relations, dangerous operations and changed definitions",
+    "admin": "also administers speculation, tokens and configuration",
+}
+
+
+class TokenForm(forms.Form):
+    """A token to create."""
+
+    name = forms.CharField(
+        max_length=100, help_text="What uses it, such as “Ann's laptop, Cursor”."
+    )
+    scopes = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, label="It may", initial=list(CLIENT_SCOPES)
+    )
+    days = forms.IntegerField(
+        min_value=1,
+        max_value=3_650,
+        required=False,
+        initial=DEFAULT_DAYS,
+        label="Valid for days",
+        help_text="Empty: until somebody revokes it.",
+    )
+
+    def __init__(self, caller: Caller, *args: Any, **kwargs: Any) -> None:
+        """Create the form.
+
+        Args:
+            caller: Who fills it in, and whose scopes can be given.
+            *args: Of Django.
+            **kwargs: Of Django.
+        """
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["scopes"].choices = [
+            (scope, f"{scope}: {SCOPE_WORDS[scope]}") for scope in tokens.grantable_scopes(caller)
+        ]
+
+
+@room(scope=ADMINISTER)
+@require_safe
+def show_people(request: RoomRequest) -> HttpResponse:
+    """List people and teams to superusers; others are shown the tokens."""
+    if not request.caller.has_scope(SCOPE_ALL):
+        return redirect("access-tokens")
+    text, after = request.GET.get("q", "").strip(), request.GET.get("after", "")
+    found = people.list_people(text=text, after=after, most=PEOPLE_PER_PAGE + 1)
+    return render_room(
+        request,
+        "console/access/people.html",
+        title="Access",
+        people=found[:PEOPLE_PER_PAGE],
+        next_after=found[PEOPLE_PER_PAGE - 1].name if len(found) > PEOPLE_PER_PAGE else "",
+        text=text,
+        teams=configuration.load_teams(),
+        role_words=ROLE_WORDS,
+    )
+
+
+@room(scope=SCOPE_ALL)
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_person(request: RoomRequest, name: str) -> HttpResponse:
+    """Show one person, and change their roles."""
+    person = people.find_person(name)
+    if person is None:
+        raise NotFound(f"user {name!r}")
+    if request.method == "POST":
+        wanted = [role for role in request.POST.getlist("roles") if role in ROLE_WORDS]
+        before = person.roles
+        change_roles(request.caller, person.name, wanted)
+        if set(before) != set(wanted):
+            messages.success(request, f"{person.name} has other roles now; they hold at once.")
+        return redirect("access")
+    return render_room(
+        request,
+        "console/access/person.html",
+        title=person.name,
+        person=person,
+        role_words=ROLE_WORDS,
+    )
+
+
+@room(scope=ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_tokens(request: RoomRequest) -> HttpResponse:
+    """List tokens, and create one of one's own."""
+    form = TokenForm(request.caller, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _create_token(request, form.cleaned_data)
+        except TokenNotGrantable as error:
+            form.add_error(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    page = paginate_rows(Request(request), tokens.select_visible(request.caller))
+    return render_room(
+        request,
+        "console/access/tokens.html",
+        title="Access",
+        status=400 if form.is_bound else 200,
+        tokens=[{"row": row, "state": describe_token(row)} for row in page.items],
+        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        form=form,
+    )
+
+
+@room(scope=ADMINISTER)
+@require_POST
+def revoke(request: RoomRequest, pk: int) -> HttpResponse:
+    """Revoke a token."""
+    if not tokens.select_visible(request.caller).filter(pk=pk).exists():
+        raise UnknownToken(pk)
+    grant.revoke_token(request.caller, pk)
+    messages.success(request, "The token is revoked; it stops working within seconds.")
+    return redirect("access-tokens")
+
+
+def describe_token(row: Any) -> tuple[str, str]:
+    """Return the kind and the word of a token's badge."""
+    if row.revoked_at is not None:
+        return "muted", "revoked"
+    if row.expires_at is not None and row.expires_at <= timezone.now():
+        return "muted", "expired"
+    return "ok", "valid"
+
+
+def _create_token(request: RoomRequest, values: dict[str, Any]) -> HttpResponse:
+    days = values["days"]
+    made = grant.create_user_token(
+        request.caller.user,
+        name=values["name"],
+        scopes=tuple(sorted(values["scopes"])),
+        team=next((one.name for one in request.teams if one.pk == request.caller.team), None),
+        expires_at=timezone.now() + timedelta(days=days) if days else None,
+        by=request.caller,
+    )
+    url = connect.build_endpoint_url(request)
+    described = [
+        connect.describe_client(client, url, is_local=False) for client in CLIENTS.values()
+    ]
+    response = render_room(
+        request,
+        "console/access/new_token.html",
+        title="The new token",
+        made=made,
+        variable=own_entry.TOKEN_VARIABLE,
+        clients=[client for client in described if client["remote"]],
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+urlpatterns = [
+    path("", show_people, name="access"),
+    path("people/<str:name>/", change_person, name="access-person"),
+    path("tokens/", show_tokens, name="access-tokens"),
+    path("tokens/<int:pk>/revoke", revoke, name="access-revoke"),
+]

@@ -1,0 +1,146 @@
+"""The home page: is all well, what was gained, what waits; or the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from execution.store import views
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.mcp import meta_tools
+from gateway_project.use_cases.decide_approval import load_approver
+from learning import report
+from learning.report import Activity
+from tools import token_count
+from tools.store import overview
+from tools.store.overview import ServerSummary
+
+DAYS: Final = 7
+MAX_RUNS: Final = 8
+MAX_TROUBLED: Final = 6
+TROUBLES: Final = frozenset({"failing", "sign-in needed"})
+HEALTHY: Final = frozenset({"up", "starting"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenSaving:
+    """What a client need not read because it is shown the gateway's own tools only.
+
+    Attributes:
+        tools: Number of usable tools.
+        listed: Tokens of their definitions.
+        shown: Tokens of what a client is shown instead.
+    """
+
+    tools: int
+    listed: int
+    shown: int
+
+    @property
+    def saved(self) -> int:
+        """Tokens saved in each conversation."""
+        return max(0, self.listed - self.shown)
+
+
+@room()
+@require_safe
+def show_home(request: RoomRequest) -> HttpResponse:
+    """Show the state of the installation."""
+    caller, now = request.caller, timezone.now()
+    sees_all = caller.has_scope(SCOPE_ALL)
+    servers = [
+        server
+        for server in overview.load_server_summaries()
+        if sees_all or caller.can_see_team(server.team_pk)
+    ]
+    activity = report.build_activity(caller.team, days=DAYS, at=now, is_all=sees_all)
+    runs = views.load_summaries(
+        None if sees_all else caller,
+        teams=load_approver(caller).teams,
+        limit=MAX_RUNS,
+    )
+    return render_room(
+        request,
+        "console/home.html",
+        title="Home",
+        verdict=describe_health(servers),
+        troubled=[server for server in servers if server.state in TROUBLES][:MAX_TROUBLED],
+        has_servers=bool(servers),
+        activity=activity,
+        saved_s=activity.saved_ahead_s + activity.saved_parallel_s,
+        today=find_today(activity, now),
+        chart=make_chart(activity, now.date()),
+        saving=load_saving(caller),
+        runs=runs,
+        may_add_servers=sees_all,
+    )
+
+
+def describe_health(servers: Sequence[ServerSummary]) -> dict[str, Any]:
+    """Return the health of the servers in words and as a state of a badge."""
+    enabled = [server for server in servers if server.enabled]
+    troubled = [server for server in enabled if server.state in TROUBLES]
+    well = [server for server in enabled if server.state in HEALTHY]
+    if not enabled:
+        return {"state": "muted", "word": "No servers", "up": 0, "troubled": 0, "other": 0}
+    state, word = ("warn", "Needs attention") if troubled else ("ok", "All is well")
+    if troubled and not well:
+        state, word = "bad", "No server answers"
+    return {
+        "state": state,
+        "word": word,
+        "up": len(well),
+        "troubled": len(troubled),
+        "other": len(enabled) - len(well) - len(troubled),
+    }
+
+
+def find_today(activity: Activity, now: datetime) -> dict[str, Any]:
+    """Return today's calls; zeros if there were none."""
+    for day in activity.days:
+        if day.day == now.date():
+            return day._asdict()
+    return {"day": now.date(), "calls": 0, "errors": 0, "p95_ms": None}
+
+
+def make_chart(activity: Activity, today: date) -> dict[str, list[Any]]:
+    """Return calls, errors and durations of the last days, each day of them, for the charts."""
+    counts = {one.day: one for one in activity.days}
+    days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
+    found = [counts.get(day) for day in days]
+    return {
+        "days": [day.isoformat() for day in days],
+        "calls": [one.calls if one else 0 for one in found],
+        "errors": [one.errors if one else 0 for one in found],
+        "p95_ms": [round(one.p95_ms) if one and one.p95_ms is not None else None for one in found],
+    }
+
+
+def load_saving(caller: Caller) -> TokenSaving:
+    """Return what the exposure of tools saves a client of the caller."""
+    tools, listed = overview.sum_definition_tokens(
+        team=caller.team, is_all=caller.has_scope(SCOPE_ALL)
+    )
+    shown = listed if settings.FOREGATE.exposure == "full" else _count_own_tokens()
+    return TokenSaving(tools=tools, listed=listed, shown=shown)
+
+
+@cache
+def _count_own_tokens() -> int:
+    return sum(
+        token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
+        for tool in meta_tools.TOOLS
+    )
+
+
+urlpatterns = [path("", show_home, name="home")]

@@ -1,0 +1,173 @@
+"""What all rooms share: who may enter, errors as pages, and the shell around the content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Final
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.db import DataError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from execution.store import grants
+from gateway_project.access import callers, roles
+from gateway_project.access.roles import ADMINISTER, CURATE, READ
+from gateway_project.api import problems
+from gateway_project.api.problems import ApiError, Problem
+from gateway_project.console.rooms import menu
+from gateway_project.console.site import (
+    UnstorableValue,
+    has_extreme_value,
+    reject_nul,
+)
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.use_cases import decide_approval
+from gateway_project.user_errors import ERRORS_WITH_CODE
+from tools.store import overview
+from tools.store.overview import TeamName
+
+TEAM_KEY: Final = "team"
+"""Key of the session under which the chosen team is kept."""
+MAX_WAITING: Final = 100
+"""Things that wait are counted up to here; the menu shows `99+`."""
+
+log = structlog.get_logger(__name__)
+
+
+class RoomRequest(HttpRequest):
+    """A request to a room, for annotations.
+
+    Attributes:
+        caller: Who asks, for the chosen team.
+        teams: The teams they may choose from.
+    """
+
+    caller: Caller
+    teams: tuple[TeamName, ...]
+
+
+View = Callable[..., HttpResponseBase]
+
+
+def room(*, scope: str = READ) -> Callable[[View], View]:
+    """Make a view a room: for signed-in users with a scope; errors are answered with a page.
+
+    Args:
+        scope: Required of the caller.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def answer(request: RoomRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            try:
+                reject_nul(request, *args, *kwargs.values())
+            except UnstorableValue as error:
+                return _render_unusable(request, str(error))
+            request.teams = overview.load_teams(request.user.get_username())
+            request.caller = load_caller(request)
+            try:
+                roles.require_scope(request.caller, scope)
+                return view(request, *args, **kwargs)
+            except (DataError, OverflowError) as error:
+                if not has_extreme_value(request, *args, *kwargs.values()):
+                    raise  # a defect
+                log.warning("console.value_out_of_range", path=request.path, exc_info=error)
+                return _render_unusable(request, "it holds a value that is out of range")
+            except (ApiError, Http404, *ERRORS_WITH_CODE) as error:
+                return render_problem(request, problems.describe_problem(error))
+
+        return answer
+
+    return decorate
+
+
+def load_caller(request: RoomRequest) -> Caller:
+    """Return the caller of a signed-in user, for the chosen team or their only one."""
+    chosen = request.session.get(TEAM_KEY)
+    keys = [team.pk for team in request.teams]
+    team = keys[0] if len(keys) == 1 else chosen if chosen in keys else None
+    return callers.make_caller(request.user, team=team, kind="console")
+
+
+def render_room(
+    request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
+) -> HttpResponse:
+    """Render a page of a room inside the shell.
+
+    Args:
+        request: To a view with `room`.
+        template: Name of a template that extends `console/base.html`.
+        title: Of the page.
+        status: Of HTTP.
+        context: For the template.
+    """
+    shell = _build_shell(request)  # type: ignore[arg-type]
+    response = render(
+        request, template, {"shell": shell, "title": title, **context}, status=status
+    )
+    response.headers.setdefault("Cache-Control", "private, no-cache")
+    return response
+
+
+def render_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Render what failed and what to try."""
+    return render_room(
+        request,
+        "console/problem.html",
+        title=_TITLES.get(problem.status, "This did not work"),
+        status=problem.status,
+        problem=problem,
+    )
+
+
+_TITLES: Final[Mapping[int, str]] = {
+    HTTPStatus.FORBIDDEN: "You may not open this",
+    HTTPStatus.NOT_FOUND: "There is nothing here",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not available right now",
+}
+
+
+def _render_unusable(request: HttpRequest, reason: str) -> HttpResponse:
+    """Answer an address that can belong to no page; it is looked up nowhere."""
+    context = {"title": "This address cannot be looked up", "reason": reason}
+    return render(request, "console/unusable.html", context, status=HTTPStatus.BAD_REQUEST)
+
+
+def _build_shell(request: RoomRequest) -> dict[str, Any]:
+    """Return what the frame around a page shows."""
+    caller = request.caller
+    waiting = {menu.APPROVALS: decide_approval.count_pending(caller, most=MAX_WAITING)}
+    if caller.has_scope(CURATE):
+        waiting[menu.CHANGED_TOOLS] = overview.count_unapproved_tools(
+            team=caller.team, is_all=caller.has_scope(SCOPE_ALL), most=MAX_WAITING
+        )
+    is_available = settings.FOREGATE.speculation
+    return {
+        "caller": caller,
+        "menu": menu.build_menu(caller, request.path, waiting),
+        "rooms": {one.name: one.path for one in menu.list_rooms(caller)},
+        "waiting": waiting,
+        "switch": {
+            "is_available": is_available,
+            "is_on": is_available and grants.is_speculation_on(),
+            "may_switch": caller.has_scope(ADMINISTER),
+        },
+        "teams": request.teams,
+        "team": next((team for team in request.teams if team.pk == caller.team), None),
+        "roles": _describe_rights(request),
+    }
+
+
+def _describe_rights(request: RoomRequest) -> str:
+    if request.caller.has_scope(SCOPE_ALL):
+        return "superuser"
+    held = {group.name for group in request.user.groups.all()}
+    return ", ".join(role for role in roles.ROLES if role in held) or "member"

@@ -1,0 +1,61 @@
+"""Calls by day, from the events that are kept."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Final, NamedTuple
+
+from django.db import connection
+
+from learning.memory.event import KIND_CODES, EventKind, EventOutcome
+from learning.models.events import NO_TEAM
+
+MAX_EVENTS: Final = 20_000
+"""Newest calls that are counted; `prune` keeps fewer events by default."""
+
+_ERRORS: Final = f"{EventOutcome.FAILED.value}, {EventOutcome.UNANSWERED.value}"
+_CALLS: Final = f"""
+SELECT (at AT TIME ZONE 'UTC')::date AS day, count(*),
+    count(*) FILTER (WHERE outcome IN ({_ERRORS})),
+    percentile_cont(0.95) WITHIN GROUP (ORDER BY duration_ms)
+FROM (
+    SELECT at, outcome, duration_ms FROM learning_episodicevent
+    WHERE (%(all)s OR coalesce(team_id, {NO_TEAM}) = %(team)s) AND at >= %(since)s
+      AND kind = {KIND_CODES[EventKind.TASK_COMPLETE]}
+    ORDER BY at DESC LIMIT {MAX_EVENTS}) AS newest
+GROUP BY GROUPING SETS ((day), ()) ORDER BY day NULLS LAST
+"""
+
+
+class CallCounts(NamedTuple):
+    """Calls of a day, or of all days together.
+
+    Attributes:
+        day: In UTC; None: all days together.
+        calls: Number of calls, those made ahead included.
+        errors: Calls whose tool reported an error, or that got no answer.
+        p95_ms: Duration that 95 % of them did not exceed; None: there was none.
+    """
+
+    day: date | None
+    calls: int
+    errors: int
+    p95_ms: float | None
+
+
+def load_call_counts(
+    team: int | None, *, since: datetime, is_all: bool = False
+) -> tuple[tuple[CallCounts, ...], CallCounts]:
+    """Return the calls of each day on which there were any, oldest first, and of all of them.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        since: Earliest time.
+        is_all: Whether the calls of all teams count.
+    """
+    key = NO_TEAM if team is None else team
+    values: dict[str, Any] = {"team": key, "since": since, "all": is_all}
+    with connection.cursor() as cursor:
+        cursor.execute(_CALLS, values)
+        *days, total = (CallCounts(*row) for row in cursor.fetchall())
+    return tuple(days), total

@@ -1,0 +1,219 @@
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from gateway_project.access import grant
+from gateway_project.console.rooms import installation
+from gateway_project.foundation.config import Config
+from gateway_project.models import ApiToken, AuditEntry
+from tests.factories import MembershipFactory, TeamFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def entry(action="server.changed", **values):
+    values = {"actor": "bob", "kind": "console", "subject": "git", "at": timezone.now()} | values
+    return AuditEntry.objects.create(action=action, **values)
+
+
+def shown(response):
+    return [row.action for row in response.context["entries"]]
+
+
+def test_the_audit_trail_is_listed_newest_first_and_in_pages(root):
+    for place in range(60):
+        entry(f"a{place:02}")
+    first = root.get("/audit/")
+    assert shown(first)[:2] == ["a59", "a58"]
+    second = root.get("/audit/", {"cursor": first.context["next_cursor"]})
+    assert shown(second)[-1] == "a00"
+    assert len(shown(first)) + len(shown(second)) == 60
+    assert second.context["next_cursor"] == ""
+
+
+def test_the_audit_trail_is_filtered(root):
+    entry("a", actor="ann", at=datetime(2026, 11, 1, 23, 59, tzinfo=UTC))
+    entry("b", actor="bob", at=datetime(2026, 11, 2, tzinfo=UTC))
+    assert shown(root.get("/audit/", {"actor": "ann", "action": "", "kind": ""})) == ["a"]
+    assert shown(root.get("/audit/", {"since": "2026-11-02"})) == ["b"]
+    assert shown(root.get("/audit/", {"until": "2026-11-01"})) == ["a"]
+    assert shown(root.get("/audit/", {"subject": "nothing"})) == []
+    assert root.get("/audit/").context["actions"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("day", ["yesterday", "9999-12-31", "0001-01-01", "2026-02-30"])
+def test_a_day_that_is_none_is_refused(root, day):
+    assert root.get("/audit/", {"since": day}).status_code == 400
+
+
+def test_an_admin_sees_the_entries_of_their_team_only(sign_in):
+    client = sign_in("admin")
+    entry("theirs", team=TeamFactory())
+    entry("shared")
+    assert shown(client.get("/audit/")) == ["shared"]
+    assert b"theirs" not in client.get("/audit/export.csv").getvalue()
+
+
+def test_the_filtered_trail_is_exported(root):
+    entry("a", subject="=cmd()")
+    entry("b")
+    lines = root.get("/audit/export.csv", {"action": "a"}).getvalue().decode().splitlines()
+    assert len(lines) == 2
+    assert "'=cmd()" in lines[1]
+    exported = root.get("/audit/export.jsonl").getvalue().decode().splitlines()
+    assert [json.loads(line)["action"] for line in exported] == ["a", "b"]
+    assert root.get("/audit/export.xml").status_code == 400
+
+
+def test_markup_in_the_audit_trail_is_inert(root):
+    entry(subject="<script>alert(1)</script>", detail={"<b>": "<script>alert(2)</script>"})
+    assert "<script>alert" not in root.get("/audit/").content.decode()
+
+
+def test_a_token_is_made_with_the_configuration_of_each_client_and_shown_once(root):
+    made = root.post("/access/tokens/", {"name": "laptop", "scopes": ["search"], "days": "30"})
+    page = made.content.decode()
+    token = re.search(r"fgt_[\w-]+", page)
+    assert token is not None
+    assert made.headers["Cache-Control"] == "no-store"
+    assert f"FOREGATE_TOKEN={token.group()}" in page
+    assert "mcpServers" in page
+    assert "http://testserver/mcp" in page
+    row = ApiToken.objects.get()
+    assert (row.name, row.scopes) == ("laptop", ["search"])
+    assert timedelta(days=29) < row.expires_at - timezone.now() <= timedelta(days=30)
+    assert token.group() not in root.get("/access/tokens/").content.decode()
+
+
+def test_a_token_without_days_has_no_end(root):
+    root.post("/access/tokens/", {"name": "robot", "scopes": ["search"], "days": ""})
+    assert ApiToken.objects.get().expires_at is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"name": "", "scopes": ["search"]},
+        {"name": "x", "scopes": ["everything"]},
+        {"name": "x", "scopes": []},
+        {"name": "x", "scopes": ["search"], "days": "0"},
+        {"name": "x", "scopes": ["*"]},
+    ],
+)
+def test_a_token_that_cannot_be_made_is_explained(sign_in, values):
+    response = sign_in("admin").post("/access/tokens/", values)
+    assert response.status_code == 400
+    assert b"field__error" in response.content
+    assert not ApiToken.objects.exists()
+
+
+def test_a_token_acts_for_the_chosen_team(sign_in):
+    client = sign_in("admin", "ann")
+    user = ApiToken._meta.get_field("user").related_model.objects.get(username="ann")
+    teams = [MembershipFactory(user=user).team for _ in range(2)]
+    client.post("/team/", {"team": teams[1].pk})
+    client.post("/access/tokens/", {"name": "x", "scopes": ["search"]})
+    assert ApiToken.objects.get().team == teams[1]
+
+
+def test_a_token_is_revoked(root):
+    made = grant.create_user_token("root", name="old", scopes=("search",))
+    assert b"Revoke the token" in root.get("/access/tokens/").content
+    page = root.post(f"/access/tokens/{made.pk}/revoke", follow=True)
+    assert b"is revoked" in page.content
+    assert ApiToken.objects.get().revoked_at is not None
+
+
+def test_a_token_of_another_team_is_neither_shown_nor_revoked(sign_in):
+    membership = MembershipFactory()
+    made = grant.create_user_token(membership.user.username, name="theirs", scopes=("search",))
+    client = sign_in("admin")
+    assert b"theirs" not in client.get("/access/tokens/").content
+    assert client.post(f"/access/tokens/{made.pk}/revoke").status_code == 404
+    assert ApiToken.objects.get().revoked_at is None
+
+
+def test_expired_tokens_are_shown_as_such(root):
+    past = timezone.now() - timedelta(days=1)
+    grant.create_user_token("root", name="old", scopes=("search",), expires_at=past)
+    (listed,) = root.get("/access/tokens/").context["tokens"]
+    assert listed["state"] == ("muted", "expired")
+
+
+def test_people_are_listed_with_roles_and_teams(root):
+    MembershipFactory(
+        user=UserFactory(username="zoe"), team=TeamFactory(name="ours"), role="admin"
+    )
+    page = root.get("/access/").content.decode()
+    assert "ours (admin)" in page
+    assert "superuser: everything" in page
+    assert [one.name for one in root.get("/access/", {"q": "zo"}).context["people"]] == ["zoe"]
+    assert "Nobody is called “nobody”" in root.get("/access/", {"q": "nobody"}).content.decode()
+
+
+def test_people_come_in_pages(root):
+    for place in range(60):
+        UserFactory(username=f"p{place:02}")
+    first = root.get("/access/").context
+    second = root.get("/access/", {"after": first["next_after"]}).context
+    assert len(first["people"]) == 50
+    assert [one.name for one in second["people"]][-1] == "root"
+    assert second["next_after"] == ""
+
+
+def test_roles_are_changed_and_audited(root):
+    UserFactory(username="zoe")
+    assert root.post("/access/people/zoe/", {"roles": ["curator", "nonsense"]}).status_code == 302
+    assert root.get("/access/people/zoe/").context["person"].roles == ("curator",)
+    assert AuditEntry.objects.get().action == "user.roles_changed"
+    root.post("/access/people/zoe/", {"roles": ["curator"]})
+    assert AuditEntry.objects.count() == 1
+
+
+def test_admins_who_are_no_superusers_see_tokens_only(sign_in):
+    client = sign_in("admin")
+    assert client.get("/access/").url == "/access/tokens/"
+    assert client.get("/access/people/ann/").status_code == 403
+    assert client.post("/access/people/ann/", {"roles": ["admin"]}).status_code == 403
+
+
+def test_clients_are_shown_what_to_copy_and_superusers_the_command(root, member):
+    page = member.get("/clients/").content.decode()
+    assert "[mcp_servers.foregate]" in page
+    assert "connect_client" not in page
+    assert "manage.py connect_client cursor" in root.get("/clients/").content.decode()
+
+
+def test_the_public_address_is_what_clients_are_given(member, settings):
+    settings.FOREGATE = settings.FOREGATE.model_copy(
+        update={"public_url": "https://tools.example/"}
+    )
+    assert member.get("/clients/").context["url"] == "https://tools.example/mcp"
+
+
+def test_settings_say_where_they_come_from_and_hide_secrets():
+    config = Config(
+        console_port=9_000,
+        secret_key="s" * 40,
+        DATABASE_URL="postgresql://u:p4ss@h/db",
+        email_url="smtps://u:p4ss@mail.example.com",
+    )
+    rows = {row["variable"]: row for row in installation.describe_settings(config)}
+    assert rows["FOREGATE_CONSOLE_PORT"]["value"] == "9000"
+    assert rows["FOREGATE_CONSOLE_PORT"]["is_set"]
+    assert not rows["FOREGATE_LOG_LEVEL"]["is_set"]
+    assert rows["FOREGATE_TOKEN_PRICE"]["value"] == "not set"
+    assert rows["FOREGATE_DEBUG"]["value"] == "off"
+    assert "p4ss" not in str(rows)
+    assert "sss" not in str(rows)
+
+
+def test_the_system_lists_tables_with_estimates_and_links(root):
+    page = root.get("/system/")
+    assert b"/admin/tools/tool/" in page.content
+    tables = [table for section in page.context["sections"] for table in section["tables"]]
+    assert len(tables) > 30
+    assert all(table["size"].total_bytes >= 0 for table in tables)
