@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
 
 CONFIDENCE: Final = 0.9
-"""Confidence of a value bound by a rule; of those that the gold of public sets and everyday wishes
-could judge, nine in ten were right."""
+"""Confidence of a value bound by a rule: below that of what the caller states."""
 
 _SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
 _TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])

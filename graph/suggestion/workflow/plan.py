@@ -65,7 +65,7 @@ CONFIDENCE: Final[Mapping[str, float]] = {
 COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "values": 0.06}
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
-it finds seven of eight requests that no tool serves, and is wrong on two of sixty others."""
+it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
 MIN_DRAFT_COVERAGE: Final = 0.3
 """Evidence below which an intent gets no workflow at all if none of its requests has more."""
 MIN_FAMILIAR_COVERAGE: Final = 0.05
