@@ -396,7 +396,8 @@ def _compute_call_digest(
     return under another's name, so the definition hash does not tell them apart.
     """
     try:
-        return digest([caller.user, caller.team, tool.tool, tool.pk, dict(arguments)])
+        whose = [caller.user, caller.team, *([] if caller.group is None else [caller.group])]
+        return digest([*whose, tool.tool, tool.pk, dict(arguments)])
     except canonical.NotCanonicalizable as error:
         problem = schema.ArgumentProblem(path="", message=str(error), expected="JSON")
         raise InvalidArguments(tool.tool, (problem,)) from None

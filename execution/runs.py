@@ -319,9 +319,10 @@ class Runs:
     def _is_held_here(self, caller: Caller, run: UUID) -> bool:
         holder = self._process.holder
         caller_here = holder.find_caller(run) if holder is not None else None
-        return caller_here is not None and (caller_here.user, caller_here.team) == (
-            caller.user,
-            caller.team,
+        return (
+            caller_here is not None
+            and (caller_here.user, caller_here.team) == (caller.user, caller.team)
+            and caller.group in (None, caller_here.group)
         )
 
     async def _is_at_rest(self, run: UUID) -> bool:

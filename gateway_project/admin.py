@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
@@ -12,6 +13,7 @@ from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from oauth2_provider.models import AccessToken, Grant, IDToken, RefreshToken
 
@@ -27,7 +29,6 @@ from execution.models import (
     WorkflowExecution,
 )
 from gateway_project.access import audit, grant, tokens
-from gateway_project.access.roles import CLIENT_SCOPES
 from gateway_project.console import server_pages, unstable_tools
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
@@ -45,6 +46,10 @@ from gateway_project.console.threshold_pages import (
     ThresholdChangeAdmin,
 )
 from gateway_project.console.token_form import TokenForm, form_for_user
+from gateway_project.console.webhook_form import WebhookForm
+from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import CLIENT_SCOPES
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.models import (
     ApiToken,
     AuditEntry,
@@ -52,9 +57,13 @@ from gateway_project.models import (
     MetricTotal,
     OAuthClient,
     OneTimePassword,
+    Webhook,
+    WebhookDelivery,
 )
+from gateway_project.use_cases import curate_webhooks
 from gateway_project.use_cases.approve_tools import approve_tools as approve
 from gateway_project.use_cases.approve_tools import compare_tools_in_full
+from gateway_project.use_cases.curate_webhooks import SavedWebhook
 from gateway_project.use_cases.pin_tools import set_pinned
 from graph.admin.servers import RelationCountingMixin
 from graph.admin.tools import ToolRelationsMixin
@@ -66,6 +75,7 @@ from tools.admin import (
     MembershipAdmin,
     TeamAdmin,
     ToolAdmin,
+    ToolGroupAdmin,
 )
 from tools.admin_bases import ReadOnlyAdmin, SuperuserWriteAdmin
 from tools.admin_servers import ServerAdmin
@@ -80,6 +90,7 @@ from tools.models import (
     SignInAttempt,
     Team,
     Tool,
+    ToolGroup,
 )
 
 PASSWORD_CHANGED = {"changed": ["password"]}
@@ -225,6 +236,11 @@ class AuditedMembershipAdmin(AuditedAdmin, MembershipAdmin):
     """Memberships, with audited changes."""
 
 
+@admin.register(ToolGroup)
+class AuditedToolGroupAdmin(AuditedAdmin, ToolGroupAdmin):
+    """Tool groups, with audited changes."""
+
+
 @admin.register(Category)
 class AuditedCategoryAdmin(AuditedAdmin, CategoryAdmin):
     """Categories, with audited changes."""
@@ -271,7 +287,7 @@ class ApiTokenAdmin(AuditedAdmin):
     )  # fmt: skip
     list_filter = ("user", "team")
     list_select_related = ("user", "team")
-    fields = ("name", "user", "team", "scopes", "expires_at")
+    fields = ("name", "user", "team", "tool_group", "scopes", "expires_at")
     actions = ("revoke",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -305,13 +321,19 @@ class ApiTokenAdmin(AuditedAdmin):
     ) -> None:
         """Create the token and show it once."""
         row, token = tokens.create_token(
-            obj.user, name=obj.name, scopes=obj.scopes, expires_at=obj.expires_at, team=obj.team
+            obj.user,
+            name=obj.name,
+            scopes=obj.scopes,
+            expires_at=obj.expires_at,
+            team=obj.team,
+            group=obj.tool_group,
         )
         obj.pk, obj.prefix = row.pk, row.prefix
         detail = {
             "user": obj.user.get_username(),
             "scopes": obj.scopes,
             "team": obj.team.name if obj.team else None,
+            "group": obj.tool_group.name if obj.tool_group else None,
         }
         audit.record_audit(caller_of(request), "token.created", str(row), detail=detail)
         messages.warning(request, f"Copy the token now, it is not shown again: {token}")
@@ -345,6 +367,89 @@ class OAuthClientAdmin(AuditedAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         """Return False: clients are only deleted."""
         return False
+
+
+@admin.register(Webhook)
+class WebhookAdmin(SuperuserWriteAdmin):
+    """Webhooks; the secret of a new one is shown once."""
+
+    list_display = ("name", "url", "team", "events", "enabled", "created_at")
+    list_select_related = ("team",)
+    list_filter = ("enabled", "team")
+    search_fields = ("name", "url")
+    fields = ("name", "team", "url", "events", "enabled")
+    form = WebhookForm
+    actions = ("send_test", "renew_secret")
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: Webhook,
+        form: ModelForm[Webhook],
+        change: bool,
+    ) -> None:
+        """Save the webhook; show the secret of a new one."""
+        values = {name: form.cleaned_data[name] for name in form.changed_data if name != "team"}
+        if not change:
+            values = {
+                name: form.cleaned_data[name] for name in ("name", "url", "events", "enabled")
+            }
+        if not change or "team" in form.changed_data:
+            values["team"] = obj.team.name if obj.team else None
+        if not values:
+            return
+        saved = curate_webhooks.save_webhook(
+            caller_of(request), values, pk=obj.pk, sealer=_load_sealer()
+        )
+        obj.pk = saved.row.pk
+        _show_secret(request, saved)
+
+    def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
+        """Delete a webhook with its deliveries."""
+        curate_webhooks.delete_webhook(caller_of(request), obj.pk)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
+        """Delete webhooks, all or none."""
+        with transaction.atomic():
+            for row in queryset:
+                self.delete_model(request, row)
+
+    @admin.action(description="Send a test", permissions=["change"])
+    def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
+        """Have a running process send a test to each."""
+        for row in queryset.filter(enabled=True):
+            curate_webhooks.send_test(caller_of(request), row.pk, at=timezone.now())
+        messages.success(request, "A running gateway sends the tests; see the deliveries.")
+
+    @admin.action(description="Renew the secret", permissions=["change"])
+    def renew_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
+        """Give each a new secret, shown once."""
+        for row in queryset:
+            saved = curate_webhooks.save_webhook(
+                caller_of(request), {}, pk=row.pk, renews_secret=True, sealer=_load_sealer()
+            )
+            _show_secret(request, saved)
+
+
+def _show_secret(request: HttpRequest, saved: SavedWebhook) -> None:
+    if saved.secret:
+        words = f"Copy the secret of {saved.row} now, it is not shown again: {saved.secret}"
+        messages.warning(request, words)
+
+
+def _load_sealer() -> Sealer:
+    return sealing.load_or_create_sealer(settings.FOREGATE.home)
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnlyAdmin):
+    """Events that webhooks were told of, or are to be."""
+
+    list_display = (
+        "webhook", "event", "status", "attempts", "occurred_at", "next_attempt_at", "error",
+    )  # fmt: skip
+    list_filter = ("status", "event", "webhook")
+    list_select_related = ("webhook",)
 
 
 @admin.register(OneTimePassword)

@@ -36,11 +36,11 @@ def _make_service() -> HttpService:
     )
 
 
-def _describe_resource(scheme: str, host: str) -> str:
+def _describe_resource(scheme: str, host: str, path: str) -> str:
     """Return where clients learn how to get a token."""
     config: Config = settings.FOREGATE
     base = (config.public_url or f"{scheme}://{host}").rstrip("/")
-    return f"{base}/.well-known/oauth-protected-resource/mcp"
+    return f"{base}/.well-known/oauth-protected-resource{path}"
 
 
 application = Application(_make_service, otherwise=cast("ASGIApp", _console))

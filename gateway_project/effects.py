@@ -35,8 +35,11 @@ NO_RUNS: Final = UnavailableRuns()
 
 Exposure = Literal["meta", "hybrid", "full"]
 """Which tools clients are shown: the meta-tools; pinned tools too; or all."""
-LoadRanker = Callable[[int | None], Awaitable[RankTools]]
-"""Returns a ranking of a team's tools by the index and the models in force. Never raises."""
+LoadRanker = Callable[[int | None, frozenset[int] | None], Awaitable[RankTools]]
+"""Returns a ranking of a team's tools by the index and the models in force. Never raises.
+
+The second argument holds the only tools that exist for the caller; None: all that the team sees.
+"""
 
 MakeApprovalLink = Callable[[UUID], str]
 """Returns the URL of an approval's page in the console; empty: there is none."""
@@ -49,7 +52,7 @@ async def open_no_console() -> MakeApprovalLink:
     return lambda _approval: ""
 
 
-async def load_no_ranker(_team: int | None) -> RankTools:
+async def load_no_ranker(_team: int | None, _within: frozenset[int] | None) -> RankTools:
     """Null implementation of `LoadRanker`."""
     return refuse_to_rank("nothing is set up to rank them")
 

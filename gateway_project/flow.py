@@ -28,6 +28,7 @@ from gateway_project.find import (
     relation_rows,
     relation_words,
     unknown_names,
+    visible_relations,
     waiting_matches,
     work_context,
 )
@@ -103,7 +104,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
     budget_tokens = min(request.token_budget or effects.token_budget, effects.token_budget)
     answer_context = AnswerContext(
         visibility=visibility,
-        topology=effects.topology(caller.team),
+        topology=await visible_relations.load_topology(effects, visibility),
         usage=effects.usage(caller.team),
         metrics=effects.metrics(),
         in_use=context.tools,
@@ -146,17 +147,20 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     _require_search_scope(caller)
     catalogue = effects.catalogue()
     tool = catalogue.find_tool(tool_id, caller)
-    topology = effects.topology(caller.team)
     visibility = Visibility(catalogue=catalogue, caller=caller)
+    topology = await visible_relations.load_topology(effects, visibility)
     remarks = enhance.collect_remarks(
         topology, tool.pk, rules=EnhancementRules(is_usable=visibility.is_usable)
     )
     alternatives = list_alternatives(
         tool, topology, visibility, describe_trouble=effects.describe_trouble
     )
+    server = catalogue.servers[tool.server]
+    if caller.group is not None and caller.group not in server.whole_groups:
+        server = replace(server, description="")  # it may speak of all the server's tools
     return ToolDescription(
         tool=tool,
-        server=catalogue.servers[tool.server],
+        server=server,
         trouble=effects.describe_trouble(tool.server),
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
@@ -418,13 +422,14 @@ def _require_search_scope(caller: Caller) -> None:
 
 async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView:
     """Return all that a suggestion reads; waits briefly for the index and the models."""
-    rank = await effects.load_ranker(caller.team)
     catalogue = effects.catalogue()
+    visibility = Visibility(catalogue=catalogue, caller=caller)
+    rank = await effects.load_ranker(caller.team, visibility.collect_group_tools())
     troubles = {name: effects.describe_trouble(name) for name in catalogue.servers}
     return SuggestionView(
-        visibility=Visibility(catalogue=catalogue, caller=caller),
+        visibility=visibility,
         rank=rank,
-        topology=effects.topology(caller.team),
+        topology=await visible_relations.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
         calibration=effects.find_calibration(caller.team),

@@ -1,4 +1,4 @@
-"""Tables of access: API tokens, one-time passwords, the audit trail."""
+"""Tables of access: API tokens, one-time passwords, the audit trail; and webhooks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import ipaddress
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
-from tools.models import Team
+from tools.models import Team, ToolGroup
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
 """SQL/JSON path that matches a JSON list containing only strings."""
@@ -29,6 +30,15 @@ class ApiToken(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         help_text="Team the token acts for; empty: it sees only what everybody shares.",
+    )
+    tool_group = models.ForeignKey(
+        ToolGroup,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        help_text="Tool group outside which no tool exists for the token; empty: no limit. "
+        "Deleted with the group.",
     )
     name = models.CharField(max_length=100)
     prefix = models.CharField(
@@ -133,6 +143,95 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.created_at:%Y-%m-%d %H:%M:%S}, {self.status or 'not answered'}"
+
+
+class Webhook(models.Model):
+    """Where to tell of events: an address that takes signed requests, or a mail address."""
+
+    class Event(models.TextChoices):
+        """An event that a webhook can be for."""
+
+        APPROVAL_WAITING = "approval.waiting", "a call waits for approval"
+        RUN_FAILED = "run.failed", "a run failed"
+        DEFINITION_CHANGED = "definition.changed", "a definition changed (quarantined)"
+
+    name = models.CharField(max_length=100, unique=True)
+    team = models.ForeignKey(
+        Team,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="webhooks",
+        help_text="Team whose events are told; empty: those of all.",
+    )
+    url = models.CharField(
+        max_length=2_000,
+        help_text="https://…, http://…, or mailto:ADDRESS. Stored as it is: keep secrets out.",
+    )
+    events = ArrayField(models.CharField(max_length=30, choices=Event.choices))
+    secret_sealed = models.TextField(editable=False)
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(url__regex="^(https?://|mailto:)[^ ]+$"), name="webhook_url_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    events__contained_by=["approval.waiting", "run.failed", "definition.changed"]
+                ),
+                name="webhook_events_known",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WebhookDelivery(models.Model):
+    """An event that a webhook is told of; inserted by triggers, in the event's transaction."""
+
+    class Status(models.TextChoices):
+        """Whether it was delivered."""
+
+        PENDING = "pending"
+        DELIVERED = "delivered"
+        GIVEN_UP = "given_up"
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.CharField(max_length=30)
+    data = models.JSONField(help_text="Ids, names and reasons; no arguments and no results.")
+    occurred_at = models.DateTimeField()
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(
+        null=True, help_text="While an attempt is made, when another process may make one."
+    )
+    error = models.CharField(max_length=300, blank=True, default="")
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "webhook deliveries"
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(status__in=["pending", "delivered", "given_up"]),
+                name="webhook_delivery_status_known",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=["next_attempt_at"],
+                condition=Q(status="pending"),
+                name="webhook_delivery_due",
+            ),
+            models.Index(fields=["webhook", "-occurred_at"], name="webhook_delivery_newest"),
+            models.Index(fields=["ended_at"], name="webhook_delivery_ended"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.event} of {self.occurred_at:%Y-%m-%d %H:%M:%S}"
 
 
 class OAuthClient(AbstractApplication):  # type: ignore[misc]

@@ -307,7 +307,10 @@ async def _send_log_level(
 def _visible_servers(effects: Effects, caller: Caller) -> list[CatalogueServer]:
     if not caller.has_scope(READ_SCOPE):
         raise ReadNotPermitted(caller)
-    return effects.catalogue().list_servers(caller)
+    servers = effects.catalogue().list_servers(caller)
+    if caller.group is None:
+        return servers
+    return [server for server in servers if caller.group in server.whole_groups]
 
 
 async def _list_items(

@@ -21,17 +21,22 @@ from gateway_project.mcp.runtime import PreparedRuntime
 log = structlog.get_logger(__name__)
 
 
-def prepare_runtime(config: Config, *, user: str | None, kind: CallerKind) -> PreparedRuntime:
+def prepare_runtime(
+    config: Config, *, user: str | None, kind: CallerKind, group: str | None = None
+) -> PreparedRuntime:
     """Return the runtime that serves calls.
 
     Args:
         config: The installation's configuration.
         user: Name of the default user of requests; None: there is none.
         kind: How that user connects.
+        group: Tool group that the user is limited to; None: none.
     """
     return PreparedRuntime(
         handle=handlers.handle_request,
-        run_wiring=partial(wiring.run_gateway, config=config, user=user, kind=kind),
+        run_wiring=partial(
+            wiring.run_gateway, config=config, user=user, kind=kind, tool_group=group
+        ),
         look_up_tokens=_look_up_tokens,
         record_token_use=_record_token_use,
         clean_up=_clean_up,
@@ -59,5 +64,5 @@ async def _expose_metrics() -> bytes:
     return await run_in_database_thread(metrics.expose_metrics)
 
 
-async def _load_caller(user: str) -> Caller:
-    return await run_in_database_thread(callers.caller_for_user, user, kind="stdio")
+async def _load_caller(user: str, group: str | None) -> Caller:
+    return await run_in_database_thread(callers.caller_for_user, user, kind="stdio", group=group)

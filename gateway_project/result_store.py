@@ -191,7 +191,7 @@ def _dump_result(raw: Mapping[str, Any]) -> str:
 
 
 def _owner_key(caller: Caller) -> list[str | int | None]:
-    return [caller.user, caller.team]
+    return [caller.user, caller.team, *([] if caller.group is None else [caller.group])]
 
 
 def _file_name(result_id: str) -> str:

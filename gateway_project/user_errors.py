@@ -20,14 +20,18 @@ from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.use_cases.curate_danger import InvalidOperation
+from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
+from gateway_project.use_cases.curate_webhooks import InvalidWebhook
 from gateway_project.use_cases.import_configuration import ImportInProgress
 from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
+from gateway_project.webhooks.store import UnknownWebhook
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.foreign_text import quote_foreign
 from tools.query_text import QueryError
 from tools.store.danger import UnknownOperation
 from tools.store.servers import UnknownServerRow
+from tools.store.tool_groups import UnknownToolGroup
 from tools.upstream.errors import UpstreamError
 
 MAX_PARAMETER_ERROR_CHARS: Final = 600
@@ -39,6 +43,8 @@ ERRORS_WITH_CODE: Final = (
     ImportInProgress,
     InvalidOperation,
     InvalidServerEntry,
+    InvalidToolGroup,
+    InvalidWebhook,
     InvalidWorkflow,
     ApprovalNotPending,
     ActionNotPossible,
@@ -59,6 +65,8 @@ ERRORS_WITH_CODE: Final = (
     UnknownServerRow,
     UnknownSpeculation,
     UnknownToken,
+    UnknownToolGroup,
+    UnknownWebhook,
     UpstreamError,
 )
 """Errors that carry their own code."""

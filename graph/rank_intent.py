@@ -72,7 +72,7 @@ def refuse_to_rank(reason: str) -> RankTools:
     return refuse
 
 
-def rank_intent(
+def rank_intent(  # noqa: PLR0913 - each is a source of its own
     reading: IntentReading,
     considered: Sequence[int] = (),
     *,
@@ -80,6 +80,7 @@ def rank_intent(
     embedder: Embedder,
     models: TeamModels | None,
     team: int | None = None,
+    within: frozenset[int] | None = None,
 ) -> RankedIntent:
     """Rank the sets of tools that may serve an intent; CPU-bound, in memory.
 
@@ -90,6 +91,7 @@ def rank_intent(
         embedder: Embeds the intent with the model of the index.
         models: Models in force for the team; None: they could not be read.
         team: Primary key of the caller's team.
+        within: The only tools that exist for the caller; None: all that its team sees.
 
     Raises:
         RankingUnavailable: If the index, the models or an embedding is missing.
@@ -101,7 +103,9 @@ def rank_intent(
         (encoded,) = encode_intents([reading], embedder=embedder)
     except EmbeddingUnavailable as error:
         raise RankingUnavailable(str(error)) from None
-    return rank_encoded(encoded, index=index, models=models, team=team, considered=considered)
+    return rank_encoded(
+        encoded, index=index, models=models, team=team, within=within, considered=considered
+    )
 
 
 def _require_usable_models(
@@ -123,12 +127,13 @@ def _require_usable_models(
     return index, models
 
 
-def rank_encoded(
+def rank_encoded(  # noqa: PLR0913 - each is a source of its own
     encoded: EncodedIntent,
     *,
     index: SearchIndex,
     models: TeamModels,
     team: int | None = None,
+    within: frozenset[int] | None = None,
     considered: Sequence[int] = (),
     without: AbstractSet[str] = frozenset(),
 ) -> RankedIntent:
@@ -139,6 +144,7 @@ def rank_encoded(
         index: Search index of the catalogue.
         models: Models in force for the team.
         team: Primary key of the caller's team.
+        within: The only tools that exist for the caller; None: all that its team sees.
         considered: Tools to consider in any case.
         without: Feature families to leave out (for ablation).
 
@@ -148,7 +154,7 @@ def rank_encoded(
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
 
-    view = ToolView.for_team(index, team=team)
+    view = ToolView.for_team(index, team=team, within=within)
 
     def rank_again(additional: Sequence[int]) -> Ranking:
         all_considered = (*considered, *additional)
@@ -169,9 +175,9 @@ def rank_encoded(
 
 
 def _known_word_share(encoded: EncodedIntent, view: ToolView) -> float:
-    """Return the share of an intent's words that occur in the texts of some tool."""
+    """Return the share of an intent's words that occur in the texts of some visible tool."""
     spans = view.index.postings.find_spans(list(set(encoded.words)))
-    return sum(end > start for start, end in spans) / len(spans) if spans else 0.0
+    return sum(map(view.has_postings, spans)) / len(spans) if spans else 0.0
 
 
 def _unembedded_message(model: str) -> str:

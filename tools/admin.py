@@ -19,6 +19,7 @@ from tools.admin_bases import CascadeOnlyAdmin, ReadOnlyAdmin, SuperuserWriteAdm
 from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.definition_changes import find_changes
+from tools.forms import ToolGroupForm
 from tools.models import (
     Category,
     Membership,
@@ -294,3 +295,17 @@ class DangerousOperationAdmin(SuperuserWriteAdmin):
     list_filter = ("danger", "enabled", "source")
     search_fields = ("pattern", "reason")
     readonly_fields = ("source",)
+
+
+class ToolGroupAdmin(SuperuserWriteAdmin):
+    """Tool groups; deleting one deletes the tokens limited to it."""
+
+    form = ToolGroupForm
+    list_display = ("name", "team", "description", "servers", "categories")
+    list_select_related = ("team",)
+    list_filter = ("team",)
+    search_fields = ("name", "description")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the name of a group that there is: part of an address, it stays."""
+        return ("name",) if obj is not None else ()

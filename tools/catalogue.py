@@ -41,6 +41,9 @@ class CatalogueServer:
         call_timeout_s: Longest that a call may take; None: the installation's limit.
         launch_hash: SHA-256 of its command or address.
         price_per_call: US dollars; None: unknown.
+        groups: Names of the tool groups that hold any of its tools.
+        whole_groups: Names of those that hold the server itself, with all its tools, resources
+            and prompts.
     """
 
     name: str
@@ -56,6 +59,8 @@ class CatalogueServer:
     call_timeout_s: float | None = None
     launch_hash: str = ""
     price_per_call: Decimal | None = None
+    groups: frozenset[str] = frozenset()
+    whole_groups: frozenset[str] = frozenset()
 
     @property
     def is_private(self) -> bool:
@@ -101,6 +106,7 @@ class CatalogueTool:
         veto_reasons: Why it is vetoed, in plain words.
         launch_hash: SHA-256 of the command or address of the server that listed the pinned
             definition; empty while none is approved.
+        groups: Names of the tool groups that hold it.
     """
 
     pk: int
@@ -130,6 +136,7 @@ class CatalogueTool:
     changed_places: tuple[str, ...] = ()
     veto_reasons: tuple[str, ...] = ()
     launch_hash: str = ""
+    groups: frozenset[str] = frozenset()
 
     @property
     def definition(self) -> Definition:
@@ -210,11 +217,17 @@ class Catalogue:
         tools: By canonical id.
         approve_from: Lowest danger class of calls that need an approval, by the primary key of
             the caller's team; for teams not listed: `dangerous`.
+        groups: Team of each tool group by its name; None: every team may use it.
     """
 
     servers: Mapping[str, CatalogueServer] = field(default_factory=dict)
     tools: Mapping[str, CatalogueTool] = field(default_factory=dict)
     approve_from: Mapping[int, Danger] = field(default_factory=dict)
+    groups: Mapping[str, int | None] = field(default_factory=dict)
+
+    def has_group(self, name: str, caller: Caller) -> bool:
+        """Whether there is a tool group that the caller may be limited to."""
+        return name in self.groups and caller.can_see_team(self.groups[name])
 
     def list_usable(self, caller: Caller) -> list[CatalogueTool]:
         """Return the tools that the caller may use, by id."""
@@ -287,7 +300,7 @@ class Catalogue:
         tool = self.tools.get(tool_id) or self.find_exposed(tool_id, caller)
         if tool is None:
             tool = self.tools.get(self._find_only_id(tool_id, caller))
-        if tool is None or not caller.can_see_team(tool.team):
+        if tool is None or not caller.can_see(tool):
             raise UnknownTool(
                 tool_id,
                 self.find_similar_ids(tool_id, caller),
@@ -301,7 +314,7 @@ class Catalogue:
         server = self.servers.get(name) or self.servers.get(
             tool_id.partition(ids.EXPOSED_SEPARATOR)[0]
         )
-        if server is None or not caller.can_see_team(server.team):
+        if server is None or not caller.can_see(server):
             return None
         has_tools = any(tool.server == server.name for tool in self.tools.values())
         return None if has_tools else server
@@ -317,7 +330,7 @@ class Catalogue:
     def find_exposed(self, name: str, caller: Caller) -> CatalogueTool | None:
         """Return the tool with an exposed name, usable or not, if visible to the caller."""
         tool = self.tools.get(self.exposed_id(name))
-        return tool if tool is not None and caller.can_see_team(tool.team) else None
+        return tool if tool is not None and caller.can_see(tool) else None
 
     def exposed_id(self, name: str) -> str:
         """Return the id behind an exposed name; empty if there is none."""
@@ -328,7 +341,7 @@ class Catalogue:
         return [
             server
             for _, server in sorted(self.servers.items())
-            if server.enabled and caller.can_see_team(server.team)
+            if server.enabled and caller.can_see(server)
         ]
 
     def find_similar_ids(self, tool_id: str, caller: Caller) -> tuple[str, ...]:
@@ -388,7 +401,7 @@ class Catalogue:
     @cached_property
     def _server_fingerprints(self) -> frozenset[tuple[Any, ...]]:
         return frozenset(
-            (server.name, server.team, server.unprefixed)
+            (server.name, server.team, server.unprefixed, server.whole_groups)
             for server in self.servers.values()
             if server.enabled
         )
@@ -396,7 +409,7 @@ class Catalogue:
     @cached_property
     def _tool_fingerprints(self) -> frozenset[tuple[Any, ...]]:
         return frozenset(
-            (tool.tool, tool.definition_hash, tool.pinned)
+            (tool.tool, tool.definition_hash, tool.pinned, tool.groups)
             for tool in self.tools.values()
             if tool.is_usable
         )
@@ -434,4 +447,4 @@ class Catalogue:
 
     def _is_served_to(self, tool: CatalogueTool, caller: Caller) -> bool:
         server = self.servers.get(tool.server)
-        return server is not None and server.enabled and caller.can_see_team(tool.team)
+        return server is not None and server.enabled and caller.can_see(tool)

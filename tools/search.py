@@ -146,7 +146,7 @@ def search_in_memory(
     """Search without the database; the hits are not confirmed.
 
     Meaning is compared if there is an index and the query has been embedded, which `search` does
-    before it needs the database.
+    before it needs the database, and which this does for callers limited to some tools.
 
     Args:
         request: The query; its filters are those that `tools` passed.
@@ -162,16 +162,24 @@ def search_in_memory(
 
     query = query_text.read_query(request.query)
     lexemes = map_lexemes(query.words)
-    vectors = None if index is None else embedder.recall([query.text, *query.sentences])
+    vectors, warnings = None, ["the query was cut: only its beginning was read"][: query.is_cut]
+    if index is not None and request.scope.within is not None:
+        vectors, problems = _embed_query(query, embedder)
+        warnings += problems
+    elif index is not None:
+        vectors = embedder.recall([query.text, *query.sentences])
     found = indexed.find_unconfirmed(
         index or catalogue_index.index_words(tools),
         indexed.IndexQuery(lexemes=lexemes, vectors=vectors),
         tools=tools,
-        team=request.scope.team,
+        scope=request.scope,
         context=request.context,
         limit=max(fusion.TENTH_RANK, request.limit),
     )
-    return SearchAnswer(hits=_rank_hits(found, lexemes, request=request, weights=DEFAULT_WEIGHTS))
+    return SearchAnswer(
+        hits=_rank_hits(found, lexemes, request=request, weights=DEFAULT_WEIGHTS),
+        warnings=tuple(warnings),
+    )
 
 
 def _find_candidates(

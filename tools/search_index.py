@@ -6,7 +6,7 @@ parallel; a tool is known by its position in them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -90,12 +90,14 @@ class SearchFilter:
 
     Attributes:
         team: The caller's team, which sees its own tools and the shared ones.
+        within: The only tools that exist for the caller; None: all that its team sees.
         server: Only tools of this server.
         category: Only tools of this category.
         excluded: Tools to leave out.
     """
 
     team: int | None = None
+    within: frozenset[int] | None = None
     server: int | None = None
     category: int | None = None
     excluded: frozenset[int] = frozenset()
@@ -218,7 +220,7 @@ class SearchIndex:
         References:
             Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
         """
-        seen = self.visible_mask(only.team)
+        seen = self.visible_mask(only.team, within=only.within)
         kept = self._select_filtered(only, seen)
         spans = self.postings.find_spans(lexemes)
         bm25 = self._score_bm25(spans, seen)[kept]
@@ -251,11 +253,22 @@ class SearchIndex:
             for row, position, (names, rest) in zip(chosen, at, matched, strict=True)
         ]
 
-    def visible_mask(self, team: int | None) -> NDArray[np.bool_] | None:
-        """Return a mask of the tools visible to a team (its own and shared ones); None: all."""
-        if not self._has_team_tools:
-            return None
-        return np.isin(self.teams, (NO_KEY, team or NO_KEY))
+    def visible_mask(
+        self, team: int | None, *, within: Collection[int] | None = None
+    ) -> NDArray[np.bool_] | None:
+        """Return a mask of the tools visible to a team (its own and shared ones); None: all.
+
+        Args:
+            team: Primary key of the team; None: shared tools only.
+            within: The only tools that exist for the caller; None: all that the team sees.
+        """
+        seen = None
+        if self._has_team_tools:
+            seen = np.isin(self.teams, (NO_KEY, team or NO_KEY))
+        if within is None:
+            return seen
+        inside = np.isin(self.tools, np.fromiter(within, dtype=np.int64, count=len(within)))
+        return inside if seen is None else seen & inside
 
     def _select_filtered(self, only: SearchFilter, seen: NDArray[np.bool_] | None) -> Any:
         """Return an index (slice or positions) of the tools that pass the filter."""

@@ -34,12 +34,28 @@ class Visibility:
     def find_tool(self, pk: int) -> CatalogueTool | None:
         """Return a tool visible to the caller, usable or not."""
         tool = _index_by_pk(self.catalogue).get(pk)
-        return tool if tool is not None and self.caller.can_see_team(tool.team) else None
+        return tool if tool is not None and self.caller.can_see(tool) else None
 
     def resolve_hits(self, hits: Iterable[SearchHit]) -> list[tuple[SearchHit, CatalogueTool]]:
         """Return hits with their tools, without those that are not in memory yet."""
         pairs = ((hit, self.catalogue.tools.get(hit.tool)) for hit in hits)
-        return [(hit, tool) for hit, tool in pairs if tool and self.caller.can_see_team(tool.team)]
+        return [(hit, tool) for hit, tool in pairs if tool and self.caller.can_see(tool)]
+
+    def collect_group_tools(self) -> frozenset[int] | None:
+        """Return the primary keys of the only tools that exist for the caller.
+
+        Returns:
+            None if the caller is limited to no group.
+        """
+        if self.caller.group is None:
+            return None
+        key = ("group_tools", self.caller.team, self.caller.group)
+        cache = self.catalogue.derived_cache
+        if key not in cache:
+            tools = self.catalogue.tools.values()
+            cache[key] = frozenset(tool.pk for tool in tools if self.caller.can_see(tool))
+        found: frozenset[int] = cache[key]
+        return found
 
     def is_usable(self, pk: int) -> bool:
         """Whether the caller may call a tool now."""
@@ -65,9 +81,7 @@ class Visibility:
         """Return the visible tools of the same name on other servers."""
         same_name = _index_by_name(self.catalogue).get(tool.name, ())
         return tuple(
-            other
-            for other in same_name
-            if other.tool != tool.tool and self.caller.can_see_team(other.team)
+            other for other in same_name if other.tool != tool.tool and self.caller.can_see(other)
         )
 
     def get_tool_id(self, pk: int) -> str:

@@ -31,6 +31,12 @@ class WorkflowExecution(models.Model):
         related_name="+",
         help_text="Team of the caller; empty: none.",
     )
+    tool_group = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="Tool group that the caller is limited to; empty: none.",
+    )
     scopes = models.JSONField(default=list, help_text="The caller's permissions at the start.")
     kind = models.CharField(
         max_length=10, help_text="Connection: stdio, http, command or console."

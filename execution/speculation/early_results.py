@@ -38,6 +38,7 @@ class Owner(NamedTuple):
 
     user: str
     team: int | None
+    group: str | None
     session: str
 
 

@@ -215,7 +215,7 @@ class Speculator:
     def _find_owner(self, caller: Caller) -> Owner:
         """Return whom results are private to: the session, or the one that a run shares."""
         session = self._shared_sessions.get(caller.session, caller.session)
-        return Owner(caller.user, caller.team, session)
+        return Owner(caller.user, caller.team, caller.group, session)
 
     # Starting a call.
 

@@ -206,6 +206,7 @@ def _build_snapshot(
             team=row.team_id,
             scopes=frozenset(row.scopes),
             kind=cast("CallerKind", row.kind),
+            group=row.tool_group or None,
         ),
         epoch=row.epoch,
         last_seq=row.last_seq,

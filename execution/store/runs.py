@@ -42,12 +42,12 @@ WHERE "user" = %(user)s AND team_id IS NOT DISTINCT FROM %(team)s AND idempotenc
 _INSERT_RUN = f"""
 WITH made AS (
 INSERT INTO execution_workflowexecution (
-    id, "user", team_id, scopes, kind, is_direct, status, options, version, tasks_total,
-    idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
+    id, "user", team_id, tool_group, scopes, kind, is_direct, status, options, version,
+    tasks_total, idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
     error_code, created_at, changed_at, deadline_at, learned_at)
 VALUES (
-    %(run)s, %(user)s, %(team)s, %(scopes)s, %(kind)s, %(is_direct)s, 'queued', %(options)s,
-    %(version)s, %(tasks_total)s, %(key)s, %(request_digest)s, %(owner)s,
+    %(run)s, %(user)s, %(team)s, %(group)s, %(scopes)s, %(kind)s, %(is_direct)s, 'queued',
+    %(options)s, %(version)s, %(tasks_total)s, %(key)s, %(request_digest)s, %(owner)s,
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
     now() + make_interval(secs => %(deadline_s)s), CASE WHEN NOT %(teaches)s THEN now() END)
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
@@ -228,13 +228,14 @@ def _build_row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "run": new.run,
         "user": new.caller.user,
         "team": new.caller.team,
+        "group": new.caller.group or "",
         "scopes": json.dumps(sorted(new.caller.scopes)),
         "kind": new.caller.kind,
         "is_direct": new.is_direct,
         "options": json.dumps(options),
         "version": FIRST_VERSION,
         "tasks_total": len(new.tasks),
-        "key": "" if key is None else sealer.digest("idempotency key", key),
+        "key": "" if key is None else _digest_key(key, new.caller, sealer),
         "request_digest": sealer.digest("request", workflow_digest, new.intent, options),
         "owner": new.owner,
         "epoch": FIRST_EPOCH if new.owner else 0,
@@ -246,6 +247,13 @@ def _build_row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "teaches": new.teaches,
         "tasks": escape_json([[task, tool] for task, tool in new.tasks]),
     }
+
+
+def _digest_key(key: str, caller: Caller, sealer: Sealer) -> str:
+    """Return the digest of an idempotency key; callers limited to a group have their own keys."""
+    if caller.group is None:
+        return sealer.digest("idempotency key", key)
+    return sealer.digest("idempotency key", key, caller.group)
 
 
 def _seal_payloads(run: UUID, new: NewRun, sealer: Sealer) -> list[SealedPayload]:

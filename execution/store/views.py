@@ -28,7 +28,9 @@ Row = Sequence[Any]
 
 _VISIBLE: Final = """(%(anybody)s OR (
     run."user" = %(user)s AND run.team_id IS NOT DISTINCT FROM %(team)s)
-    OR run.team_id = ANY(%(teams)s))"""
+    OR run.team_id = ANY(%(teams)s))
+    AND (%(group)s::text IS NULL OR run.tool_group = %(group)s)"""
+"""A caller limited to a group sees the runs of callers limited to the same one."""
 
 _RUN: Final = f"""
 SELECT "user", team_id, kind, is_direct, status, version, last_seq,
@@ -91,6 +93,7 @@ def load_view(
     *,
     caller: Caller | None,
     sealer: Sealer,
+    group: str | None = None,
     results: bool = True,
     workflow: bool = False,
 ) -> RunView:
@@ -100,6 +103,7 @@ def load_view(
         run: Its id.
         caller: Sees the runs of their own name and team; None: sees all.
         sealer: Opens its payloads.
+        group: Only a run of callers limited to this tool group; None: the caller's group.
         results: Whether to read payloads, not only the state.
         workflow: Whether to read the workflow, even without other payloads.
 
@@ -108,6 +112,8 @@ def load_view(
         UnsealingFailed: If no key opens a payload.
     """
     values = {"run": run, **_build_visibility_values(caller)}
+    if group is not None:
+        values["group"] = group
     with prepared.cursor() as cursor:
         row = cursor.execute(_RUN, values).fetchone()
     if row is None:
@@ -227,6 +233,7 @@ def _build_visibility_values(caller: Caller | None, teams: Collection[int] = ())
         "anybody": caller is None,
         "user": "" if caller is None else caller.user,
         "team": None if caller is None else caller.team,
+        "group": None if caller is None else caller.group,
     }
 
 

@@ -10,7 +10,8 @@ from django.contrib.auth import get_user_model
 from gateway_project.access import one_time_password, roles
 from gateway_project.access.roles import SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, CallerKind
-from tools.store import overview
+from tools.store import overview, tool_groups
+from tools.store.tool_groups import UnknownToolGroup
 
 LOCAL_ADMIN = "admin"
 
@@ -19,18 +20,29 @@ class UnknownUser(LookupError):
     """There is no active user of that name."""
 
 
-def caller_for_user(name: str, *, kind: CallerKind) -> Caller:
+def caller_for_user(name: str, *, kind: CallerKind, group: str | None = None) -> Caller:
     """Return the caller of a user; a member of exactly one team acts for that team.
+
+    Args:
+        name: The user's name.
+        kind: How they are connected.
+        group: Name of the tool group that they are limited to; None: to none.
 
     Raises:
         UnknownUser: If there is no active user of that name.
+        UnknownToolGroup: If there is no such group, or it is another team's.
     """
     user = get_user_model().objects.filter(username=name, is_active=True).first()
     if user is None:
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
-    return make_caller(user, team=overview.load_only_team(name), kind=kind)
+    caller = make_caller(user, team=overview.load_only_team(name), kind=kind)
+    if group is None:
+        return caller
+    if tool_groups.find_group(group, team=caller.team) is None:
+        raise UnknownToolGroup(group)
+    return caller.limit_to_group(group)
 
 
 def make_caller(user: Any, *, team: int | None, kind: CallerKind) -> Caller:

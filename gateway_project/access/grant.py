@@ -11,8 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from gateway_project.access import audit, callers, tokens
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
 from gateway_project.models import ApiToken
+from tools.store import tool_groups
 
 
 class TokenNotGrantable(Exception):
@@ -59,12 +60,13 @@ class NewToken:
         }
 
 
-def create_user_token(
+def create_user_token(  # noqa: PLR0913 - each is a choice of the person
     username: str,
     *,
     name: str,
     scopes: tuple[str, ...],
     team: str | None = None,
+    group: str | None = None,
     expires_at: datetime | None = None,
     by: Caller | None = None,
 ) -> NewToken:
@@ -75,12 +77,13 @@ def create_user_token(
         name: Label for people.
         scopes: Its scopes.
         team: Name of the team it acts for; None: the user's only one, if there is exactly one.
+        group: Name of the tool group outside which no tool exists for it; None: none.
         expires_at: Expiry; None: never.
         by: Who creates it, who must hold the scopes too, and may create tokens of others only as
             a superuser; None: the user, on this machine.
 
     Raises:
-        TokenNotGrantable: If the user is unknown, not in that team, or somebody lacks a scope.
+        TokenNotGrantable: If the user, team or group is unknown, or somebody lacks a scope.
     """
     try:
         holder = callers.caller_for_user(username, kind="command")
@@ -94,14 +97,22 @@ def create_user_token(
     if by is not None:
         _require_grantable(by, username, scopes)
     user = get_user_model().objects.get(username=username)
+    acts_for = _find_team(user, name=team)
+    limited_to = None if group is None else _find_group(group, team=acts_for, scopes=scopes)
     with transaction.atomic():
         row, token = tokens.create_token(
-            user, name=name, scopes=scopes, expires_at=expires_at, team=_find_team(user, name=team)
+            user,
+            name=name,
+            scopes=scopes,
+            expires_at=expires_at,
+            team=acts_for,
+            group=limited_to,
         )
         detail = {
             "user": username,
             "scopes": row.scopes,
             "team": row.team.name if row.team else None,
+            "group": group,
         }
         audit.record_audit(by or holder, "token.created", str(row), detail=detail)
     return NewToken(pk=row.pk, token=token, user=username, scopes=scopes, expires_at=expires_at)
@@ -129,6 +140,19 @@ def _require_grantable(by: Caller, username: str, scopes: tuple[str, ...]) -> No
     missing = [scope for scope in scopes if not by.has_scope(scope)]
     if missing:
         raise TokenNotGrantable(f"you may not do {', '.join(missing)}, so no token of yours may")
+
+
+def _find_group(name: str, *, team: Any, scopes: tuple[str, ...]) -> Any:
+    """Return the tool group that a token is limited to."""
+    group = tool_groups.find_group(name, team=team.pk if team else None)
+    if group is None:
+        raise TokenNotGrantable(f"there is no tool group {name!r} for the token's team")
+    if beyond := sorted(set(scopes) - set(CLIENT_SCOPES)):
+        raise TokenNotGrantable(
+            f"a token limited to a tool group may not have {', '.join(beyond)}, which reach "
+            "beyond it"
+        )
+    return group
 
 
 def _find_team(user: Any, *, name: str | None) -> Any:

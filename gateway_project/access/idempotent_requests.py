@@ -74,7 +74,8 @@ def begin_request(
     if not 1 <= len(key) <= MAX_KEY_CHARS:
         message = f"{HEADER}: give 1 to {MAX_KEY_CHARS} characters"
         raise IdempotencyError("invalid_arguments", message)
-    digest = _digest("\x00".join((caller.user, str(caller.team), path, key)).encode())
+    whose = (caller.user, str(caller.team), *((caller.group,) if caller.group else ()))
+    digest = _digest("\x00".join((*whose, path, key)).encode())
     request_digest = _digest(body)
     select_expired().filter(digest=digest).delete()
     try:

@@ -21,10 +21,9 @@ from oauth2_provider.models import get_access_token_model, get_application_model
 
 from gateway_project.access import roles
 from gateway_project.access.active_token import ActiveToken
-from gateway_project.access.roles import CLIENT_SCOPES
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation import endpoint
+from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 
-RESOURCE_PATH: Final = "/mcp"
 UNUSED_CLIENT_KEPT: Final = timedelta(days=1)
 """After which a client that registered itself and was never authorized is deleted."""
 
@@ -47,12 +46,24 @@ def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
 
 
 def is_for_us(resources: Iterable[Any]) -> bool:
-    """Whether a token was issued for this gateway's MCP endpoint."""
-    return any(is_own_resource(resource) for resource in resources or ())
+    """Whether a token was issued for an MCP endpoint of this gateway, or for several of one group.
+
+    A token for several groups would have to be limited to all of them.
+    """
+    return len(_find_groups(resources)) == 1
+
+
+def _find_groups(resources: Iterable[Any]) -> set[str | None]:
+    """Return the tool groups of the own endpoints among some addresses; None: the whole one."""
+    return {
+        endpoint.find_group(urlsplit(resource).path)
+        for resource in resources or ()
+        if is_own_resource(resource)
+    }
 
 
 def is_own_resource(resource: Any) -> bool:
-    """Whether an address is this gateway's MCP endpoint, under a name that it answers to.
+    """Whether an address is an MCP endpoint of this gateway, under a name that it answers to.
 
     With `FOREGATE_PUBLIC_URL`, that and addresses of this machine are its own.
     """
@@ -65,7 +76,7 @@ def is_own_resource(resource: Any) -> bool:
         return False
     if "@" in parts.netloc or "\\" in parts.netloc:
         return False
-    if parts.scheme not in ("http", "https") or parts.path.rstrip("/") != RESOURCE_PATH:
+    if parts.scheme not in ("http", "https") or not endpoint.is_endpoint(parts.path):
         return False
     return is_own_host(host)
 
@@ -97,13 +108,15 @@ def _to_active_token(row: Any) -> ActiveToken:
     held = roles.compute_scopes(row.user)
     granted = roles.limit_scopes([*row.scope.split()], held)
     teams = [membership.team_id for membership in row.user.memberships.all()]
+    caller = Caller(
+        user=row.user.get_username(),
+        team=teams[0] if len(teams) == 1 else None,
+        scopes=granted & frozenset(CLIENT_SCOPES),
+        kind="http",
+    )
+    (group,) = _find_groups(row.resource)
     return ActiveToken(
-        caller=Caller(
-            user=row.user.get_username(),
-            team=teams[0] if len(teams) == 1 else None,
-            scopes=granted & frozenset(CLIENT_SCOPES),
-            kind="http",
-        ),
+        caller=caller if group is None else caller.limit_to_group(group),
         expires_at=row.expires.timestamp(),
         is_for_mcp=True,
     )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
 
 SEARCH: Final = "search"
 """Find tools, describe them and ask for workflows."""
@@ -27,8 +27,6 @@ ADMINISTER: Final = "administer"
 
 SCOPES: Final = (SEARCH, CALL, READ, CONTROL, CURATE, METRICS, ADMINISTER)
 """All scopes except `SCOPE_ALL`, which only superusers have."""
-CLIENT_SCOPES: Final = (SEARCH, CALL, READ)
-"""Scopes of MCP clients, and of tokens by default."""
 MEMBER_SCOPES: Final = (*CLIENT_SCOPES, CONTROL)
 """Scopes of a user without a role."""
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {

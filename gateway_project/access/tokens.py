@@ -22,7 +22,7 @@ from gateway_project.foundation.reasons import summarize_error
 from gateway_project.models import ApiToken
 
 if TYPE_CHECKING:
-    from tools.models import Team
+    from tools.models import Team, ToolGroup
 
 TOKEN_PREFIX = "fgt_"  # noqa: S105 - what every token begins with
 TOKEN_BYTES = 32
@@ -46,6 +46,7 @@ def create_token(
     scopes: Sequence[str],
     expires_at: datetime | None = None,
     team: Team | None = None,
+    group: ToolGroup | None = None,
 ) -> tuple[ApiToken, str]:
     """Create a token.
 
@@ -55,6 +56,7 @@ def create_token(
         scopes: Its scopes; the requester must hold them, see `grantable_scopes`.
         expires_at: Expiry; None: never.
         team: Team it acts for; None: sees only shared servers.
+        group: Tool group that it is limited to; None: none.
 
     Returns:
         The stored row, and the token in plain text, which cannot be shown again.
@@ -63,6 +65,7 @@ def create_token(
     row = ApiToken.objects.create(
         user=user,
         team=team,
+        tool_group=group,
         name=name,
         prefix=token[:PREFIX_LENGTH],
         digest=hash_token(token),
@@ -111,7 +114,7 @@ def record_use(digests: Collection[str]) -> None:
 
 def select_visible(caller: Caller) -> QuerySet[ApiToken]:
     """Return the tokens of the caller's team and the caller's own, with users and teams."""
-    rows = ApiToken.objects.select_related("user", "team")
+    rows = ApiToken.objects.select_related("user", "team", "tool_group")
     return limit_to_team(rows, caller, is_shared=False) | rows.filter(user__username=caller.user)
 
 
@@ -119,7 +122,7 @@ def _filter_usable() -> Any:
     """Return the valid tokens: those of a team only while their user belongs to it."""
     needs_no_membership = Q(team__isnull=True) | Q(user__is_superuser=True)
     return (
-        ApiToken.objects.select_related("user")
+        ApiToken.objects.select_related("user", "tool_group")
         .prefetch_related("user__groups")
         .filter(
             needs_no_membership | Q(team__memberships__user=F("user")),
@@ -131,12 +134,13 @@ def _filter_usable() -> Any:
 
 
 def _to_active_token(row: ApiToken) -> ActiveToken:
+    caller = Caller(
+        user=row.user.get_username(),
+        team=row.team_id,
+        scopes=roles.limit_scopes(row.scopes, roles.compute_scopes(row.user)),
+        kind="http",
+    )
     return ActiveToken(
-        caller=Caller(
-            user=row.user.get_username(),
-            team=row.team_id,
-            scopes=roles.limit_scopes(row.scopes, roles.compute_scopes(row.user)),
-            kind="http",
-        ),
+        caller=caller.limit_to_group(row.tool_group.name) if row.tool_group else caller,
         expires_at=row.expires_at.timestamp() if row.expires_at else None,
     )

@@ -15,6 +15,7 @@ from gateway_project.access.roles import SEARCH
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.find.relation_words import phrase_relation
+from gateway_project.find.visible_relations import limit_to_group
 from graph.algorithms.shortest_path import (
     find_shortest_path,
     find_strongest_path,
@@ -50,6 +51,7 @@ class GraphView(ApiView):
     """Figures of the graph."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="get_graph",
@@ -91,6 +93,7 @@ class PathView(ApiView):
     """A way from one tool to another."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="find_path",
@@ -144,6 +147,7 @@ class SubgraphView(ApiView):
     """The surroundings of tools."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="get_subgraph",
@@ -232,7 +236,8 @@ def _to_json(relation: Relation, visibility: Visibility) -> dict[str, Any]:
 def _load(view: ApiView) -> tuple[Topology, Visibility]:
     effects = view.effects
     visibility = Visibility(catalogue=effects.catalogue(), caller=view.caller)
-    return effects.topology(view.caller.team), visibility
+    topology = effects.topology(view.caller.team)
+    return limit_to_group(topology, visibility), visibility
 
 
 def _find_tool(

@@ -31,6 +31,7 @@ class IntentView(ApiView):
     """Wishes in words."""
 
     scopes: ClassVar = {"POST": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="run_intent",
@@ -60,6 +61,7 @@ class WorkflowView(ApiView):
     """Workflows to run."""
 
     scopes: ClassVar = {"POST": CALL}
+    serves_groups = True
 
     @extend_schema(
         operation_id="run_workflow",
@@ -100,6 +102,7 @@ class CallView(ApiView):
     """Single calls of tools."""
 
     scopes: ClassVar = {"POST": CALL}
+    serves_groups = True
 
     @extend_schema(
         operation_id="call_tool",
@@ -152,6 +155,7 @@ class FeedbackView(ApiView):
     """Verdicts on suggestions."""
 
     scopes: ClassVar = {"POST": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="give_feedback",

@@ -39,6 +39,7 @@ class RunEventsView(ApiView):
     """Events of one run."""
 
     scopes: ClassVar = {"GET": READ}
+    serves_groups = True
 
     @extend_schema(
         operation_id="stream_run_events",

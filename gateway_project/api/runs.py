@@ -67,6 +67,7 @@ class RunListView(ApiView):
     """The caller's runs; admins of teams see those of their teams too, superusers all."""
 
     scopes: ClassVar = {"GET": READ}
+    serves_groups = True
 
     @extend_schema(
         operation_id="list_runs",
@@ -100,6 +101,7 @@ class RunDetailView(ApiView):
     """One run."""
 
     scopes: ClassVar = {"GET": READ}
+    serves_groups = True
 
     @extend_schema(operation_id="get_run", responses={200: _STATE})
     def get(self, _request: Request, run: UUID) -> Response:

@@ -23,6 +23,7 @@ class SearchView(ApiView):
     """POST a query, or GET with `query` and `limit`."""
 
     scopes: ClassVar = {"GET": SEARCH, "POST": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="search",

@@ -13,11 +13,11 @@ from rest_framework.response import Response
 
 from gateway_project.access import grant, roles, tokens
 from gateway_project.access.grant import UnknownToken
-from gateway_project.access.roles import ADMINISTER, CLIENT_SCOPES
+from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL
 
 
 class TokenSerializer(serializers.Serializer[Any]):
@@ -27,6 +27,12 @@ class TokenSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     user = serializers.CharField()
     team = serializers.CharField(allow_null=True, source="team.name", default=None)
+    group = serializers.CharField(
+        allow_null=True,
+        source="tool_group.name",
+        default=None,
+        help_text="Tool group that it is limited to",
+    )
     prefix = serializers.CharField(help_text="Start of its value")
     scopes = serializers.ListField(child=serializers.CharField())
     created_at = serializers.DateTimeField()
@@ -49,6 +55,11 @@ class TokenRequestSerializer(serializers.Serializer[Any]):
     user = serializers.CharField(max_length=150, required=False, help_text="Default: the caller")
     team = serializers.CharField(
         max_length=100, required=False, help_text="Default: the user's only one"
+    )
+    group = serializers.CharField(
+        max_length=64,
+        required=False,
+        help_text="Tool group outside which no tool exists for it; default: none",
     )
     scopes = serializers.MultipleChoiceField(
         choices=[*roles.SCOPES, SCOPE_ALL], default=set(CLIENT_SCOPES)
@@ -100,6 +111,7 @@ class TokenListView(ApiView):
             name=values["name"],
             scopes=tuple(sorted(values["scopes"])),
             team=values.get("team"),
+            group=values.get("group"),
             expires_at=values["expires_at"],
             by=self.caller,
         )

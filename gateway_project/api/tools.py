@@ -49,6 +49,7 @@ class ToolListView(ApiView):
     """All tools that the caller may know of, usable or not."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="list_tools",
@@ -81,6 +82,7 @@ class ToolView(ApiView):
     """One tool."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(operation_id="get_tool", responses={200: _DESCRIPTION})
     def get(self, _request: Request, tool: str) -> Response:
@@ -94,6 +96,7 @@ class RelatedView(ApiView):
     """Relations of a tool."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="list_related_tools",
@@ -119,6 +122,7 @@ class AlternativesView(ApiView):
     """What can replace a tool."""
 
     scopes: ClassVar = {"GET": SEARCH}
+    serves_groups = True
 
     @extend_schema(
         operation_id="list_alternative_tools",

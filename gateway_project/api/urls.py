@@ -19,7 +19,9 @@ from gateway_project.api import (
     speculations,
     system,
     tokens,
+    tool_groups,
     tools,
+    webhooks,
 )
 
 urlpatterns = [
@@ -68,9 +70,15 @@ urlpatterns = [
     path("thresholds/<int:pk>/history/", learned.ThresholdHistoryView.as_view()),
     path("tokens/", tokens.TokenListView.as_view()),
     path("tokens/<int:pk>/", tokens.TokenView.as_view()),
+    path("tool-groups/", tool_groups.GroupListView.as_view()),
+    path("tool-groups/<str:name>/", tool_groups.GroupView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/<path:tool>/related/", tools.RelatedView.as_view()),
     path("tools/<path:tool>/alternatives/", tools.AlternativesView.as_view()),
     path("tools/<path:tool>/", tools.ToolView.as_view()),
+    path("webhooks/", webhooks.WebhookListView.as_view()),
+    path("webhooks/<int:pk>/", webhooks.WebhookView.as_view()),
+    path("webhooks/<int:pk>/deliveries/", webhooks.DeliveryListView.as_view()),
+    path("webhooks/<int:pk>/test/", webhooks.WebhookTestView.as_view()),
     path("workflows/", intents.WorkflowView.as_view()),
 ]

@@ -70,9 +70,12 @@ class ApiView(APIView):
 
     Attributes:
         scopes: The scope that each method needs; a method without one is not served.
+        serves_groups: Whether callers limited to a tool group may use it: everything in its
+            answers is then of tools of the group alone.
     """
 
     scopes: ClassVar[Mapping[str, str]] = {}
+    serves_groups: ClassVar[bool] = False
     authentication_classes = (BearerAuthentication, ConsoleSession)
     permission_classes = ()
     renderer_classes = (JSONRenderer,)
@@ -145,6 +148,13 @@ class ApiView(APIView):
         method = "GET" if request.method == "HEAD" else str(request.method)
         if method.lower() in self.http_method_names and hasattr(self, method.lower()):
             require_scope(self.caller, self.scopes[method])
+            if self.caller.group is not None and not self.serves_groups:
+                raise ApiError(
+                    403,
+                    "not_permitted",
+                    f"the token is limited to the tool group {self.caller.group!r}, and this is "
+                    "about all tools; use a token without a group",
+                )
         self._limit_rate()
         self._limit_open()
         self._begin_idempotent(request)

@@ -158,6 +158,17 @@ SECTIONS: Final[Mapping[str, Section]] = {
             "repeatable": Field(read=fields.nullable(fields.flag)),
         },
     ),
+    "tool_groups": Section(
+        word="tool group",
+        name=fields.group_name,
+        fields={
+            "team": _TEAM,
+            "description": Field(read=fields.text(500), default=""),
+            "servers": Field(read=fields.set_of(fields.server_name), default=[]),
+            "categories": Field(read=fields.name_set, default=[]),
+            "tools": Field(read=fields.set_of(fields.tool_id), default=[]),
+        },
+    ),
     "dangerous_operations": Section(
         word="dangerous operation",
         fields={
@@ -331,6 +342,10 @@ def find_dangling(whole: Document, wanted: Document) -> list[Problem]:
         *(
             ("tools", key, "category", one["category"], "categories")
             for key, one in whole["tools"].items()
+        ),
+        *(
+            ("tool_groups", key, "team", one["team"], "teams")
+            for key, one in whole["tool_groups"].items()
         ),
         *(("budgets", key, "", key[0], "servers") for key in whole["budgets"]),
         *(("grants", key, "team", key[1] or None, "teams") for key in whole["grants"]),

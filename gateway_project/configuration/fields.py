@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
+from gateway_project.foundation.endpoint import GROUP_NAME_PATTERN
 from tools import ids
 
 MAX_TEXT: Final = 1_000_000
@@ -192,10 +193,27 @@ def definition_hash(value: Any) -> str:
     return value
 
 
+def set_of(read: Reader) -> Reader:
+    """Return a reader of lists whose order does not matter; the canonical one is sorted."""
+
+    def read_set(value: Any) -> list[str]:
+        items = enumerate(_list(value))
+        return sorted({_read_at(read, item, position) for position, item in items})
+
+    return read_set
+
+
 def name_set(value: Any) -> list[str]:
-    """Read a list of names whose order does not matter; the canonical one is sorted."""
-    read = text(100, required=True)
-    return sorted({_read_at(read, item, position) for position, item in enumerate(_list(value))})
+    """Read a list of names whose order does not matter."""
+    names: list[str] = set_of(text(100, required=True))(value)
+    return names
+
+
+def group_name(value: Any) -> str:
+    """Read the name of a tool group."""
+    if not isinstance(value, str) or not re.fullmatch(GROUP_NAME_PATTERN, value):
+        raise Unfit("must be lower-case letters, digits, hyphens and underscores, 64 at most")
+    return value
 
 
 def data_flows(value: Any) -> list[dict[str, str]]:

@@ -28,7 +28,7 @@ from graph.record import RelationRecord
 from graph.relations import EvidenceSource
 from graph.store import names, relations
 from tools import danger_seeds
-from tools.store import configuration, danger
+from tools.store import configuration, danger, tool_groups
 from tools.upstream import written_secrets
 
 DEFAULT_TOOL: Final[Entry] = {name: one.default for name, one in SECTIONS["tools"].fields.items()}
@@ -94,6 +94,7 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
             },
             "servers": {name: _write_server(server) for name, server in servers.items()},
             "tools": configuration.load_tool_settings(),
+            "tool_groups": dict(_write_groups()),
             "dangerous_operations": dict(_write_operations()),
             "relations": list(_write_relations()),
             "budgets": dict(_write_budgets()),
@@ -295,6 +296,12 @@ def _write_operations() -> Iterator[tuple[str, dict[str, Any]]]:
         entry = {"danger": stored.danger, "reason": stored.reason, "enabled": stored.enabled}
         if stored.source != SEEDED or seeds.get((stored.pattern,)) != entry:
             yield stored.pattern, entry
+
+
+def _write_groups() -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in tool_groups.select_groups():
+        columns = {name: getattr(row, name) for name in tool_groups.COLUMNS}
+        yield row.name, {"team": row.team.name if row.team else None, **columns}
 
 
 def _write_relations() -> Iterator[dict[str, Any]]:

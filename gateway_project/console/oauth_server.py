@@ -25,10 +25,10 @@ from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
 
 from gateway_project.access import audit, oauth_tokens, roles
 from gateway_project.access.callers import caller_for_user
-from gateway_project.access.roles import CLIENT_SCOPES
 from gateway_project.access.throttle import Throttle
 from gateway_project.console.content_security import allow_form_redirects
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation import endpoint
+from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 from gateway_project.foundation.text import strip_invisible
 
 MAX_CLIENTS: Final = 1_000
@@ -56,8 +56,9 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         if credentials.get("code_challenge_method") != "S256":
             raise _make_error(credentials, "invalid_request", "use PKCE with the method S256")
         resources = request.GET.getlist("resource")
-        if not resources or not all(map(oauth_tokens.is_own_resource, resources)):
-            reason = "name this gateway's MCP endpoint as the resource"
+        is_own = all(map(oauth_tokens.is_own_resource, resources))
+        if not is_own or not oauth_tokens.is_for_us(resources):
+            reason = "name one MCP endpoint of this gateway as the resource"
             raise _make_error(credentials, "invalid_target", reason)
         return scopes, credentials
 
@@ -123,11 +124,11 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
 
 
 class ResourceMetadataView(views.OAuthProtectedResourceMetadataView):  # type: ignore[misc]
-    """Describes the MCP endpoint; there is no other resource."""
+    """Describes the MCP endpoints: the whole one, and those of tool groups."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the metadata."""
-        if kwargs.get("resource_path", "mcp").strip("/") != "mcp":
+        if not endpoint.is_endpoint(f"/{kwargs.get('resource_path', 'mcp')}"):
             raise Http404
         answer: HttpResponse = super().get(request, *args, **kwargs)
         return answer
@@ -135,7 +136,8 @@ class ResourceMetadataView(views.OAuthProtectedResourceMetadataView):  # type: i
     def get_resource(self, request: HttpRequest) -> str:
         """Return the address of the MCP endpoint."""
         base = settings.FOREGATE.public_url or request.build_absolute_uri("/")
-        return f"{base.rstrip('/')}{oauth_tokens.RESOURCE_PATH}"
+        path = str(self.kwargs.get("resource_path", "mcp")).rstrip("/")
+        return f"{base.rstrip('/')}/{path}"
 
     def get_scopes_supported(self) -> list[str]:
         """Return the scopes of clients."""

@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from gateway_project.access import tokens
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.access.visible_rows import limit_to_team
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
 from tools import generic_django  # noqa: F401 - for the subscripts below
 
 
@@ -41,6 +42,10 @@ class TokenForm(forms.ModelForm[Any]):
             teams = teams.filter(memberships__user__username=self.caller.user)
         fields["user"].queryset = users.filter(is_active=True).order_by("username")
         fields["team"].queryset = teams.order_by("name")
+        groups = fields["tool_group"].queryset
+        if not self.caller.has_scope(SCOPE_ALL):
+            groups = limit_to_team(groups, self.caller)
+        fields["tool_group"].queryset = groups.order_by("name")
 
     def clean_expires_at(self) -> Any:
         """Reject a token that has already expired."""
@@ -59,7 +64,20 @@ class TokenForm(forms.ModelForm[Any]):
         is_member = team and user and team.memberships.filter(user=user).exists()
         if team and user and not (user.is_superuser or is_member):
             self.add_error("team", f"{user} is not in this team, so their token cannot be for it.")
+        self._check_group(data)
         return data
+
+    def _check_group(self, data: dict[str, Any]) -> None:
+        """Reject a tool group of another team, and scopes that reach beyond it."""
+        group = data.get("tool_group")
+        if group is None:
+            return
+        if group.team is not None and group.team != data.get("team"):
+            self.add_error("tool_group", f"{group} is for the team {group.team}.")
+        if set(data.get("scopes", ())) - set(CLIENT_SCOPES):
+            self.add_error(
+                "scopes", f"A token limited to a group has only {', '.join(CLIENT_SCOPES)}."
+            )
 
 
 def form_for_user(form: type[forms.ModelForm[Any]], caller: Caller) -> type[forms.ModelForm[Any]]:

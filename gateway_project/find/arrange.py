@@ -290,15 +290,13 @@ def _find_server(tool_id: str, visibility: Visibility) -> str:
 
 
 def count_listing_tokens(catalogue: Catalogue, caller: Caller) -> int:
-    """Return the tokens of all the caller's tools; computed once per team and catalogue."""
-    key = ("tokens_listing_all", caller.team)
+    """Return the tokens of all the caller's tools; computed once per team, group and catalogue."""
+    key = ("tokens_listing_all", caller.team, caller.group)
     if key not in catalogue.derived_cache:
         catalogue.derived_cache[key] = sum(
             tool.token_count
             for tool in catalogue.tools.values()
-            if tool.is_usable
-            and caller.can_see_team(tool.team)
-            and catalogue.servers[tool.server].enabled
+            if tool.is_usable and caller.can_see(tool) and catalogue.servers[tool.server].enabled
         )
     tokens: int = catalogue.derived_cache[key]
     return tokens

@@ -31,7 +31,7 @@ def find_named_tools(
         tool = visibility.catalogue.tools.get(tool_id) or visibility.catalogue.find_exposed(
             tool_id, visibility.caller
         )
-        if tool is None or not visibility.caller.can_see_team(tool.team):
+        if tool is None or not visibility.caller.can_see(tool):
             unknown.append(tool_id[:MAX_ID_CHARS])
         else:
             known.append(tool)
@@ -54,13 +54,11 @@ def warn_unknown_filters(
     if not catalogue.tools:
         return (NO_TOOLS_WARNING,)
     warnings = []
-    servers = [
-        s.name for s in catalogue.servers.values() if s.enabled and caller.can_see_team(s.team)
-    ]
+    servers = [one.name for one in catalogue.list_servers(caller)]
     if server is not None and server not in servers:
         warnings.append(f"there is no server {server!r}; {_list_known_names(servers)}")
     if category is not None:
-        visible = (tool for tool in catalogue.tools.values() if caller.can_see_team(tool.team))
+        visible = (tool for tool in catalogue.tools.values() if caller.can_see(tool))
         categories = {tool.category for tool in visible if tool.category}
         if category not in categories:
             warnings.append(f"there is no category {category!r}; {_list_known_names(categories)}")

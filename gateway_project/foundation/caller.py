@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, Protocol
 
 CallerKind = Literal["stdio", "http", "command", "console"]
 
 SCOPE_ALL = "*"
+CLIENT_SCOPES: Final = ("search", "call", "read")
+"""Scopes of MCP clients, and of tokens by default."""
+
+
+class OwnedItem(Protocol):
+    """A server or a tool, as far as that decides who may know of it."""
+
+    @property
+    def team(self) -> int | None:
+        """Primary key of the owning team; None: shared."""
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Names of the tool groups that hold it, or any tool of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +33,8 @@ class Caller:
         team: Primary key of the team acted for; None sees shared rows only.
         scopes: Permissions of the caller; `*` grants everything.
         kind: How the caller is connected.
+        group: Name of the tool group outside which no tool exists for the caller; None: the caller
+            is limited to none.
         session: Key of the conversation that a request belongs to, opaque; empty: none. It grants
             nothing, so callers that differ only in it are equal.
     """
@@ -27,7 +43,13 @@ class Caller:
     team: int | None
     scopes: frozenset[str]
     kind: CallerKind
+    group: str | None = None
     session: str = field(default="", compare=False)
+
+    @property
+    def session_key(self) -> tuple[str, int | None, str | None, str]:
+        """What tells the caller's conversation from all others: user, team, group and session."""
+        return self.user, self.team, self.group, self.session
 
     def has_scope(self, scope: str) -> bool:
         """Whether the caller holds a scope.
@@ -47,3 +69,23 @@ class Caller:
             False
         """
         return team is None or team == self.team
+
+    def can_see(self, item: OwnedItem) -> bool:
+        """Whether a server or tool is visible: by its team, and within the caller's group.
+
+        A group that was deleted holds nothing.
+        """
+        if not self.can_see_team(item.team):
+            return False
+        return self.group is None or self.group in item.groups
+
+    def limit_to_group(self, group: str) -> Caller:
+        """Return the caller limited to a tool group, with no other rights than a client's.
+
+        Example:
+            >>> admin = Caller(user="a", team=None, scopes=frozenset({"*"}), kind="stdio")
+            >>> sorted(admin.limit_to_group("desk").scopes)
+            ['call', 'read', 'search']
+        """
+        scopes = frozenset(scope for scope in CLIENT_SCOPES if self.has_scope(scope))
+        return replace(self, group=group, scopes=scopes)

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gateway_project.foundation.home import default_home
+from gateway_project.foundation.mail_url import read_mail_url
 
 PREFIX = "FOREGATE_"
 MIN_PORT, MAX_PORT = 1, 65_535
@@ -229,6 +230,16 @@ class Config(BaseSettings):
         description="Megabytes of stored events above which logs, `doctor` and metrics warn.",
     )
 
+    email_url: str | None = Field(
+        default=None,
+        repr=False,
+        description="Mail server for webhooks to mail addresses, such as "
+        "smtp+starttls://user:password@mail.example.com; unset: no mail is sent.",
+    )
+    email_from: str = Field(
+        default="foregate@localhost", description="Sender of mails.", min_length=3
+    )
+
     token_price: float | None = Field(
         default=None,
         ge=0,
@@ -240,6 +251,13 @@ class Config(BaseSettings):
     @classmethod
     def _lower_case(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("email_url")
+    @classmethod
+    def _require_mail_url(cls, value: str | None) -> str | None:
+        if value:
+            read_mail_url(value)
+        return value or None
 
     @field_validator("home")
     @classmethod

@@ -40,6 +40,9 @@ THRESHOLDS = "foregate_thresholds"
 SPECULATION = "foregate_speculation"
 """Channel of the switch of speculation, of its budgets and of compared results."""
 
+DELIVERIES = "foregate_deliveries"
+"""Channel of events that webhooks are to be told of."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 KEEPALIVE_S = 30.0

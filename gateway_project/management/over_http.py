@@ -14,10 +14,11 @@ from django.core.management.base import BaseCommand, CommandError
 from gateway_project.foundation import config as configuration
 from gateway_project.foundation import stop_guard, telemetry
 from gateway_project.foundation.config import Config
+from gateway_project.foundation.endpoint import ENDPOINT_PATH
 from gateway_project.mcp.attach.hosting import AttachOffer
 from gateway_project.mcp.http import access_log, address
 from gateway_project.mcp.http.address import AddressError, ListenAddress
-from gateway_project.mcp.http.application import ENDPOINT_PATH, Application
+from gateway_project.mcp.http.application import Application
 from gateway_project.mcp.http.names import load_allowed_names
 from gateway_project.mcp.http.serve import (
     KILL_TIMEOUT_S,
@@ -70,6 +71,11 @@ def _parse_listen_address(options: Mapping[str, Any]) -> ListenAddress:
         raise CommandError(
             f"--no-auth would let in anyone who can reach {listen_address.host}; listen on "
             "127.0.0.1, or omit it and give clients tokens (`manage.py create_token`)"
+        )
+    if options["group"]:
+        raise CommandError(
+            f"--group limits a client on stdin and stdout; over HTTP its path does "
+            f"({ENDPOINT_PATH}/groups/{options['group']}), or its token (`create_token --group`)"
         )
     if options["user"] and not options["no_auth"]:
         raise CommandError(

@@ -26,12 +26,15 @@ CALLER_SCOPE_KEY: Final = "foregate.caller"
 """Key of the caller in the scope of an HTTP request; the value None means the local caller."""
 TOKEN_SCOPE_KEY: Final = "foregate.token"  # noqa: S105 - the name of a key
 """Key of the digest of its bearer token; empty: there is none."""
+GROUP_SCOPE_KEY: Final = "foregate.group"
+"""Key of the name of the tool group in its path; None: there is none."""
 _SESSION_KEY_BYTES: Final = 8
 _OWN_SESSION: Final = secrets.token_hex(_SESSION_KEY_BYTES)
 """Session of the process's own client, where its connection does not name one."""
 
 _connection_caller: ContextVar[Caller | None] = ContextVar("connection_caller", default=None)
-_request_caller: ContextVar[Caller | None] = ContextVar("request_caller")
+_request_caller: ContextVar[tuple[Caller | None, str | None]] = ContextVar("request_caller")
+"""Caller of the HTTP request being served, and the tool group in its path."""
 
 
 def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
@@ -49,7 +52,7 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
         session = client_state.find_connection_key(ctx) or caller.session or _OWN_SESSION
     else:
         scope = ctx.request.scope
-        caller = scope[CALLER_SCOPE_KEY] or gateway.caller
+        caller = _resolve_caller(scope[CALLER_SCOPE_KEY], scope[GROUP_SCOPE_KEY], gateway)
         session = client_state.find_connection_key(ctx) or client_state.build_stateless_session(
             ctx, token=scope.get(TOKEN_SCOPE_KEY, "")
         )
@@ -57,7 +60,11 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
 
 
 def note_caller(
-    scope: MutableMapping[str, Any], caller: Caller | None, *, token: str = ""
+    scope: MutableMapping[str, Any],
+    caller: Caller | None,
+    *,
+    token: str = "",
+    group: str | None = None,
 ) -> None:
     """Store an HTTP request's caller in its scope; None means the local caller.
 
@@ -65,10 +72,12 @@ def note_caller(
         scope: Of the request.
         caller: Its caller.
         token: Digest of its bearer token; empty: there is none.
+        group: Name of the tool group in its path; None: there is none.
     """
     scope[CALLER_SCOPE_KEY] = caller
     scope[TOKEN_SCOPE_KEY] = token
-    _request_caller.set(caller)
+    scope[GROUP_SCOPE_KEY] = group
+    _request_caller.set((caller, group))
 
 
 def caller_of_http_request(gateway: Gateway) -> Caller:
@@ -77,7 +86,12 @@ def caller_of_http_request(gateway: Gateway) -> Caller:
     Raises:
         LookupError: If the request has not been authenticated.
     """
-    return _request_caller.get() or gateway.caller
+    return _resolve_caller(*_request_caller.get(), gateway)
+
+
+def _resolve_caller(caller: Caller | None, group: str | None, gateway: Gateway) -> Caller:
+    caller = caller or gateway.caller
+    return caller if group is None else caller.limit_to_group(group)
 
 
 @contextmanager

@@ -50,12 +50,12 @@ _headerless_tools: set[tuple[str, str]] = set()
 def list_exposed(catalogue: Catalogue, caller: Caller, exposure: Exposure) -> ExposedTools:
     """Return the tools listed beside the meta-tools.
 
-    The result is built once for each catalogue, exposure and team; of the caller's scopes only the
-    permission to call tools matters.
+    The result is built once for each catalogue, exposure, team and group; of the caller's scopes
+    only the permission to call tools matters.
     """
     if exposure == "meta" or not caller.has_scope(SCOPE):
         return _NO_TOOLS
-    key = ("shown", exposure, caller.team)
+    key = ("shown", exposure, caller.team, caller.group)
     exposed: ExposedTools | None = catalogue.derived_cache.get(key)
     if exposed is None:
         tools = [tool for tool in catalogue.list_usable(caller) if _is_exposed(tool, exposure)]

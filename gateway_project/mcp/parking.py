@@ -253,7 +253,7 @@ async def open_parking(*, abandoned_s: float = ANSWER_TIMEOUT_S) -> AsyncIterato
 
 def _can_resume(caller: Caller, owner: Caller) -> bool:
     """Whether a caller is a call's owner and holds at least the scopes of the original token."""
-    if (caller.user, caller.team) != (owner.user, owner.team):
+    if (caller.user, caller.team, caller.group) != (owner.user, owner.team, owner.group):
         return False
     return all(map(caller.has_scope, owner.scopes))
 

@@ -67,7 +67,8 @@ class StateSubject:
         }
         text = json.dumps(constant, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()
-        return [self.caller.user, self.caller.team, self.method, self.find_target(), digest]
+        whose = [self.caller.user, self.caller.team, self.caller.group]
+        return [*whose, self.method, self.find_target(), digest]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,7 @@ def unseal_state(sealer: Sealer, subject: StateSubject, token: object) -> Reques
         value = None
     if not isinstance(value, dict) or value.get("purpose") != _PURPOSE:
         raise _build_refused_error(subject, "it was not issued by this gateway")
-    if value["claims"][:2] != subject.build_claims()[:2]:
+    if value["claims"][:3] != subject.build_claims()[:3]:
         raise _build_refused_error(subject, "it was issued to another caller")
     if value["claims"] != subject.build_claims():
         raise _build_refused_error(subject, "it was issued for another request")

@@ -49,7 +49,8 @@ class PreparedRuntime:
         record_token_use: Records the use of bearer tokens.
         clean_up: Deletes old rows of access; done once an hour.
         render_metrics: Returns the metrics of the installation.
-        find_caller: Returns the caller for a local user's name; raises `LookupError`.
+        find_caller: Returns the caller for the names of a local user and of the tool group that
+            they are limited to, None for none; raises `LookupError`.
     """
 
     handle: RequestHandler
@@ -58,7 +59,7 @@ class PreparedRuntime:
     record_token_use: RecordUse | None = None
     clean_up: Callable[[], Awaitable[None]] | None = None
     render_metrics: Callable[[], Awaitable[bytes]] | None = None
-    find_caller: Callable[[str], Awaitable[Caller]] | None = None
+    find_caller: Callable[[str, str | None], Awaitable[Caller]] | None = None
 
 
 class Runtime:

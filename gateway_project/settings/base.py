@@ -9,6 +9,7 @@ from django.core.management.color import color_style
 
 from gateway_project.foundation import config as configuration
 from gateway_project.foundation import secret_key
+from gateway_project.foundation.mail_url import read_mail_url
 from gateway_project.foundation.postgres import address
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -172,6 +173,9 @@ OAUTH2_PROVIDER = {
         )
     },
 }
+
+if FOREGATE.email_url:
+    globals().update(read_mail_url(FOREGATE.email_url))
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"

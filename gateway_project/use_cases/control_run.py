@@ -65,7 +65,7 @@ def find_run(
     Raises:
         UnknownRun: If there is none that the caller may control.
     """
-    state = views.load_view(run, caller=None, sealer=sealer, results=False)
+    state = views.load_view(run, caller=None, group=caller.group, sealer=sealer, results=False)
     if not load_approver(caller).may_decide(state.team, state.user):
         raise UnknownRun(run)
     if not (results or workflow):

@@ -100,8 +100,7 @@ def preview_pattern(
     matched = [
         tool
         for _, tool in sorted(catalogue.tools.items())
-        if caller.can_see_team(tool.team)
-        and matcher.find_matches(tool.name, tool.title, tool.server)
+        if caller.can_see(tool) and matcher.find_matches(tool.name, tool.title, tool.server)
     ]
     raised = [tool for tool in matched if order.index(tool.danger) < order.index(level)]
     return PatternPreview(

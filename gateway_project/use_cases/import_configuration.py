@@ -43,10 +43,12 @@ from gateway_project.use_cases import (
     curate_catalogue,
     curate_danger,
     curate_relations,
+    curate_tool_groups,
     grant_speculation,
     limit_speculation,
 )
 from gateway_project.use_cases.curate_danger import InvalidOperation
+from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
 from gateway_project.use_cases.import_relation_entries import (
     RelationsRefused,
     find_relation_keys,
@@ -253,6 +255,7 @@ class _Application:
             "categories": self._apply_category,
             "servers": self._apply_server,
             "tools": self._apply_tool,
+            "tool_groups": self._apply_group,
             "dangerous_operations": self._apply_operation,
             "budgets": self._apply_budget,
             "users": self._apply_user,
@@ -265,7 +268,7 @@ class _Application:
             apply_one(change)
         except ValidationError as error:
             self._refuse(change, " ".join(error.messages))
-        except (InvalidServerEntry, InvalidOperation) as error:
+        except (InvalidServerEntry, InvalidOperation, InvalidToolGroup) as error:
             self._refuse(change, str(error))
 
     def _refuse(self, change: Change, message: str) -> None:
@@ -337,6 +340,13 @@ class _Application:
             )
         except UnknownToolRow:
             self._skip(change, "skipped, because it is not here yet; discover its server first")
+
+    def _apply_group(self, change: Change) -> None:
+        (name,) = change.key
+        if change.after is None:
+            curate_tool_groups.delete_group(self._caller, name)
+        else:
+            curate_tool_groups.save_group(self._caller, name, change.after)
 
     def _apply_operation(self, change: Change) -> None:
         (pattern,) = change.key

@@ -10,6 +10,8 @@ from execution.store.expiry import ExpiryCounts
 from gateway_project.access import retention as access_retention
 from gateway_project.access.retention import AccessCounts
 from gateway_project.foundation.config import Config
+from gateway_project.webhooks import store
+from gateway_project.webhooks.store import DeliveryCounts
 from learning import memory_keeper, outcomes
 from learning.outcomes import OldOutcomes
 from learning.store import retention
@@ -25,12 +27,14 @@ class PruneReport:
         memory: Of the events of the memory.
         outcomes: Of outcomes of suggestions, and of totals.
         access: Of answered requests and OAuth clients.
+        webhooks: Of events that webhooks were told of.
     """
 
     runs: ExpiryCounts
     memory: RetentionCounts
     outcomes: OldOutcomes
     access: AccessCounts
+    webhooks: DeliveryCounts
 
 
 def prune(config: Config, *, at: datetime, dry_run: bool) -> PruneReport:
@@ -43,4 +47,5 @@ def prune(config: Config, *, at: datetime, dry_run: bool) -> PruneReport:
         memory=expire_events(memory_keeper.load_limits(config)),
         outcomes=expire_outcomes(at=at),
         access=access_retention.count_old() if dry_run else access_retention.delete_old(),
+        webhooks=store.count_old(at=at) if dry_run else store.delete_old(at=at),
     )

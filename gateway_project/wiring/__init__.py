@@ -19,6 +19,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.result_store import ResultStore
+from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.discoverer import ServerDiscoverer
 from gateway_project.wiring.events import open_capture
@@ -33,6 +34,7 @@ from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.speculation import ProcessSpeculation, make_speculation
 from gateway_project.wiring.suggester import RankerLoader
 from gateway_project.wiring.thresholds import Thresholds, make_thresholds
+from gateway_project.wiring.webhooks import open_sender
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
 from learning.learner import Learner
@@ -54,12 +56,13 @@ from tools.upstream.spec import find_referenced_variables
 ITEM_STORE = ItemListStore(load_items=item_store.load_items, record_items=item_store.record_items)
 
 
-async def run_gateway(
+async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
     readiness: Readiness,
     *,
     config: Config,
     user: str | None,
     kind: CallerKind = "stdio",
+    tool_group: str | None = None,
     works: int = 0,
     claims: bool = True,
 ) -> None:
@@ -73,15 +76,17 @@ async def run_gateway(
         config: Of the installation.
         user: Default user of requests; None: each request names its own.
         kind: How that user connected.
+        tool_group: Tool group that the user is limited to; None: none.
         works: Runs executed concurrently here even if gateways leave runs to workers; 0: none.
-        claims: Whether to claim runs and discoveries that other processes started or left.
+        claims: Whether to claim runs, discoveries and messages that other processes started or
+            left.
 
     Raises:
         NotReady: If the configuration itself cannot work.
     """
     rules = _load_network_rules(config)
     thresholds = make_thresholds(config)
-    load = snapshot.make_loader(config, user, kind=kind)
+    load = snapshot.make_loader(config, user, kind=kind, group=tool_group)
     embedder = _make_embedder(config)
     index = SearchIndexCache(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
     current = CurrentSnapshot(
@@ -104,6 +109,7 @@ async def run_gateway(
         ) as pool,
         ItemLists(pool, on_late=current.handle_late_list, memory=ITEM_STORE) as lists,
         open_capture(config) as capture,
+        open_sender(config, sealer=current.sealer, rules=rules) as sender,
     ):
         current.item_lists = lists
         keeper = GraphKeeper(learns=config.memory)
@@ -182,6 +188,7 @@ async def run_gateway(
                     index,
                     _distribute_learned(keeper, rankers, thresholds, speculation),
                     runs,
+                    sender,
                 ).run(),
                 name="listener",
             )
@@ -197,7 +204,7 @@ async def run_gateway(
             group.create_task(relister.run(current.servers_to_relist), name="listings")
             if claims:
                 discoverer = ServerDiscoverer(current, pool, list_server=relister.list_server)
-                group.create_task(discoverer.run(), name="discovery")
+                _start_claiming(group, discoverer, sender)
             group.create_task(follow.warm_up(readiness, embedder), name="warm")
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
@@ -232,6 +239,12 @@ async def _end_run(memory: ProcessMemory, learning: Learner, run: UUID) -> None:
     """Tell the sessions and the learner that a run ended here."""
     memory.sessions.record_run_end(run)
     await learning.enqueue_ended_run(run)
+
+
+def _start_claiming(group: TaskGroup, discoverer: ServerDiscoverer, sender: WebhookSender) -> None:
+    """Start the tasks that take up what other processes started or left."""
+    group.create_task(discoverer.run(), name="discovery")
+    group.create_task(sender.run(), name="webhooks")
 
 
 def _start_housekeeping(

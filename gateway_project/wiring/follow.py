@@ -18,6 +18,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import Gateway, NotReady, Readiness
+from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import snapshot
 from gateway_project.wiring.snapshot import CatalogueSnapshot, LoadSnapshot
 from tools import token_count
@@ -109,6 +110,7 @@ def make_listener(
     index: SearchIndexCache,
     on_learned_event: Callable[[notify.Notification | None], None],
     runs: Runs,
+    sender: WebhookSender,
 ) -> notify.NotificationListener:
     """Return the listener that distributes database notifications.
 
@@ -120,6 +122,7 @@ def make_listener(
         on_learned_event: Called with notifications of the graph, of thresholds, of speculation
             and of the catalogue; None: a gap.
         runs: Notified of run changes.
+        sender: Notified of messages to send.
     """
 
     async def distribute(event: notify.Notification | None = None) -> None:
@@ -127,11 +130,12 @@ def make_listener(
             await runs.handle_notification(event)
             if event is not None:
                 return
+        sender.handle_notification(event)
         if event is None or event.channel in (notify.CATALOGUE, notify.SEARCH):
             index.invalidate()
         if event is None or event.channel == notify.CATALOGUE:
             current.database_changed.set()
-        if event is None or event.channel != notify.SEARCH:
+        if event is None or event.channel not in (notify.SEARCH, notify.DELIVERIES):
             on_learned_event(event)
 
     channels = (
@@ -140,6 +144,7 @@ def make_listener(
         notify.GRAPH,
         notify.THRESHOLDS,
         notify.SPECULATION,
+        notify.DELIVERIES,
         *runs.CHANNELS,
     )
     return notify.NotificationListener(channels, on_event=distribute, on_resync=distribute)
@@ -162,7 +167,7 @@ async def refresh_snapshot(
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
-            if trouble.code in ("unknown_user", "sealed"):
+            if trouble.code in ("unknown_user", "unknown_tool_group", "sealed"):
                 snapshot.refuse_calls(current.readiness, trouble)
             else:
                 log.warning("gateway.refresh_failed", code=trouble.code, reason=str(trouble))

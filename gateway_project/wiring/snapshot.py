@@ -24,6 +24,7 @@ from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
 from tools.store import discoveries
 from tools.store import servers as server_store
+from tools.store.tool_groups import UnknownToolGroup
 from tools.upstream.spec import ServerSpec
 
 FIRST_RETRY_S = 0.25
@@ -61,13 +62,16 @@ class CatalogueSnapshot:
 LoadSnapshot = Callable[[], CatalogueSnapshot]
 
 
-def make_loader(config: Config, user: str | None, *, kind: CallerKind) -> LoadSnapshot:
+def make_loader(
+    config: Config, user: str | None, *, kind: CallerKind, group: str | None = None
+) -> LoadSnapshot:
     """Return a blocking function that loads a snapshot.
 
     Args:
         config: Of the installation.
         user: Default user of requests; None: each request names its own.
         kind: How that user connected.
+        group: Tool group that the user is limited to; None: none.
     """
 
     def load() -> CatalogueSnapshot:
@@ -86,7 +90,9 @@ def make_loader(config: Config, user: str | None, *, kind: CallerKind) -> LoadSn
                 connect_timeout_s=config.connect_timeout_s,
                 call_timeout_s=config.call_timeout_s,
             ),
-            caller=ANONYMOUS_CALLER if user is None else callers.caller_for_user(user, kind=kind),
+            caller=ANONYMOUS_CALLER
+            if user is None
+            else callers.caller_for_user(user, kind=kind, group=group),
         )
 
     return load
@@ -108,6 +114,8 @@ async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
         raise NotReady("database_unavailable", summarize_error(error)) from None
     except callers.UnknownUser as error:
         raise NotReady("unknown_user", str(error)) from None
+    except UnknownToolGroup as error:
+        raise NotReady("unknown_tool_group", str(error)) from None
     except sealing.UnsealingFailed as error:
         raise NotReady("sealed", str(error)) from None
     except ConfigurationError as error:

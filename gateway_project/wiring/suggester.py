@@ -42,11 +42,18 @@ class RankerLoader:
         self._failed_until = 0.0
         self._waited_until = 0.0
 
-    async def load_ranker(self, team: int | None) -> RankTools:
+    async def load_ranker(
+        self, team: int | None, within: frozenset[int] | None = None
+    ) -> RankTools:
         """Return a ranking of a team's tools by the index and the models in force.
 
         Waits briefly for what is not in memory yet. After a timeout, those that wait for models
         are refused for a while, and then wait less.
+
+        Args:
+            team: Primary key of the caller's team.
+            within: Primary keys of the only tools that exist for the caller; None: all that its
+                team sees.
         """
         await self._wait_for_index()
         if not self._index.is_loaded:
@@ -70,6 +77,7 @@ class RankerLoader:
             embedder=self._embedder,
             models=models,
             team=team,
+            within=within,
         )
 
     async def _wait_for_index(self) -> None:

@@ -18,8 +18,8 @@ MAX_PER_SESSION: Final = 8
 MAX_SESSIONS: Final = 1_000
 """Sessions that are followed; the one whose suggestion is oldest makes room."""
 
-SessionKey = tuple[str, int | None, str]
-"""User and team of a caller, and its session."""
+SessionKey = tuple[str, int | None, str | None, str]
+"""`Caller.session_key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

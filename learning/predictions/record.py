@@ -171,7 +171,7 @@ def _record_predictions(
 ) -> None:
     rows = []
     for one in predicted:
-        user, team, _ = one.caller
+        user, team, *_ = one.caller
         tools = {task.tool for task in one.tasks}
         latency_ms = experience.load_mean_latencies(team, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
@@ -245,7 +245,7 @@ def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
     """
     ran = fingerprint_workflow(job.tasks, digest)
     if job.speculation is not None:
-        user, team, _ = job.caller
+        user, team, *_ = job.caller
         named = speculations.load_fingerprint(job.speculation, user=user, team=team)
         if named is not None:
             source = WorkflowFingerprint(tools=named[0], digest=named[1])
@@ -301,7 +301,7 @@ def _add_evidence(
     run: UUID | None = None,
     changed_tools: tuple[int, ...] | None = None,
 ) -> None:
-    user, team, _ = caller
+    user, team, *_ = caller
     speculations.add_evidence(
         FoundEvidence(
             id=speculation,

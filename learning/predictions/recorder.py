@@ -30,7 +30,6 @@ from learning.predictions.open_intents import (
     IntentRan,
     OpenIntents,
     PredictedIntent,
-    SessionKey,
 )
 from learning.predictions.record import (
     RecordDependencies,
@@ -114,7 +113,7 @@ class PredictionRecorder:
         """See `Predictions`."""
         predicted = PredictedIntent(
             id=speculation,
-            caller=_identify_session(caller),
+            caller=caller.session_key,
             intent=intent,
             tasks=tuple(tasks),
             confidence=confidence,
@@ -133,7 +132,7 @@ class PredictionRecorder:
         """See `Predictions`."""
         if ended.code or ended.tool is None:
             return
-        at, caller = self._clock(), _identify_session(ended.caller)
+        at, caller = self._clock(), ended.caller.session_key
         changed = self._open.note_call(caller, ended.tool.pk, ended.arguments, at=at)
         if changed:
             for predicted, evidence in changed:
@@ -149,7 +148,7 @@ class PredictionRecorder:
         speculation: UUID | None,
     ) -> None:
         """See `Predictions`."""
-        at, key = self._clock(), _identify_session(caller)
+        at, key = self._clock(), caller.session_key
         open_intents = tuple(self._open.list_open(key, at=at))
         if speculation is None and not open_intents:
             return
@@ -175,7 +174,7 @@ class PredictionRecorder:
         names: Mapping[int, str] = NO_NAMES,
     ) -> Feedback:
         """See `Predictions`."""
-        session = _identify_session(caller)
+        session = caller.session_key
         predicted = self._open.find(session, speculation)
         give = partial(
             self._resolve_by_verdict,
@@ -340,7 +339,3 @@ class PredictionRecorder:
             saved_s = (one.saves_ms or 0.0) / MS_PER_S
             if one.outcome == "hit":
                 telemetry.prediction_saved_seconds.labels("intent", mode).inc(saved_s)
-
-
-def _identify_session(caller: Caller) -> SessionKey:
-    return caller.user, caller.team, caller.session

@@ -212,7 +212,7 @@ def load_profiles(rules: AdmissibilityRules, caller: Caller) -> ToolProfiles:
         grant.team for grants in rules.grants.by_tool.values() for grant in grants
     }
     own = caller.team if caller.team in teams else None
-    key = ("next_call_profiles", own)
+    key = ("next_call_profiles", own, caller.group)
     grants, profiles = catalogue.derived_cache.get(key, (None, None))
     if grants is not rules.grants:
         profiles = build_profiles(_describe_tools(rules, caller))
@@ -234,7 +234,7 @@ def _describe_tools(rules: AdmissibilityRules, caller: Caller) -> Iterator[Any]:
     from graph.suggestion.next_call import profiles
 
     for tool in rules.catalogue.tools.values():
-        if caller.can_see_team(tool.team):
+        if caller.can_see(tool):
             yield profiles.CatalogueTool(
                 tool=tool.pk,
                 server=tool.server,

@@ -278,13 +278,11 @@ class SessionRegistry:
 
     def _hash_ended(self, caller: Caller) -> int:
         """Return the hash of a session that is not remembered any more."""
-        return to_signed_64(
-            self._digest("ended session", self._nonce, caller.user, caller.team, caller.session)
-        )
+        return to_signed_64(self._digest("ended session", self._nonce, *caller.session_key))
 
     def find_session(self, caller: Caller) -> Session | None:
         """Return the session of a caller; None: it is not remembered."""
-        return self._sessions.get((caller.user, caller.team, caller.session))
+        return self._sessions.get(caller.session_key)
 
     def take_idle(
         self, *, idle_s: float
@@ -328,7 +326,7 @@ class SessionRegistry:
 
     def _touch(self, caller: Caller) -> Session:
         """Return the session of a caller, which is active now."""
-        key = (caller.user, caller.team, caller.session)
+        key = caller.session_key
         session = self._sessions.get(key)
         now = self._clock()
         if session is not None and _is_continued(session, now):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MAX_WAITING: Final = 16
 """Calls and statements of a session that wait to be analysed; older ones are dropped."""
 
-SessionKey = tuple[str, int | None, str]
-"""User and team of a caller, and its session."""
+SessionKey = tuple[str, int | None, str | None, str]
+"""`Caller.session_key`."""
 
 
 class StatedWords(NamedTuple):

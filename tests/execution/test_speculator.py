@@ -68,6 +68,16 @@ async def test_nobody_else_is_answered_with_it(world, other):
     assert world.sent == 2
 
 
+@pytest.mark.parametrize(("first", "second"), [(None, "desk"), ("desk", None), ("desk", "hall")])
+async def test_the_same_session_under_another_group_is_not_answered_with_it(first, second):
+    read = replace(READ, groups=frozenset({"desk", "hall"}))
+    world = World(read, WRITE)
+    assert world.dispatch(read, caller=replace(ANN, group=first), id="a") == []
+    await settle()
+    assert (await world.call(read, caller=replace(ANN, group=second), id="a")).served is None
+    assert (await world.call(read, caller=replace(ANN, group=first), id="a")).served is not None
+
+
 async def test_a_result_expires(world):
     await ready(world, id="a")
     world.now += early_results.VALID_S

@@ -19,6 +19,7 @@ from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import IdempotentRequest, MetricTotal, OAuthClient
+from gateway_project.webhooks import store
 from graph.models import (
     FittedModel,
     GraphSnapshot,
@@ -63,6 +64,7 @@ from tools.models import (
     ServerSignIn,
     SignInAttempt,
     ToolEmbedding,
+    ToolGroup,
     ToolPosting,
     ToolText,
 )
@@ -104,6 +106,13 @@ def store_one_of_each(root, sealer):
     )
     ToolFactory(pinned=False)
     MembershipFactory()
+    webhook = store.save_webhook(
+        {"name": "ops", "url": "https://x.example", "events": ["run.failed"]},
+        secret=SECRET,
+        sealer=sealer,
+    )
+    store.queue_test(webhook.pk, at=SEEN_AT)
+    ToolGroup.objects.create(name="desk", servers=["git"], tools=["time:now"])
     DangerousOperation.objects.exclude(pattern="delete").delete()  # few rows, quick pages
     DangerousOperationFactory()
     ToolEmbedding.objects.create(

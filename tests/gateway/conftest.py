@@ -92,8 +92,13 @@ class World:
     speculation: Speculation = NO_SPECULATION
 
     consoles_opened: int = 0
+    ranked_within: list[Any] = field(default_factory=list)
 
-    async def load_ranker(self, team: int | None) -> RankTools:
+    async def load_ranker(
+        self, team: int | None, within: frozenset[int] | None = None
+    ) -> RankTools:
+        self.ranked_within.append(within)
+
         def rank(reading: Any, considered: Any) -> RankedIntent:
             self.asked_for.append((reading.text, team, list(considered)))
             if isinstance(self.ranked, Exception):

@@ -30,6 +30,7 @@ from gateway_project.models import (
     MetricTotal,
     OAuthClient,
     OneTimePassword,
+    WebhookDelivery,
 )
 from graph.models import (
     FittedModel,
@@ -88,6 +89,7 @@ OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
+    WebhookDelivery,
     IdempotentRequest,
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,

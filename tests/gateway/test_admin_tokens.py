@@ -11,6 +11,7 @@ from gateway_project.access import audit, roles, tokens
 from gateway_project.models import ApiToken, AuditEntry
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
 from tests.gateway.admin_pages import act, entries, page
+from tools.models import ToolGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +124,7 @@ def test_only_a_superusers_token_may_have_all_scopes(client, root):
 
 def test_the_scopes_of_a_new_token_are_audited(client, root):
     make_token(client, root, team=TeamFactory(name="blue").pk)
-    detail = {"user": "root", "scopes": ["metrics"], "team": "blue"}
+    detail = {"user": "root", "scopes": ["metrics"], "team": "blue", "group": None}
     assert AuditEntry.objects.get().detail == detail
 
 
@@ -162,3 +163,29 @@ def test_a_revoked_token_is_useless_at_once_and_its_row_stays(client, root):
     act(client, ApiToken, "revoke", row)
     assert ApiToken.objects.get().revoked_at == first
     assert [action for action, _, _ in entries()] == ["token.revoked"]
+
+
+def test_a_token_can_be_limited_to_a_tool_group(client, root):
+    group = ToolGroup.objects.create(name="desk")
+    make_token(client, root, scopes=["search", "call"], tool_group=group.pk)
+    row = ApiToken.objects.get()
+    assert (row.tool_group, row.scopes) == (group, ["search", "call"])
+    assert AuditEntry.objects.get().detail["group"] == "desk"
+
+
+def test_a_group_s_token_is_of_its_team_and_reaches_nothing_beyond(client, root):
+    group = ToolGroup.objects.create(name="desk", team=TeamFactory(name="red"))
+    values = {"name": "x", "user": root.pk, "scopes": ["search", "*"], "tool_group": group.pk}
+    form = client.post(page(ApiToken, "add"), values).context["adminform"].form
+    assert form.errors["tool_group"] == ["desk is for the team red."]
+    assert form.errors["scopes"] == ["A token limited to a group has only search, call, read."]
+    assert not ApiToken.objects.exists()
+
+
+def test_staff_are_offered_the_groups_of_their_team_and_of_everybody(client, holder):
+    team = MembershipFactory(user=holder).team
+    own = ToolGroup.objects.create(name="a", team=team)
+    shared = ToolGroup.objects.create(name="b")
+    ToolGroup.objects.create(name="c", team=TeamFactory())
+    form = client.get(page(ApiToken, "add")).context["adminform"].form
+    assert list(form.fields["tool_group"].queryset) == [own, shared]

@@ -55,6 +55,9 @@ SECTION_VALUES = {
     "categories": st.dictionaries(NAMES, st.fixed_dictionaries({"description": TEXTS})),
     "servers": st.dictionaries(NAMES, SERVERS),
     "tools": st.dictionaries(TOOLS, st.fixed_dictionaries({"pinned": st.booleans()})),
+    "tool_groups": st.dictionaries(
+        st.sampled_from(["a", "b-c"]), st.fixed_dictionaries({"servers": st.lists(NAMES)})
+    ),
     "dangerous_operations": st.dictionaries(
         NAMES, st.fixed_dictionaries({"enabled": st.booleans()})
     ),

@@ -158,6 +158,8 @@ def test_every_field_is_documented():
         ({"servers": {"a": {"price_per_call": "9e99"}}}, "/servers/a/price_per_call", "below"),
         ({"budgets": {"a": {}}}, "/budgets/a", "is missing"),
         ({"tools": {"git": {}}}, "/tools/git", "server:tool"),
+        ({"tool_groups": {"A": {}}}, "/tool_groups/A", "lower-case letters"),
+        ({"tool_groups": {"a": {"tools": ["git"]}}}, "/tool_groups/a/tools/0", "server:tool"),
         ({"users": {"a": {"roles": "admin"}}}, "/users/a/roles", "must be a list"),
         ({"grants": [{"tool": "a:b"}]}, "/grants/0", "definition is missing"),
         ({"grants": [{"tool": "a:b", "definition": "A" * 64}]}, "/grants/0/definition", "hash"),

@@ -120,6 +120,20 @@ def documents(draw):
                 ),
             )
         ),
+        "tool_groups": draw(
+            st.dictionaries(
+                st.sampled_from(["desk", "hall"]),
+                st.fixed_dictionaries(
+                    {},
+                    optional={
+                        "team": st.sampled_from([None, "ops"]),
+                        "servers": st.lists(st.sampled_from(["base", "gone"])),
+                        "categories": st.lists(st.sampled_from(["one", "two"])),
+                        "tools": st.lists(st.sampled_from(TOOLS)),
+                    },
+                ),
+            )
+        ),
         "dangerous_operations": draw(
             st.dictionaries(
                 st.sampled_from(["exec", "Drop", "launch rocket"]),

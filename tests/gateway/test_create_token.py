@@ -9,6 +9,7 @@ from django.utils import timezone
 from gateway_project.access import tokens
 from gateway_project.models import ApiToken, AuditEntry
 from tests.factories import MembershipFactory, UserFactory
+from tools.models import ToolGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +59,12 @@ def test_it_is_written_down_without_the_token(create):
     token = create("--name", "laptop")
     entry = AuditEntry.objects.get(action="token.created")
     assert (entry.actor, entry.kind) == ("admin", "command")
-    assert entry.detail == {"user": "admin", "scopes": ["search", "call", "read"], "team": None}
+    assert entry.detail == {
+        "user": "admin",
+        "scopes": ["search", "call", "read"],
+        "team": None,
+        "group": None,
+    }
     assert token not in str(entry.__dict__)
 
 
@@ -69,6 +75,7 @@ def test_it_is_written_down_without_the_token(create):
         (("--user", "ann", "--scope", "metrics"), "ann may not do metrics"),
         (("--user", "ann", "--scope", "*"), r"ann may not do \*"),
         (("--user", "ann", "--team", "red"), "ann is in no team 'red'"),
+        (("--user", "ann", "--group", "desk"), "there is no tool group 'desk'"),
         (("--days", "0"), "--days: give 1 to 36500"),
         (("--days", "99999999999"), "--days: give 1 to 36500"),
     ],
@@ -78,3 +85,11 @@ def test_scopes_that_cannot_be_granted_are_refused(create, arguments, words):
     with pytest.raises(CommandError, match=words):
         create(*arguments)
     assert not ApiToken.objects.exists()
+
+
+def test_a_token_is_limited_to_a_tool_group(create):
+    ToolGroup.objects.create(name="desk")
+    caller = tokens.authenticate_token(create("--group", "desk"))
+    assert (caller.group, caller.team) == ("desk", None)
+    with pytest.raises(CommandError, match="may not have metrics, which reach beyond it"):
+        create("--group", "desk", "--scope", "metrics")

@@ -304,7 +304,7 @@ def hanging_rank(world):
     rank_as(world, LOG)
     released, found = threading.Event(), world.ranked
 
-    async def load_ranker(_team):
+    async def load_ranker(_team, _within):
         def rank(reading, _considered):
             if reading.text == "hang":
                 released.wait(PATIENCE_S)

@@ -42,7 +42,7 @@ from tests.factories import (
     ToolFactory,
     UserFactory,
 )
-from tools.models import Category, DangerousOperation, Server, Team, Tool
+from tools.models import Category, DangerousOperation, Server, Team, Tool, ToolGroup
 from tools.store import configuration, launches
 from tools.store.servers import ServerRegistration
 
@@ -124,6 +124,7 @@ def filled(here):
         at=AT,
     )
     reject_relations(here.caller, [doubtful], at=AT)
+    ToolGroup.objects.create(name="desk", servers=["git"], tools=["web:page"])
     DangerousOperationFactory(pattern="launch rocket", reason="explodes")
     DangerousOperation.objects.filter(pattern="exec").update(enabled=False)
     SpeculationBudget.objects.create(server=git, waste=0.25, dollars_per_day="1.5")
@@ -138,7 +139,16 @@ def filled(here):
 def snapshot():
     """Return all rows that an import may touch."""
     models = [
-        *(Team, Server, Tool, Category, DangerousOperation, ToolDependency, RelationEvidence),
+        *(
+            Team,
+            Server,
+            Tool,
+            ToolGroup,
+            Category,
+            DangerousOperation,
+            ToolDependency,
+            RelationEvidence,
+        ),
         *(SpeculationBudget, SpeculationGrant, AuditEntry, get_user_model().groups.through),
     ]
     return [sorted(map(repr, model._default_manager.values_list())) for model in models]
@@ -171,6 +181,7 @@ def test_everything_is_exported_and_nothing_secret(filled):
     }
     assert exported["categories"] == {"history": {"description": "What was"}}
     assert exported["tools"] == {"git:git_log": {"pinned": True, "category": "history"}}
+    assert exported["tool_groups"] == {"desk": {"servers": ["git"], "tools": ["web:page"]}}
     assert exported["dangerous_operations"]["launch rocket"] == {"reason": "explodes"}
     assert exported["dangerous_operations"]["exec"]["enabled"] is False
     assert len(exported["dangerous_operations"]) == 2

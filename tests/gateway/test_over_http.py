@@ -8,6 +8,7 @@ from gateway_project.management import over_http
 OPTIONS = {
     "http": "127.0.0.1:0",
     "user": None,
+    "group": None,
     "attach": "never",
     "no_auth": False,
     "tls_cert": None,
@@ -42,6 +43,7 @@ def run(home, monkeypatch):
         ({"http": "[::]:0", "no_auth": True}, "--no-auth would let in anyone who can reach ::"),
         ({"http": "192.0.2.1:0", "no_auth": True}, "listen on 127.0.0.1"),
         ({"user": "ann"}, "each client's token does"),
+        ({"group": "desk"}, "/mcp/groups/desk"),
         ({"tls_key": "key.pem"}, "--tls-key needs --tls-cert"),
     ],
 )

@@ -11,17 +11,19 @@ from django.contrib.auth import get_user_model
 from prometheus_client import CollectorRegistry
 
 from gateway_project import wiring
-from gateway_project.foundation import telemetry
+from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.readiness import NotReady, Readiness
+from gateway_project.webhooks import store as webhooks
 from gateway_project.wiring import snapshot
 from learning.memory.context import ContextKey
 from learning.models import AdaptiveThreshold
 from learning.store import thresholds
 from tests.factories import SEEN_AT, ServerFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
+from tests.gateway.webhooks.receiver import receiving
 from tests.patience import PATIENCE_S
 from tests.upstream_calls import call_tool
 from tools import discover
@@ -404,3 +406,20 @@ async def test_an_override_of_a_threshold_reaches_a_serving_gateway():
             partial(thresholds.set_override, threshold, 0.75, user="root", at=SEEN_AT)
         )
         await until(partial(is_in_force, 0.75))
+
+
+async def test_a_running_gateway_tells_webhooks_of_events_off_the_path_of_requests():
+    tool = await run_in_database_thread(rows)
+    config = django_settings.FOREGATE.model_copy(update={"allow_private": "127.0.0.0/8"})
+    sealer = sealing.load_or_create_sealer(config.home)
+
+    def change(url):
+        values = {"name": "ops", "url": url, "events": ["definition.changed"]}
+        webhooks.save_webhook(values, secret="whs_s", sealer=sealer)
+        Tool.objects.filter(pk=tool.pk).update(state="quarantined")
+
+    async with receiving() as receiver, running(config=config) as readiness:
+        await served(readiness)
+        await run_in_database_thread(change, receiver.url)
+        await receiver.arrived.wait()
+    assert b'"tool":"git:git_log"' in receiver.received[0][1]

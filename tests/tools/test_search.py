@@ -291,6 +291,19 @@ def test_a_query_that_was_never_embedded_is_compared_by_words_without_the_databa
     alike(answer, ask("convert zones", embedder, mode="lexical"))
 
 
+def test_for_a_caller_limited_to_some_tools_meaning_is_compared_in_memory_at_once(embedder):
+    within = frozenset(Tool.objects.values_list("pk", flat=True))
+    scope = SearchScope(within=within)
+    answer = without_database(
+        "convert zones", embedder, embedded=False, index=loaded(embedder), scope=scope
+    )
+    alike(answer, ask("convert zones", embedder))
+    missing = without_database(
+        "convert zones", MissingEmbedder(), embedded=False, index=loaded(embedder), scope=scope
+    )
+    assert any("matched by words only" in warning for warning in missing.warnings)
+
+
 def test_words_are_searched_though_no_index_was_loaded_before_the_database_went(embedder):
     alike(
         without_database("convert zones", embedder), ask("convert zones", embedder, mode="lexical")

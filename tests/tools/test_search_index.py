@@ -204,3 +204,27 @@ def test_what_a_team_sees_is_told_only_where_something_is_private():
     private = index([[1, 0, 0, 0]] * 3, teams=[NO_KEY, 4, 5])
     assert private.visible_mask(4).tolist() == [True, True, False]
     assert private.visible_mask(None).tolist() == [True, False, False]
+
+
+def test_for_a_caller_limited_to_some_tools_no_others_exist():
+    held = [{10: (1.0, True)}, {10: (1.0, True)}, {10: (1.0, False), 11: (1.0, True)}]
+    whole = index([[1, 0, 0, 0]] * 3, held)
+    alone = index([[1, 0, 0, 0]] * 2, held[1:])
+    only = SearchFilter(within=frozenset(whole.tools[1:].tolist()))
+    found, expected = (
+        one.find_best(
+            [10, 11],
+            vectors=None,
+            only=given,
+            preference=RankingPreference(dense=0.0, lexical=1.0),
+            limit=5,
+        )
+        for one, given in ((whole, only), (alone, SearchFilter()))
+    )
+    assert [hit.bm25 for hit in found] == [hit.bm25 for hit in expected]
+    assert len(found) == 2
+    mixed = index([[1, 0, 0, 0]] * 3, teams=[NO_KEY, 4, 4])
+    assert mixed.visible_mask(4, within=mixed.tools[:2].tolist()).tolist() == [True, True, False]
+    assert mixed.visible_mask(None, within=mixed.tools[:2].tolist()).tolist() == [
+        True, False, False,
+    ]  # fmt: skip

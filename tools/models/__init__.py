@@ -1,5 +1,6 @@
 """Tables of the catalogue. Constraints and indexes live in the database."""
 
+from tools.models.groups import ToolGroup
 from tools.models.index import ToolEmbedding, ToolPosting, ToolText
 from tools.models.servers import (
     Membership,
@@ -25,6 +26,7 @@ __all__ = [
     "Tool",
     "ToolDefinition",
     "ToolEmbedding",
+    "ToolGroup",
     "ToolPosting",
     "ToolText",
 ]

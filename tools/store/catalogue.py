@@ -14,8 +14,9 @@ from tools import definition, definition_changes, embedding_text, ids, scan, tok
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Danger, DangerMatcher
 from tools.definition import Definition
-from tools.models import Server, Team, Tool, ToolDefinition
+from tools.models import Server, Team, Tool, ToolDefinition, ToolGroup
 from tools.store import danger, definitions, servers
+from tools.tool_groups import GroupIndex, GroupMembers, index_groups
 
 _ToolState = tuple[str, int | None]
 """State of a tool, and primary key of its listed definition."""
@@ -310,7 +311,7 @@ def _merge_ignored_places(tool: Tool, row: ToolDefinition, more: Collection[str]
 
 
 def load_catalogue() -> Catalogue:
-    """Load the whole catalogue; four queries, five if tools are quarantined."""
+    """Load the whole catalogue; five queries, six if tools are quarantined."""
     matcher = DangerMatcher(danger.load_patterns())
     tools = Tool.objects.select_related("server", "definition", "category").filter(
         ~Q(state=Tool.State.REMOVED)
@@ -319,17 +320,29 @@ def load_catalogue() -> Catalogue:
     rows = list(tools.order_by("server__name", "name"))
     quarantined = [tool.pk for tool in rows if tool.state == Tool.State.QUARANTINED]
     changed = definitions.load_changed_places(quarantined) if quarantined else {}
+    groups = list(ToolGroup.objects.order_by("name"))
+    index = index_groups(map(_to_members, groups))
+    tools_by_id = {
+        item.tool: item
+        for item in (
+            _to_catalogue_tool(tool, matcher, changed.get(tool.pk, ()), index) for tool in rows
+        )
+    }
+    partial_groups: dict[str, set[str]] = {}
+    for item in tools_by_id.values():
+        if item.groups:
+            partial_groups.setdefault(item.server, set()).update(item.groups)
     return Catalogue(
         servers={
-            server.name: _to_catalogue_server(server)
+            server.name: _to_catalogue_server(
+                server,
+                whole_groups=index.by_server.get(server.name, frozenset()),
+                groups=partial_groups.get(server.name, ()),
+            )
             for server in Server.objects.defer("last_output").order_by("name")
         },
-        tools={
-            item.tool: item
-            for item in (
-                _to_catalogue_tool(tool, matcher, changed.get(tool.pk, ())) for tool in rows
-            )
-        },
+        tools=tools_by_id,
+        groups={group.name: group.team_id for group in groups},
         approve_from={
             team.pk: Danger(team.approve_from)
             for team in Team.objects.exclude(approve_from=Team.ApproveFrom.DANGEROUS)
@@ -337,7 +350,18 @@ def load_catalogue() -> Catalogue:
     )
 
 
-def _to_catalogue_server(server: Server) -> CatalogueServer:
+def _to_members(group: ToolGroup) -> GroupMembers:
+    return GroupMembers(
+        name=group.name,
+        servers=frozenset(group.servers),
+        categories=frozenset(group.categories),
+        tools=frozenset(group.tools),
+    )
+
+
+def _to_catalogue_server(
+    server: Server, *, whole_groups: frozenset[str], groups: Iterable[str]
+) -> CatalogueServer:
     return CatalogueServer(
         name=server.name,
         team=server.team_id,
@@ -352,17 +376,21 @@ def _to_catalogue_server(server: Server) -> CatalogueServer:
         call_timeout_s=server.call_timeout_s,
         launch_hash=servers.launch_hash(server),
         price_per_call=server.price_per_call,
+        groups=whole_groups.union(groups),
+        whole_groups=whole_groups,
     )
 
 
 def _to_catalogue_tool(
-    tool: Tool, matcher: DangerMatcher, changed_places: tuple[str, ...]
+    tool: Tool, matcher: DangerMatcher, changed_places: tuple[str, ...], groups: GroupIndex
 ) -> CatalogueTool:
     pinned = tool.definition
+    tool_id = ids.join_id(tool.server.name, tool.name)
+    category = tool.category.name if tool.category else ""
     verdict = danger.judge_tool(tool, matcher)
     return CatalogueTool(
         pk=tool.pk,
-        tool=ids.join_id(tool.server.name, tool.name),
+        tool=tool_id,
         server=tool.server.name,
         name=tool.name,
         title=pinned.title if pinned else "",
@@ -372,7 +400,7 @@ def _to_catalogue_tool(
         annotations=pinned.annotations if pinned else {},
         definition_hash=pinned.hash if pinned else "",
         token_count=pinned.token_count if pinned else 0,
-        category=tool.category.name if tool.category else "",
+        category=category,
         danger=verdict.danger,
         danger_reasons=verdict.reasons,
         vetoed=verdict.vetoed,
@@ -388,4 +416,5 @@ def _to_catalogue_tool(
         destructive_by=verdict.destructive_by,
         ignored_places=tuple(tool.ignored_places),
         changed_places=changed_places,
+        groups=groups.find_groups(tool_id, server=tool.server.name, category=category),
     )

@@ -77,7 +77,7 @@ def find_unconfirmed(
     query: IndexQuery,
     *,
     tools: Iterable[CatalogueTool],
-    team: int | None,
+    scope: SearchScope,
     context: SearchContext,
     limit: int,
 ) -> list[SearchCandidate]:
@@ -87,13 +87,13 @@ def find_unconfirmed(
         index: Of the model that made the vectors.
         query: The query.
         tools: The tools to choose from.
-        team: The caller's; the rarity of words is that among the tools it sees.
+        scope: Team and group of the caller; the rarity of words is that among the tools it sees.
         context: Tools and servers in use already.
         limit: Maximum number of candidates.
     """
     names = {tool.pk: (tool.server, tool.name) for tool in tools}
     others = frozenset(index.tools.tolist()) - names.keys()
-    only = SearchFilter(team=team, excluded=others | context.tools)
+    only = SearchFilter(team=scope.team, within=scope.within, excluded=others | context.tools)
     hits = _find_hits(
         index, query, only=only, context=context, weights=DEFAULT_WEIGHTS, limit=limit
     )

@@ -148,11 +148,14 @@ class SearchScope:
         team: The caller's team, which sees its own tools and the shared ones.
         server: Only tools of this server.
         category: Only tools of this category.
+        within: Primary keys of the only tools that exist for the caller; None: all that its team
+            sees. Only searches in memory know of it.
     """
 
     team: int | None = None
     server: str | None = None
     category: str | None = None
+    within: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,14 +16,14 @@ from rest_framework.request import Request
 
 from gateway_project.access import grant, people, roles, tokens
 from gateway_project.access.grant import TokenNotGrantable, UnknownToken
-from gateway_project.access.roles import ADMINISTER, CLIENT_SCOPES
+from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.pages import encode_cursor, paginate_rows
 from gateway_project.api.problems import NotFound
 from gateway_project.client_config import own_entry
 from gateway_project.client_config.clients import CLIENTS
 from gateway_project.console.rooms import connect
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
 from gateway_project.use_cases.change_roles import change_roles
 from tools.store import configuration
 

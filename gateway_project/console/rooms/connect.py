@@ -17,8 +17,8 @@ from gateway_project.client_config.clients import CLIENTS, KnownClient
 from gateway_project.client_config.own_entry import EntryNotSupported, OwnLaunch
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.endpoint import ENDPOINT_PATH
 from gateway_project.foundation.home import default_home
-from gateway_project.mcp.http.application import ENDPOINT_PATH
 
 ENTRY_NAME: Final = "foregate"
 NO_FILE: Final = PurePosixPath("/")

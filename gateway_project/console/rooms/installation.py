@@ -22,7 +22,7 @@ from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.config import PREFIX
 from tools import overview
 
-SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^database_url$")
+SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^(database|email)_url$")
 """Names of settings whose values are never shown."""
 _CREDENTIALS: Final = re.compile(r"://[^/]*@")
 """An address with a user or a password in it."""

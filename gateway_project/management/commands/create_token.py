@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from gateway_project.access import callers, grant
 from gateway_project.access.grant import TokenNotGrantable
-from gateway_project.access.roles import CLIENT_SCOPES, SCOPES
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.access.roles import SCOPES
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL
 
 MAX_DAYS = 36_500
 
 
 class Command(BaseCommand):
-    """`manage.py create_token [--user NAME] [--scope SCOPE ...] [--days N] [--json]`."""
+    """`manage.py create_token [--user NAME] [--scope SCOPE ...] [--group NAME] [--days N]`."""
 
     help = "Create an API token and show it once. Clients send it as a bearer token."
 
@@ -40,6 +40,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--team", metavar="NAME", help=("team it acts for (default: the user's only one)")
         )
+        parser.add_argument(
+            "--group",
+            metavar="NAME",
+            help="tool group outside which no tool exists for it (default: none)",
+        )
         parser.add_argument("--days", type=int, metavar="N", help="days until it expires")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
@@ -57,6 +62,7 @@ class Command(BaseCommand):
                 name=options["name"],
                 scopes=tuple(dict.fromkeys(options["scope"] or CLIENT_SCOPES)),
                 team=options["team"],
+                group=options["group"],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
         except TokenNotGrantable as error:

@@ -69,9 +69,7 @@ class Command(BaseCommand):
         sides = {side: _find_tool(stored_catalogue, options[side], caller) for side in ("a", "b")}
         a, b = sides.values()
         name_by_pk = {
-            tool.pk: tool.tool
-            for tool in stored_catalogue.tools.values()
-            if caller.can_see_team(tool.team)
+            tool.pk: tool.tool for tool in stored_catalogue.tools.values() if caller.can_see(tool)
         }
         explanation = explain.explain_relations(
             _load_topology(caller, name_by_pk),
@@ -159,7 +157,7 @@ def _find_similar_unusable(
     barred = {
         tool.tool: tool
         for tool in stored_catalogue.tools.values()
-        if caller.can_see_team(tool.team) and not tool.is_usable
+        if caller.can_see(tool) and not tool.is_usable
     }
     for name in find_similar_ids(tool_id, barred):
         yield f"{name} ({_describe_state(barred[name])})"

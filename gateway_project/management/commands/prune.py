@@ -28,6 +28,7 @@ LABELS = {
     "outcomes.reservations": "reservations of money for calls made ahead",
     "access.requests": "answered requests with an idempotency key",
     "access.clients": "OAuth clients that nobody authorized",
+    "webhooks.deliveries": "events that webhooks were told of",
 }
 """What each count is of."""
 

@@ -12,8 +12,8 @@ from gateway_project.access import callers
 from gateway_project.console import idle_stop, on_demand, serve
 from gateway_project.console.serve import PortUnavailable
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.endpoint import ENDPOINT_PATH
 from gateway_project.foundation.postgres import migrate
-from gateway_project.mcp.http.application import ENDPOINT_PATH
 
 
 class Command(BaseCommand):

@@ -21,7 +21,7 @@ EXPOSURES = ("meta", "hybrid", "full")
 
 
 class Command(BaseCommand):
-    """`manage.py run_gateway [--user NAME] [--exposure …] [--http HOST:PORT]`."""
+    """`manage.py run_gateway [--user NAME] [--group NAME] [--exposure …] [--http HOST:PORT]`."""
 
     help = (
         "Serve MCP on stdin and stdout if started by an MCP client, or over HTTP. See "
@@ -34,6 +34,12 @@ class Command(BaseCommand):
             "--user",
             metavar="NAME",
             help=f"user the client acts for (default: {LOCAL_ADMIN}); over HTTP the token says so",
+        )
+        parser.add_argument(
+            "--group",
+            metavar="NAME",
+            help="tool group outside which no tool exists for the client (default: none); over "
+            "HTTP the path or the token says so",
         )
         parser.add_argument(
             "--exposure",
@@ -73,11 +79,14 @@ class Command(BaseCommand):
         if os.isatty(claimed.read_fd):
             self.stderr.write("foregate speaks MCP here; an MCP client should start it")
         _attach_or_serve(
-            claimed, user=options["user"] or LOCAL_ADMIN, attach=options["attach"] == "auto"
+            claimed,
+            user=options["user"] or LOCAL_ADMIN,
+            group=options["group"],
+            attach=options["attach"] == "auto",
         )
 
 
-def _attach_or_serve(claimed: ProtocolWire, *, user: str, attach: bool) -> None:
+def _attach_or_serve(claimed: ProtocolWire, *, user: str, group: str | None, attach: bool) -> None:
     """Serve through a running gateway if there is one, otherwise in this process."""
     from gateway_project.foundation.home import resolve_home
 
@@ -86,7 +95,9 @@ def _attach_or_serve(claimed: ProtocolWire, *, user: str, attach: bool) -> None:
     if attach:
         from gateway_project.mcp.attach.relay import serve_attached
 
-        ended, prelude = serve_attached(claimed, resolve_home(), user=user, exposure=exposure)
+        ended, prelude = serve_attached(
+            claimed, resolve_home(), user=user, group=group, exposure=exposure
+        )
         if ended:
             return
     from gateway_project.foundation import stop_guard
@@ -98,13 +109,15 @@ def _attach_or_serve(claimed: ProtocolWire, *, user: str, attach: bool) -> None:
     )
     serve.serve_stdio(
         claimed,
-        prepare=partial(load_runtime, user),
+        prepare=partial(load_runtime, user, group=group),
         host=AttachOffer(home=resolve_home(), exposure=exposure) if attach else None,
         prelude=prelude,
     )
 
 
-def load_runtime(user: str | None, kind: CallerKind = "stdio") -> PreparedRuntime:
+def load_runtime(
+    user: str | None, kind: CallerKind = "stdio", *, group: str | None = None
+) -> PreparedRuntime:
     """Load Django, the handlers and the wiring; runs in a thread, beside the handshake.
 
     Raises:
@@ -114,7 +127,7 @@ def load_runtime(user: str | None, kind: CallerKind = "stdio") -> PreparedRuntim
     from gateway_project.readiness import NotReady
 
     try:
-        return _load_django_and_prepare(user, kind)
+        return _load_django_and_prepare(user, kind, group)
     except configuration.ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
     finally:
@@ -122,7 +135,9 @@ def load_runtime(user: str | None, kind: CallerKind = "stdio") -> PreparedRuntim
         gc.enable()
 
 
-def _load_django_and_prepare(user: str | None, kind: CallerKind) -> PreparedRuntime:
+def _load_django_and_prepare(
+    user: str | None, kind: CallerKind, group: str | None
+) -> PreparedRuntime:
     from gateway_project.foundation import config as configuration
     from gateway_project.foundation import secret_key, telemetry
     from gateway_project.foundation.postgres import address
@@ -138,4 +153,4 @@ def _load_django_and_prepare(user: str | None, kind: CallerKind) -> PreparedRunt
     django.setup()
     from gateway_project.prepare import prepare_runtime as prepared
 
-    return prepared(config, user=user, kind=kind)
+    return prepared(config, user=user, kind=kind, group=group)

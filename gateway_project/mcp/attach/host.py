@@ -34,8 +34,11 @@ class ServeClient(Protocol):
         """Serve until the client has gone."""
 
 
-AdmitUser = Callable[[str], Awaitable[ServeClient]]
-"""Returns the function that serves a user, by name; raises `AttachRefused`."""
+AdmitUser = Callable[[str, str | None], Awaitable[ServeClient]]
+"""Returns the function that serves a user, by name, within a tool group; raises `AttachRefused`.
+
+The group None limits them to none.
+"""
 
 
 class AttachHost:
@@ -111,7 +114,7 @@ class AttachHost:
             writer.write(hello.encode_line(offer))
             async with asyncio.timeout(HELLO_TIMEOUT_S):
                 greeting = await reader.readline()
-                serve = await self._admit(_read_user(greeting))
+                serve = await self._admit(*_read_greeting(greeting))
         except (TimeoutError, ValueError):
             return  # it compared and left, or is not a gateway
         except AttachRefused as refusal:
@@ -201,8 +204,8 @@ class SocketWriter:
             await self._writer.drain()
 
 
-def _read_user(greeting: bytes) -> str:
-    """Return the user name in a greeting.
+def _read_greeting(greeting: bytes) -> tuple[str, str | None]:
+    """Return the names of the user and of the tool group in a greeting.
 
     Raises:
         ValueError: If the line is not a greeting.
@@ -210,4 +213,6 @@ def _read_user(greeting: bytes) -> str:
     message = json.loads(greeting)
     if not isinstance(message, dict) or not isinstance(message.get("user"), str):
         raise ValueError("no greeting")  # noqa: TRY004 - one error type for the caller
-    return str(message["user"])
+    if not isinstance(message.get("group"), str | None):
+        raise ValueError("no greeting")  # noqa: TRY004
+    return message["user"], message.get("group")

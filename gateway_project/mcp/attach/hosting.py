@@ -97,12 +97,12 @@ class AttachHosting:
             raise AttachRefused("it does not serve yet")
         return gateway.variables
 
-    async def _admit_user(self, user: str) -> ServeClient:
+    async def _admit_user(self, user: str, group: str | None) -> ServeClient:
         prepared = await self._runtime.get_prepared()
         if prepared.find_caller is None:
             raise AttachRefused("it serves no other")
         try:
-            caller = await prepared.find_caller(user)
+            caller = await prepared.find_caller(user, group)
         except LookupError as error:
             raise AttachRefused(str(error)) from None
         return _Attachment(self._server, caller, self._in_flight)

@@ -37,6 +37,7 @@ def serve_attached(
     home: Path,
     *,
     user: str,
+    group: str | None = None,
     exposure: str,
     environ: Mapping[str, str] = os.environ,
 ) -> tuple[bool, ConversationReplay | None]:
@@ -46,6 +47,7 @@ def serve_attached(
         wire: The client's.
         home: Folder of the installation.
         user: Whom the client acts for.
+        group: Tool group that the client is limited to; None: none.
         exposure: Which tools the client is shown.
         environ: This process's environment.
 
@@ -55,7 +57,9 @@ def serve_attached(
     """
     conversation = Conversation()
     prelude: ConversationReplay | None = None
-    while connection := attach_to_gateway(home, user=user, exposure=exposure, environ=environ):
+    while connection := attach_to_gateway(
+        home, user=user, group=group, exposure=exposure, environ=environ
+    ):
         prelude = relay_lines(wire, connection, conversation, prelude=prelude)
         if prelude is None:
             return True, None
@@ -63,13 +67,19 @@ def serve_attached(
 
 
 def attach_to_gateway(
-    home: Path, *, user: str, exposure: str, environ: Mapping[str, str] = os.environ
+    home: Path,
+    *,
+    user: str,
+    group: str | None = None,
+    exposure: str,
+    environ: Mapping[str, str] = os.environ,
 ) -> socket.socket | None:
     """Return a connection to a gateway that serves for this one; None if none is suitable.
 
     Args:
         home: Folder of the installation.
         user: Whom the client acts for.
+        group: Tool group that the client is limited to; None: none.
         exposure: Which tools the client is shown.
         environ: This process's environment.
     """
@@ -84,7 +94,9 @@ def attach_to_gateway(
             log.info("not attached to the gateway at %s: %s", path.name, error)
             continue
         try:
-            reason = _negotiate(connection, user=user, exposure=exposure, environ=environ)
+            reason = _negotiate(
+                connection, {"user": user, "group": group}, exposure=exposure, environ=environ
+            )
         except OSError as error:
             reason = str(error) or "it did not answer"
         if not reason:
@@ -107,7 +119,11 @@ def _connect_socket(path: Path) -> socket.socket:
 
 
 def _negotiate(
-    connection: socket.socket, *, user: str, exposure: str, environ: Mapping[str, str]
+    connection: socket.socket,
+    greeting: Mapping[str, str | None],
+    *,
+    exposure: str,
+    environ: Mapping[str, str],
 ) -> str:
     """Greet a host; return why attaching fails, empty if the host now serves the client."""
     offer = hello.read_offer(_read_line(connection))
@@ -115,7 +131,7 @@ def _negotiate(
         return "it speaks another language"
     if reason := hello.find_objection(offer, exposure=exposure, environ=environ):
         return reason
-    connection.sendall(hello.encode_line({"user": user}))
+    connection.sendall(hello.encode_line(greeting))
     answer = _read_line(connection).decode("utf-8", "replace").strip()
     return "" if answer == hello.WELCOME else answer or "it refused"
 

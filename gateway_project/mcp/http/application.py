@@ -9,6 +9,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway_project.foundation import endpoint
 from gateway_project.mcp.http.answers import RequestRejected
 from gateway_project.mcp.http.body import ClientGone, read_body, replay_body
 from gateway_project.mcp.http.checks import header_text
@@ -16,7 +17,6 @@ from gateway_project.mcp.http.probes import Probes
 from gateway_project.mcp.http.request_threads import RequestThreads
 from gateway_project.mcp.http.service import HttpService
 
-ENDPOINT_PATH: Final = "/mcp"
 SERVICE_SCOPE_KEY: Final = "foregate.service"
 """Key of the service in the scope of the requests that it does not serve itself."""
 MAX_FORM_BYTES: Final = 16 * 1024 * 1024
@@ -63,7 +63,7 @@ class Application:
         """Route an ASGI connection."""
         if scope["type"] == "lifespan":
             await self._handle_lifespan(receive, send)
-        elif scope["type"] == "http" and scope["path"].rstrip("/") == ENDPOINT_PATH:
+        elif scope["type"] == "http" and endpoint.is_endpoint(scope["path"]):
             if self._started is None or not self._started.is_set():
                 await self._start_service()
             await self.service.gate(scope, receive, send)

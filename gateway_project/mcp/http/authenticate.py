@@ -12,14 +12,12 @@ from gateway_project.access.bearers import (
     TokenRefused,
     TooManyWrongTokens,
 )
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 from gateway_project.mcp.http.answers import RequestRejected, reject
 from gateway_project.mcp.http.checks import HeaderMap, header_text
 
 BEARER_SCHEME: Final = "bearer"
 BEARER_REALM: Final = 'Bearer realm="foregate"'
-CLIENT_SCOPES: Final = ("search", "call", "read")
-"""Scopes of which a token needs at least one to speak MCP."""
 RETRY_AFTER_S: Final = 2
 
 

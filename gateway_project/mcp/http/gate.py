@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 import structlog
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway_project.access.bearers import BearerToken
-from gateway_project.foundation import telemetry
+from gateway_project.foundation import endpoint, telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import callers
 from gateway_project.mcp.http import body, checks
@@ -33,8 +33,10 @@ REQUEST_ID_HEADER: Final = b"x-request-id"
 _VALID_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,32}")
 _EXPOSE_HEADERS: Final = (b"access-control-expose-headers", b"mcp-session-id, x-request-id")
 
-DescribeResource = Callable[[str, str], str]
-"""Returns the address of the protected resource metadata, given scheme and host of a request."""
+DescribeResource = Callable[[str, str, str], str]
+"""Returns the address of the protected resource metadata, given a request's scheme, host, path."""
+HasGroup = Callable[[str, Caller | None], bool]
+"""Whether a caller, None for the local one, may be limited to a tool group of some name."""
 ServeScope = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 log = structlog.get_logger("foregate.http")
@@ -109,6 +111,7 @@ class EndpointGate:
         access_log: Records each request.
         describe_resource: Returns the address of the metadata by which clients get tokens; None:
             they get none here.
+        has_group: Says which tool groups there are.
     """
 
     def __init__(
@@ -118,12 +121,14 @@ class EndpointGate:
         authenticate: Authenticator,
         serve: ServeScope,
         access_log: AccessLog,
+        has_group: HasGroup,
         describe_resource: DescribeResource | None = None,
     ) -> None:
         self._names = names
         self._describe_resource = describe_resource
         self._authenticate = authenticate
         self._serve = serve
+        self._has_group = has_group
         self._access_log = access_log
         self._open_requests = OpenRequests()
 
@@ -161,9 +166,28 @@ class EndpointGate:
             raise reject(
                 429, "throttled", f"{MAX_OPEN_REQUESTS} requests are open; wait for one to end"
             )
-        callers.note_caller(scope, caller, token=bearer.digest)
+        group = endpoint.find_group(scope["path"])
+        if group is not None:
+            self._check_group(group, caller)
+        callers.note_caller(scope, caller, token=bearer.digest, group=group)
         await self._serve_while_valid(bearer, scope, headers, receive, reply)
         return caller
+
+    def _check_group(self, group: str, caller: Caller | None) -> None:
+        """Check that a caller may use the endpoint of a tool group.
+
+        Raises:
+            RequestRejected: If there is no such group for them, or they are limited to another.
+        """
+        other = None if caller is None else caller.group
+        if other not in (None, group) or not self._has_group(group, caller):
+            raise reject(
+                404,
+                "not_found",
+                f"there is no tool group {group!r} for you; MCP is spoken at "
+                f"{endpoint.ENDPOINT_PATH}",
+                code=METHOD_NOT_FOUND,
+            )
 
     async def _serve_while_valid(
         self,
@@ -196,7 +220,9 @@ class EndpointGate:
         """Add to a challenge for a token where a client learns how to get one (RFC 9728)."""
         if self._describe_resource is None:
             return answer
-        address = self._describe_resource(scope["scheme"], header_text(headers, b"host"))
+        address = self._describe_resource(
+            scope["scheme"], header_text(headers, b"host"), scope["path"].rstrip("/")
+        )
         completed = tuple(
             (name, value + f', resource_metadata="{address}"'.encode())
             if name == b"www-authenticate"

@@ -9,6 +9,7 @@ from typing import Final
 
 from gateway_project.access.bearers import BearerTokenCache
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
@@ -80,6 +81,7 @@ class HttpService:
             names=names,
             authenticate=authenticate,
             serve=self._sessions.serve,
+            has_group=self._has_group,
             access_log=access_log,
             describe_resource=describe_resource,
         )
@@ -120,6 +122,13 @@ class HttpService:
                     prepared.look_up_tokens, record_use=prepared.record_token_use
                 )
         return self._bearers
+
+    def _has_group(self, name: str, caller: Caller | None) -> bool:
+        """See `HasGroup`; until the catalogue is loaded, any group might exist."""
+        gateway = self.runtime.readiness.current
+        if gateway is None:
+            return True
+        return gateway.effects.catalogue().has_group(name, caller or gateway.caller)
 
     async def _recheck_tokens(self) -> None:
         """Keep noticing tokens that expire or are revoked while in use."""

@@ -28,8 +28,8 @@ SESSION_IDLE_S: Final = 1_800.0
 class Sessions(StreamableHTTPSessionManager):
     """Serves requests that have passed the gate.
 
-    A session belongs to the user and team whose token opened it; for anybody else it does not
-    exist.
+    A session belongs to the user, team and tool group whose token and path opened it; for anybody
+    else it does not exist.
 
     Args:
         server: Of the SDK.
@@ -66,8 +66,12 @@ class Sessions(StreamableHTTPSessionManager):
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose scope holds its caller and whose body is complete."""
-        caller = scope[callers.CALLER_SCOPE_KEY]
-        scope["user"] = _make_principal(*(caller.user, caller.team) if caller else ("", None))
+        caller, group = scope[callers.CALLER_SCOPE_KEY], scope[callers.GROUP_SCOPE_KEY]
+        scope["user"] = (
+            _make_principal(caller.user, caller.team, group or caller.group)
+            if caller
+            else _make_principal("", None, group)
+        )
         serve = self._modern.serve if is_modern(scope) else self._handle_request
         await serve(scope, receive, send)
 
@@ -90,7 +94,7 @@ class Sessions(StreamableHTTPSessionManager):
 
 
 @lru_cache(maxsize=10_000)
-def _make_principal(user: str, team: int | None) -> AuthenticatedUser:
+def _make_principal(user: str, team: int | None, group: str | None) -> AuthenticatedUser:
     """Return the principal by which the SDK identifies the owner of a session."""
-    subject = "" if team is None else str(team)
+    subject = "/".join(("" if team is None else str(team), group or ""))
     return AuthenticatedUser(AccessToken(token="", client_id=user, subject=subject, scopes=[]))

@@ -16,7 +16,7 @@ from tools.search_index import SearchIndex
 MAX_SAMPLE = 2_000
 """With more tools, mean and deviation of cosines come from a fixed sample of this size."""
 
-MAX_CACHED_VIEWS = 16  # views cached per index, one per team
+MAX_CACHED_VIEWS = 16  # views cached per index, one per team and tool group
 _SEED = 7
 
 Floats = NDArray[np.float32]
@@ -26,7 +26,7 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ToolView:
-    """The m tools of a search index that a team sees, ascending by primary key.
+    """The m tools of a search index that a caller sees, ascending by primary key.
 
     Attributes:
         index: The catalogue.
@@ -52,7 +52,12 @@ class ToolView:
 
     @classmethod
     def for_team(
-        cls, index: SearchIndex, *, team: int | None, allowed: Iterable[int] | None = None
+        cls,
+        index: SearchIndex,
+        *,
+        team: int | None,
+        within: frozenset[int] | None = None,
+        allowed: Iterable[int] | None = None,
     ) -> ToolView:
         """Return a team's view of an index.
 
@@ -62,10 +67,12 @@ class ToolView:
         Args:
             index: The catalogue.
             team: Primary key of the caller's team; None: shared tools only.
+            within: Primary keys of the only tools that exist for the caller; None: all that its
+                team sees.
             allowed: Primary keys of the tools that may be candidates; None: all visible ones.
         """
-        visible = index.visible_mask(team)
-        key = (cls, None if visible is None else team)
+        visible = index.visible_mask(team, within=within)
+        key = (cls, None if visible is None else team, within)
         view = index.derived_cache.get(key)
         if not isinstance(view, ToolView):
             # A copy: other threads may add views of other teams to the same index.
@@ -116,6 +123,13 @@ class ToolView:
             return np.zeros((len(queries), 0), dtype=np.float32)
         cosines = np.ascontiguousarray((self.index.vectors @ queries.T).T)
         return cosines if self.index_positions is None else cosines[:, self.index_positions]
+
+    def has_postings(self, span: tuple[int, int]) -> bool:
+        """Whether a span of the index's postings names any of the tools."""
+        tools = self.index.postings.tools[slice(*span)]
+        if self.index_positions is None:
+            return bool(len(tools))
+        return bool(np.isin(tools, self.index_positions).any())
 
     def sample_columns(self, rows: Floats) -> Floats:
         """Return the columns, of rows over all tools, that statistics are computed from."""

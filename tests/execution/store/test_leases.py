@@ -12,6 +12,7 @@ from execution.snapshot import CannotResume
 from execution.status import RunStatus, TaskStatus
 from execution.store import claimable_runs, commands, decisions, leases, runs
 from execution.workflow import RunOptions
+from gateway_project.foundation.caller import Caller
 from tests.execution.stored import (
     ADMIN,
     AT,
@@ -322,3 +323,10 @@ def test_waiting_callers_get_runs_claimed_in_turn(sealer):
         shift_clock(run, seconds=age)
     assert claimable() == [many[0], eve, team, many[1], many[2]]
     assert claimable(limit=2) == [many[0], eve]
+
+
+def test_a_run_is_resumed_under_the_group_it_was_started_under(sealer):
+    desk = Caller(user="admin", team=None, scopes=frozenset(), kind="http", group="desk")
+    run = held(sealer, owner="", caller=desk).run
+    assert take(sealer, run).caller == desk
+    assert take(sealer, held(sealer, owner="").run).caller.group is None

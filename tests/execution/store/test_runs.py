@@ -70,14 +70,16 @@ def test_another_request_with_the_same_key_is_refused(sealer, other):
     assert WorkflowExecution.objects.count() == 1
 
 
-def test_an_idempotency_key_belongs_to_one_user_and_team(sealer):
+def test_an_idempotency_key_belongs_to_one_user_team_and_group(sealer):
     team = TeamFactory()
     others = [
         Caller(user="eve", team=None, scopes=frozenset(), kind="http"),
         Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http"),
+        Caller(user="admin", team=None, scopes=frozenset(), kind="http", group="desk"),
+        Caller(user="admin", team=None, scopes=frozenset(), kind="http", group="hall"),
     ]
     made = {held(sealer, key="k").run, *(held(sealer, key="k", caller=one).run for one in others)}
-    assert len(made) == 3
+    assert len(made) == 5
 
 
 def test_a_key_names_its_run_for_a_day(sealer):

@@ -44,6 +44,19 @@ def test_a_run_of_a_team_is_invisible_without_the_team(sealer):
         views.load_view(run, caller=ADMIN, sealer=sealer)
 
 
+def test_a_caller_limited_to_a_group_sees_the_runs_of_the_group(sealer):
+    desk = replace(ADMIN, group="desk")
+    free, own = held(sealer).run, held(sealer, caller=desk).run
+    assert [one.id for one in views.load_summaries(desk)] == [own]
+    assert views.load_view(own, caller=desk, sealer=sealer).id == own
+    for run, group in ((free, "desk"), (own, "hall")):
+        with pytest.raises(UnknownRun):
+            views.load_view(run, caller=replace(ADMIN, group=group), sealer=sealer)
+        with pytest.raises(UnknownRun):
+            views.load_view(run, caller=None, group=group, sealer=sealer)
+    assert {one.id for one in views.load_summaries(ADMIN)} == {free, own}
+
+
 def test_items_follow_their_task_in_the_order_of_the_workflow(sealer):
     run = held(sealer, ["z", "a"]).run
     items = [change("z", "succeeded", item=n, result={"n": n}) for n in (1, 0)]

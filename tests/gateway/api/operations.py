@@ -55,10 +55,16 @@ OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "thresholds/<int:pk>/history/": {"GET": "viewer"},
     "tokens/": {"GET": "admin", "POST": "admin"},
     "tokens/<int:pk>/": {"DELETE": "admin"},
+    "tool-groups/": {"GET": "admin", "POST": "admin"},
+    "tool-groups/<str:name>/": {"GET": "admin", "PATCH": "admin", "DELETE": "admin"},
     "tools/": {"GET": "viewer"},
     "tools/<path:tool>/related/": {"GET": "viewer"},
     "tools/<path:tool>/alternatives/": {"GET": "viewer"},
     "tools/<path:tool>/": {"GET": "viewer"},
+    "webhooks/": {"GET": "admin", "POST": "admin"},
+    "webhooks/<int:pk>/": {"GET": "admin", "PATCH": "admin", "DELETE": "admin"},
+    "webhooks/<int:pk>/deliveries/": {"GET": "admin"},
+    "webhooks/<int:pk>/test/": {"POST": "admin"},
     "workflows/": {"POST": "operator"},
 }
 PUBLIC: Final = {"docs/", "schema/"}
@@ -90,7 +96,7 @@ def fill(route: str, **values: object) -> str:
             nothing = {IntConverter: "999999999", UUIDConverter: NOBODY}.get(kind, "none:nothing")
             text = converter.to_url(values[name]) if name in values else nothing
             route = route.replace(f"<int:{name}>", text).replace(f"<uuid:{name}>", text)
-            route = route.replace(f"<path:{name}>", text)
+            route = route.replace(f"<path:{name}>", text).replace(f"<str:{name}>", text)
     return route
 
 

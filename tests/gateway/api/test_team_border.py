@@ -17,6 +17,7 @@ from execution.models import (
 )
 from gateway_project.access import audit, tokens
 from gateway_project.foundation.caller import Caller
+from gateway_project.models import Webhook, WebhookDelivery
 from graph.models import ToolDependency, WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
 from tests.execution.asking import waiting
@@ -30,6 +31,7 @@ from tests.factories import (
 )
 from tests.gateway.api.conftest import make_client, make_user
 from tests.gateway.api.operations import NOBODY, OPERATIONS, all_operations, fill
+from tools.models import ToolGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +133,13 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
         tool=shared[0], form="next_call", shadow=True, day=timezone.now().date(), decile=4,
         predictions=3, team=team,
     )  # fmt: skip
+    webhook = Webhook.objects.create(
+        name=f"{name} hook", team=team, url="https://bravo.example", events=[], secret_sealed="x"
+    )
+    WebhookDelivery.objects.create(
+        webhook=webhook, event="test", data={}, occurred_at=SEEN_AT, status="delivered"
+    )
+    ToolGroup.objects.create(name=f"{name}-group", team=team)
     row, _ = tokens.create_token(user, name="bravo token", scopes=["call"], team=team)
     audit.record_audit(caller, "token.created", "bravo token")
     return Foreign(
@@ -145,7 +154,9 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
             "speculations": {"speculation": speculation.pk},
             "thresholds": {"pk": threshold.pk},
             "tokens": {"pk": row.pk},
+            "tool-groups": {"name": f"{name}-group"},
             "tools": {"tool": f"{name}:notes"},
+            "webhooks": {"pk": webhook.pk},
         },
         speculation=speculation.pk,
     )

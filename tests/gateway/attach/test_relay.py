@@ -28,7 +28,7 @@ class Hosting:
     """A host in a thread of its own, whose clients get every line back, marked."""
 
     def __init__(self, home, *, exposure="meta", variables=(), environ=None):
-        self.home, self.users = home, []
+        self.home, self.users, self.groups = home, [], []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._up = threading.Event()
@@ -41,7 +41,8 @@ class Hosting:
         )
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
 
-    async def _admit(self, user):
+    async def _admit(self, user, group):
+        self.groups.append(group)
         if user == "nobody":
             raise AttachRefused("no active user 'nobody'")
         self.users.append(user)
@@ -113,6 +114,7 @@ def test_lines_go_both_ways_until_the_client_ends(tmp_path):
             assert [json.loads(read.readline())["id"] for _ in range(2)] == [1, 2]
         assert outcome == [None]
         assert hosting.users == ["ann"]
+        assert hosting.groups == [None]
 
 
 def test_when_the_gateway_ends_the_client_can_go_on_elsewhere(tmp_path):
@@ -200,3 +202,12 @@ def test_a_client_is_handed_to_another_gateway_transparently(tmp_path):
         with client(connection, prelude=prelude) as (write, read, _):
             write.write(request(1)[5:])
             assert json.loads(read.readline())["id"] == 1
+
+
+def test_the_host_is_told_the_tool_group_of_a_client(tmp_path):
+    with Hosting(tmp_path) as hosting:
+        connection = attach_to_gateway(
+            tmp_path, user="ann", group="desk", exposure="meta", environ={}
+        )
+        connection.close()
+        assert hosting.groups == ["desk"]

@@ -73,8 +73,8 @@ class Tokens:
 class Handled:
     """What calls did.
 
-    `echo` returns its text, `request_id` and `session` those, `hang` never returns, `count`
-    reports progress.
+    `echo` returns its text, `request_id`, `session`, `group` and `scopes` those, `hang` never
+    returns, `count` reports progress.
     `half` and `deep` return what cannot be written, `ask` asks it of the client.
     """
 
@@ -102,7 +102,12 @@ class Handled:
         if given["tool"] == "ask":
             return await question(ctx)
         holder = callers.caller_of(ctx, readiness.current)
-        told = {"request_id": telemetry.current_request_id(), "session": holder.session}
+        told = {
+            "request_id": telemetry.current_request_id(),
+            "session": holder.session,
+            "group": holder.group,
+            "scopes": " ".join(sorted(holder.scopes)),
+        }
         text = told.get(given["tool"], asked.get("text", ""))
         return CallToolResult(content=[TextContent(type="text", text=f"{holder.user}:{text}")])
 

@@ -147,6 +147,18 @@ def test_the_metadata_lead_from_the_endpoint_to_the_server():
     }.items():
         assert server[name] == f"http://testserver/oauth/{path}/"
     assert Client().get("/.well-known/oauth-protected-resource/other").status_code == 404
+    group = Client().get("/.well-known/oauth-protected-resource/mcp/groups/desk").json()
+    assert group["resource"] == f"{RESOURCE}/groups/desk"
+    assert Client().get("/.well-known/oauth-protected-resource/mcp/groups/A").status_code == 404
+
+
+def test_a_token_for_the_endpoint_of_a_group_is_limited_to_it(browser, client_id):
+    verifier, challenge = make_verifier()
+    resource = f"{RESOURCE}/groups/desk"
+    code = read_code(consent(browser, ask(client_id, challenge, resource=resource)))["code"][0]
+    made = exchange(client_id, code, verifier, resource=resource).json()
+    assert load(made["access_token"]).caller.group == "desk"
+    assert load(get_tokens(browser, client_id)["access_token"]).caller.group is None
 
 
 def test_a_client_gets_a_token_that_acts_for_the_person_who_consented(browser, client_id, ann):
@@ -217,6 +229,9 @@ def test_consent_is_asked_for_each_time(browser, client_id):
         ({"resource": "http://testserver/admin"}, "invalid_target"),
         ({"resource": [RESOURCE, "https://other.example/mcp"]}, "invalid_target"),
         ({"resource": "not an address"}, "invalid_target"),
+        ({"resource": f"{RESOURCE}/groups/"}, "invalid_target"),
+        ({"resource": [RESOURCE, f"{RESOURCE}/groups/a"]}, "invalid_target"),
+        ({"resource": [f"{RESOURCE}/groups/a", f"{RESOURCE}/groups/b"]}, "invalid_target"),
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
         ({"code_challenge_method": "plain"}, "invalid_request"),
         ({"code_challenge_method": None}, "invalid_request"),

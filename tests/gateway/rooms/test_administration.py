@@ -198,7 +198,10 @@ def test_the_public_address_is_what_clients_are_given(member, settings):
 
 def test_settings_say_where_they_come_from_and_hide_secrets():
     config = Config(
-        console_port=9_000, secret_key="s" * 40, DATABASE_URL="postgresql://u:p4ss@h/db"
+        console_port=9_000,
+        secret_key="s" * 40,
+        DATABASE_URL="postgresql://u:p4ss@h/db",
+        email_url="smtps://u:p4ss@mail.example.com",
     )
     rows = {row["variable"]: row for row in installation.describe_settings(config)}
     assert rows["FOREGATE_CONSOLE_PORT"]["value"] == "9000"

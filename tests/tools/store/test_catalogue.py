@@ -265,7 +265,7 @@ def test_the_title_counts_for_the_danger_class():
 def test_loading_costs_the_same_queries_however_many_tools(django_assert_max_num_queries):
     for server in ServerFactory.create_batch(3):
         ToolFactory.create_batch(3, server=server, category=CategoryFactory())
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         assert len(catalogue.load_catalogue().tools) == 9
 
 

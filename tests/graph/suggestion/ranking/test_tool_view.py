@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,30 @@ def test_a_team_sees_its_own_and_the_shared_tools():
 def test_a_caller_without_a_team_sees_the_shared_tools():
     index = drawn_index(teams=TEAMS)
     assert ToolView.for_team(index, team=None).tools.tolist() == index.tools[TEAMS == 0].tolist()
+
+
+def test_a_caller_limited_to_some_tools_sees_only_those_that_its_team_sees():
+    index = drawn_index(teams=TEAMS)
+    wanted = frozenset(index.tools[:6].tolist())
+    view = ToolView.for_team(index, team=2, within=wanted)
+    assert view.tools.tolist() == index.tools[:6][TEAMS[:6] != 1].tolist()
+    assert view is ToolView.for_team(index, team=2, within=frozenset(sorted(wanted)))
+    assert view is not ToolView.for_team(index, team=2)
+    assert len(ToolView.for_team(drawn_index(), team=None, within=frozenset())) == 0
+
+
+def test_postings_are_those_of_the_visible_tools():
+    index = drawn_index(teams=TEAMS)
+    spans = list(pairwise(index.postings.starts.tolist()))
+    whole, empty = ToolView.for_team(drawn_index(), team=None), drawn_index()
+    assert all(map(whole.has_postings, pairwise(empty.postings.starts.tolist())))
+    view = ToolView.for_team(index, team=None, within=frozenset())
+    assert not any(map(view.has_postings, spans))
+    view = ToolView.for_team(index, team=None)
+    seen = set(np.flatnonzero(TEAMS == 0).tolist())
+    for start, end in spans:
+        holds = bool(seen & set(index.postings.tools[start:end].tolist()))
+        assert view.has_postings((start, end)) is holds
 
 
 def test_tools_are_found_by_key():

@@ -1,0 +1,183 @@
+"""Stores webhooks and what they are told of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import F, Min, QuerySet
+
+from execution.store.escaping import unescape_json
+from gateway_project.foundation import notify
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.models import Webhook, WebhookDelivery
+from gateway_project.webhooks.message import WebhookEvent, WebhookMessage, find_next_attempt
+
+MAX_WEBHOOKS: Final = 100
+ATTEMPT_LEASE: Final = timedelta(seconds=60)
+"""After which a message is sent again if the process that was sending it has said nothing."""
+KEPT_DELIVERIES: Final = timedelta(days=30)
+MAX_ERROR_CHARS: Final = 300
+
+
+class UnknownWebhook(LookupError):
+    """There is no such webhook, or it is another team's."""
+
+    code = "unknown_webhook"
+
+    def __init__(self, pk: int) -> None:
+        super().__init__(f"there is no webhook {pk}")
+
+
+def select_webhooks() -> QuerySet[Webhook]:
+    """Return all webhooks with their teams."""
+    return Webhook.objects.select_related("team")
+
+
+def select_deliveries(webhook: int) -> QuerySet[WebhookDelivery]:
+    """Return what a webhook was told of, or is to be."""
+    return WebhookDelivery.objects.filter(webhook=webhook)
+
+
+def save_webhook(
+    values: Mapping[str, Any], *, pk: int | None = None, secret: str | None, sealer: Sealer
+) -> Webhook:
+    """Add a webhook, or change columns of one.
+
+    Args:
+        values: By column.
+        pk: Primary key of the one to change; None: a new one.
+        secret: Its new secret; None: it stays.
+        sealer: Seals the secret.
+
+    Raises:
+        UnknownWebhook: If there is no such one.
+        django.core.exceptions.ValidationError: If a value is invalid.
+    """
+    row = Webhook() if pk is None else Webhook.objects.filter(pk=pk).first()
+    if row is None:
+        raise UnknownWebhook(pk or 0)
+    for column, value in values.items():
+        setattr(row, column, value)
+    if secret is not None:
+        row.secret_sealed = sealer.seal(secret)
+    row.full_clean()
+    row.save()
+    return row
+
+
+def delete_webhook(pk: int) -> None:
+    """Delete a webhook with its deliveries."""
+    Webhook.objects.filter(pk=pk).delete()
+
+
+def queue_test(webhook: int, *, at: datetime) -> int:
+    """Queue a test for a webhook; return the id of its delivery."""
+    delivery = WebhookDelivery.objects.create(
+        webhook_id=webhook,
+        event=WebhookEvent.TEST.value,
+        data={},
+        occurred_at=at,
+        next_attempt_at=at,
+    )
+    notify.send_notification(notify.DELIVERIES, "")
+    return int(delivery.pk)
+
+
+def claim_due(*, at: datetime, limit: int, sealer: Sealer) -> list[WebhookMessage]:
+    """Claim messages that are due, oldest first; no other process gets them for a while.
+
+    Args:
+        at: The time.
+        limit: Maximum count.
+        sealer: Opens secrets.
+
+    Raises:
+        UnsealingFailed: If no key opens a secret.
+    """
+    with transaction.atomic():
+        due = _select_pending().filter(next_attempt_at__lte=at).order_by("next_attempt_at")
+        rows = list(
+            due.select_for_update(skip_locked=True, of=("self",)).select_related("webhook")[:limit]
+        )
+        WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows]).update(
+            attempts=F("attempts") + 1, next_attempt_at=at + ATTEMPT_LEASE
+        )
+    return [
+        WebhookMessage(
+            id=row.pk,
+            url=row.webhook.url,
+            secret=sealer.unseal(row.webhook.secret_sealed),
+            event=WebhookEvent(row.event),
+            data=unescape_json(row.data),
+            occurred_at=row.occurred_at,
+            attempt=row.attempts + 1,
+        )
+        for row in rows
+    ]
+
+
+def load_next_attempt() -> datetime | None:
+    """Return when the next message is due; None: none is."""
+    found: datetime | None = _select_pending().aggregate(at=Min("next_attempt_at"))["at"]
+    return found
+
+
+def finish_attempt(message: WebhookMessage, *, error: str, at: datetime) -> str:
+    """Record how an attempt ended; return the status of the delivery.
+
+    Nothing is recorded if another process has made a further attempt meanwhile.
+
+    Args:
+        message: As claimed.
+        error: Why it failed; empty: it was delivered.
+        at: The time.
+    """
+    next_at = find_next_attempt(message.occurred_at, message.attempt, at=at) if error else None
+    statuses = WebhookDelivery.Status
+    status = statuses.DELIVERED if not error else statuses.PENDING
+    if error and next_at is None:
+        status = statuses.GIVEN_UP
+    WebhookDelivery.objects.filter(
+        pk=message.id, attempts=message.attempt, status=statuses.PENDING
+    ).update(
+        status=status,
+        error=error[:MAX_ERROR_CHARS],
+        next_attempt_at=next_at,
+        ended_at=None if next_at else at,
+    )
+    return str(status)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeliveryCounts:
+    """Counts of what was, or would be, deleted.
+
+    Attributes:
+        deliveries: Events that webhooks were told of.
+    """
+
+    deliveries: int
+
+
+def count_old(*, at: datetime) -> DeliveryCounts:
+    """Count what is no longer kept."""
+    return DeliveryCounts(deliveries=_select_old(at).count())
+
+
+def delete_old(*, at: datetime) -> DeliveryCounts:
+    """Delete what is no longer kept; return how much."""
+    return DeliveryCounts(deliveries=_select_old(at).delete()[0])
+
+
+def _select_pending() -> QuerySet[WebhookDelivery]:
+    return WebhookDelivery.objects.filter(
+        status=WebhookDelivery.Status.PENDING, webhook__enabled=True
+    )
+
+
+def _select_old(at: datetime) -> QuerySet[WebhookDelivery]:
+    return WebhookDelivery.objects.filter(occurred_at__lte=at - KEPT_DELIVERIES)
