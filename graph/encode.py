@@ -58,9 +58,11 @@ def encode_intents(
             words=lexeme_keys(of_intent),
             clause_words=tuple(lexeme_keys(words) for words in of_clauses),
             length=len(reading.text),
-            requests=rows_of(*(part.text for part in reading.requests)),
+            requests=rows_of(*(part.wording for part in reading.requests)),
             masked_requests=rows_of(*(part.embedded_masked_text for part in reading.requests)),
-            request_words=tuple(lexeme_keys(split_words(part.text)) for part in reading.requests),
+            request_words=tuple(
+                lexeme_keys(split_words(part.wording)) for part in reading.requests
+            ),
             masked_request_words=tuple(
                 lexeme_keys(split_words(part.embedded_masked_text)) for part in reading.requests
             ),

@@ -61,7 +61,7 @@ class IntentReading:
     def distinct_texts(self) -> tuple[str, ...]:
         """The distinct texts to embed."""
         of_clauses = ((one.text, one.embedded_masked_text) for one in self.clauses)
-        of_requests = ((one.text, one.embedded_masked_text) for one in self.requests)
+        of_requests = ((one.wording, one.embedded_masked_text) for one in self.requests)
         parts = (text for pair in (*of_clauses, *of_requests) for text in pair)
         return tuple(
             dict.fromkeys((self.text, self.embedded_masked_text, *self.sentences, *parts))

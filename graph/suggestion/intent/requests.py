@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from graph.suggestion.intent.clauses import split_pieces, split_sentences
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
+from tools.idioms import rewrite_idioms
 
 MAX_REQUESTS: Final = 12
 _LEAD_IN: Final = re.compile(
@@ -84,7 +85,8 @@ class StatedRequest:
 
     Attributes:
         text: Verbatim from the intent.
-        masked: The text without literal values; may be empty.
+        wording: The text with its idioms in plain words, as search reads them.
+        masked: The wording without literal values; may be empty.
         start: Index of its first character in the intent.
         action: The verb or question word it begins with, in lower case; a further object has that
             of its request. Empty if it begins with neither.
@@ -93,6 +95,7 @@ class StatedRequest:
     """
 
     text: str
+    wording: str
     masked: str
     start: int
     action: str = ""
@@ -101,7 +104,7 @@ class StatedRequest:
     @property
     def embedded_masked_text(self) -> str:
         """The text to embed as the masked form; never empty."""
-        return non_empty_masked_text(self.text, self.masked)
+        return non_empty_masked_text(self.wording, self.masked)
 
 
 def split_requests(text: str) -> tuple[StatedRequest, ...]:
@@ -118,11 +121,13 @@ def split_requests(text: str) -> tuple[StatedRequest, ...]:
     requests: list[StatedRequest] = []
     for span in spans[:MAX_REQUESTS]:
         part = text[span.start : span.end]
-        action = _find_action(part) if span.is_certain else requests[-1].action
+        wording = rewrite_idioms(part) or part
+        action = _find_action(wording) if span.is_certain else requests[-1].action
         requests.append(
             StatedRequest(
                 text=part,
-                masked=mask_values(part),
+                wording=wording,
+                masked=mask_values(wording),
                 start=span.start,
                 action=action if action in _VERBS | QUESTION_WORDS else "",
                 is_certain=span.is_certain,

@@ -140,7 +140,7 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
     words = [word for word in split_name_words(name) if word not in ignored]
     if not words:
         return 0.0
-    mentioned = _mentioned_words(request.text)
+    mentioned = _mentioned_words(request.wording) | _mentioned_words(request.text)
     action = _find_asked_action(request)
     hits = 0
     for word in words:

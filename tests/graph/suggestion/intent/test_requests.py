@@ -55,3 +55,9 @@ def test_the_number_of_requests_is_bounded() -> None:
 def test_a_long_text_is_split_in_linear_time(part: str) -> None:
     # Takes hours where a pattern backtracks.
     split_requests(part * 20_000 + "x")
+
+
+def test_idioms_are_read_in_plain_words() -> None:
+    (one,) = split_requests("jot that down")
+    assert (one.text, one.action) == ("jot that down", "create")
+    assert one.wording != one.text
