@@ -149,7 +149,7 @@ def test_neither_viewing_nor_a_cross_site_form_decides(sealer, name):
 def test_anonymous_users_are_sent_to_the_sign_in(client, sealer):
     approval = bobs(sealer)
     for answer in (client.get(page(approval)), client.post(page(approval, "approval-approve"))):
-        assert answer["Location"].startswith("/admin/login/?next=")
+        assert answer["Location"].startswith("/account/sign-in/?next=")
 
 
 def test_a_missing_approval_is_not_found(home):

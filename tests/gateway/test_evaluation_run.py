@@ -172,7 +172,7 @@ def test_the_command_reports_in_the_documented_shape(tmp_path, home, capsys):
     assert set(report["calibration"]) == {"ece", "brier", "auroc", "coverage_at_95"}
     call_command("evaluate", str(tmp_path))
     printed = capsys.readouterr().out
-    assert "fused minus" in printed
+    assert "text alone minus" in printed
     assert "with the graph minus without" in printed
 
 

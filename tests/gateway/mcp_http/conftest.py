@@ -230,6 +230,7 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
         application,
         http=protocol.BoundedProtocol,
         lifespan="on",
+        ws="none",
         log_config=None,
         # Here the client stands still whenever the server does: neither may give the other up.
         timeout_graceful_shutdown=int(PATIENCE_S),

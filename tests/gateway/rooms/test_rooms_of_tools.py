@@ -188,7 +188,7 @@ def test_nothing_that_a_server_says_runs_on_any_page(root, hostile, gateway):
 
 @pytest.mark.parametrize("path", [path for path in PATHS if "name0" not in path])
 def test_strangers_are_sent_to_the_sign_in(client, path):
-    assert client.get(path)["Location"].startswith("/admin/login/")
+    assert client.get(path)["Location"].startswith("/account/sign-in/")
 
 
 @pytest.mark.parametrize(

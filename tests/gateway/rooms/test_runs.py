@@ -204,4 +204,4 @@ def test_a_run_whose_payloads_expired_is_still_shown(root, sealer):
 
 
 def test_strangers_are_asked_to_sign_in(client, sealer):
-    assert client.get("/runs/")["Location"].startswith("/admin/login/?next=/runs/")
+    assert client.get("/runs/")["Location"].startswith("/account/sign-in/?next=/runs/")
