@@ -1,8 +1,8 @@
 """Rules of the settings about people: who needs a second factor, and what groups give.
 
 Examples:
-    >>> parse_required("admin, superuser").roles
-    frozenset({'admin', 'superuser'})
+    >>> sorted(parse_required("admin, superuser").roles)
+    ['admin', 'superuser']
     >>> rules = parse_group_rules("ops=operator; cn=data,dc=a=team:data; boss=team-admin:data")
     >>> rules.grant(["ops", "cn=data,dc=a"])
     Entitlement(roles=('operator',), teams={'data': 'member'})

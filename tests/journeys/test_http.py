@@ -102,7 +102,7 @@ async def test_the_console_serves_clients_too(installation, bearer):
         eventually(up)
         assert await echo(f"{base}/mcp", bearer, "hi") == "hi"
         async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
-            assert "Foregate" in (await http.get(f"{base}/admin/login/")).text
+            assert "Foregate" in (await http.get(f"{base}/account/sign-in/")).text
         started.send_signal(signal.SIGTERM)
         started.communicate(timeout=PATIENCE_S)
         assert started.returncode == 0

@@ -29,7 +29,7 @@ def tool_address(tool: str) -> str:
 
     Example:
         >>> tool_address("fs:read/it"), tool_address("fs:a/../b")
-        ('/tools/fs:read/it/', '/tools/:/?name=fs:a/../b')
+        ('/tools/fs:read/it/', '/tools/:/?name=fs%3Aa%2F..%2Fb')
     """
     if not _fits_path(tool):
         return reverse("tool-page", args=[ODD], query={"name": tool})

@@ -91,7 +91,7 @@ def test_what_a_server_can_do_is_noted_and_written_only_when_it_differs(
     assert Server.objects.get().capabilities is None
     connected(capabilities={"tools": {}, "prompts": {}, "x": {}})
     assert Server.objects.get().capabilities == ["prompts", "tools"]
-    with django_assert_num_queries(2):  # the column is watched by every process
+    with django_assert_num_queries(3):  # one tells viewers; the column is watched by every process
         connected(capabilities=["prompts", "tools"])
     connected(capabilities=())
     assert Server.objects.get().capabilities == []
