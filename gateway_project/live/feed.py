@@ -43,11 +43,6 @@ class Feed(ABC):
         self._reading = asyncio.Lock()
         self._is_stalled = False
 
-    @property
-    def has_viewers(self) -> bool:
-        """Whether anybody looks on."""
-        return bool(self._viewers)
-
     def handle_notification(self, notification: Notification | None) -> None:
         """Note a notification that may concern this feed; None: some may have been lost."""
         if notification is None or self.is_concerned(notification):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 from uuid import UUID
+
+import django.db
 
 from execution.store import grants, speculations, views
 from execution.view import RunSummary
@@ -56,11 +58,19 @@ class RowFeed(Feed):
         changed, self._changed = self._changed, set()
         is_gap, self._is_gap = self._is_gap, False
         if is_gap:
-            for mailbox, viewer in list(self._viewers.items()):
-                for message in await self.load_start(viewer, after=0):
-                    mailbox.put(message)
+            try:
+                for mailbox, viewer in list(self._viewers.items()):
+                    for message in await self.load_start(viewer, after=0):
+                        mailbox.put(message)
+            except django.db.Error:
+                self._is_gap = True  # sent when the database is back
+                raise
             return
-        rows = await run_in_database_thread(self.read_changes, frozenset(changed))
+        try:
+            rows = await run_in_database_thread(self.read_changes, frozenset(changed))
+        except django.db.Error:
+            self._changed |= changed  # read when the database is back
+            raise
         for mailbox, viewer in self._viewers.items():
             if found := self.describe_changes(rows, viewer):
                 mailbox.put(encode_message(found))
@@ -106,10 +116,22 @@ class RunsFeed(RowFeed):
         return {"type": "runs", "runs": own} if own else None
 
 
+class _SpeculationChanges(NamedTuple):
+    """The switch, whether it differs from before, and the predictions that changed."""
+
+    is_on: bool
+    is_switched: bool
+    predictions: Sequence[Any]
+
+
 class SpeculationsFeed(RowFeed):
     """Predictions that were made or resolved, and the switch of all speculation."""
 
     channels: ClassVar = frozenset({notify.PREDICTIONS, notify.SPECULATION})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._was_on: bool | None = None
 
     def list_changed(self, notification: Notification) -> Sequence[str]:
         """Return the ids of predictions; the other channel is about the switch and budgets."""
@@ -118,26 +140,30 @@ class SpeculationsFeed(RowFeed):
 
     def read_start(self, viewer: Viewer) -> Mapping[str, Any]:  # noqa: ARG002 - the same for all
         """Read the switch; the page has listed the predictions."""
-        return {"type": "start", "is_on": grants.is_speculation_on()}
+        is_on = grants.is_speculation_on()
+        if self._was_on is None:
+            self._was_on = is_on
+        return {"type": "start", "is_on": is_on}
 
-    def read_changes(self, changed: frozenset[str]) -> tuple[bool, Sequence[Any]]:
+    def read_changes(self, changed: frozenset[str]) -> _SpeculationChanges:
         """Read the switch and the predictions that changed."""
         rows = speculations.load_rows([UUID(pk) for pk in changed]) if changed else []
-        return grants.is_speculation_on(), rows
+        is_on = grants.is_speculation_on()
+        is_switched, self._was_on = is_on != self._was_on, is_on
+        return _SpeculationChanges(is_on, is_switched, rows)
 
     def describe_changes(
-        self, rows: tuple[bool, Sequence[Any]], viewer: Viewer
+        self, rows: _SpeculationChanges, viewer: Viewer
     ) -> Mapping[str, Any] | None:
         """Return the switch, and the predictions that the viewer may see."""
-        is_on, found = rows
         own = [
             {"id": str(row.pk), "outcome": row.outcome, "shadow": row.shadow}
-            for row in found
+            for row in rows.predictions
             if _can_see_speculation(row, viewer)
         ]
-        if found and not own:  # only those of others changed
+        if rows.predictions and not own and not rows.is_switched:  # only those of others changed
             return None
-        return {"type": "speculations", "is_on": is_on, "speculations": own}
+        return {"type": "speculations", "is_on": rows.is_on, "speculations": own}
 
 
 def _can_see_run(row: RunSummary, viewer: Viewer) -> bool:

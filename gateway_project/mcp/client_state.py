@@ -93,10 +93,14 @@ def is_modern(ctx: Context) -> bool:
 
 
 def build_session_key(ctx: Context, caller: Caller) -> str:
-    """Return the key by which servers with per-session state know a caller."""
-    if is_modern(ctx):
-        return f"{caller.team or ''}/{caller.user}"
-    return f"{caller.team or ''}/{caller.user}/{state_of(ctx).connection_key}"
+    """Return the key by which servers with per-session state know a caller.
+
+    A caller limited to a tool group has sessions of their own: what others of the same user left
+    in one may come from other tools.
+    """
+    group = "" if caller.group is None else f":{caller.group}"
+    whose = f"{caller.team or ''}{group}/{caller.user}"
+    return whose if is_modern(ctx) else f"{whose}/{state_of(ctx).connection_key}"
 
 
 def find_connection_key(ctx: Context) -> str:

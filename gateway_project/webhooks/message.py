@@ -49,11 +49,11 @@ _TITLES: Final[Mapping[WebhookEvent, str]] = {
 }
 _PAGES: Final[Mapping[WebhookEvent, str]] = {
     WebhookEvent.APPROVAL_WAITING: "/approvals/{approval}",
-    WebhookEvent.RUN_FAILED: "/admin/execution/workflowexecution/{run}/change/",
-    WebhookEvent.DEFINITION_CHANGED: "/admin/tools/tool/{id}/change/",
-    WebhookEvent.TEST: "/admin/",
+    WebhookEvent.RUN_FAILED: "/runs/{run}/",
+    WebhookEvent.DEFINITION_CHANGED: "/tools/changed/",
+    WebhookEvent.TEST: "/",
 }
-"""Pages of the console."""
+"""Pages of the console; none needs more than the rights of those whom the event concerns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class WebhookMessage:
     Attributes:
         id: Of the delivery; the same at every attempt.
         url: Where to: http, https or mailto.
-        secret: Key of its signature.
+        secret: Key of its signature; empty: no key opens the stored one.
         event: What happened.
         data: Ids, names and reasons; no arguments and no results.
         occurred_at: When it happened.

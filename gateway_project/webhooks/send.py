@@ -23,7 +23,7 @@ from django.core.mail import EmailMessage
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import DELIVERIES, Notification
 from gateway_project.foundation.reasons import summarize_error
-from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.webhooks import store
@@ -107,7 +107,7 @@ class WebhookSender:
                 if (now := self._dependencies.now()) >= deleted_at + DELETE_INTERVAL:
                     await run_in_database_thread(store.delete_old, at=now)
                     deleted_at = now
-            except (django.db.Error, UnsealingFailed) as error:
+            except django.db.Error as error:
                 log.warning("webhooks.unavailable", error=summarize_error(error))
                 wait_s = RETRY_PAUSE_S
             with suppress(TimeoutError):
@@ -119,7 +119,6 @@ class WebhookSender:
 
         Raises:
             django.db.Error: If the database is unavailable.
-            UnsealingFailed: If no key opens a secret.
         """
         now, sealer = self._dependencies.now, self._dependencies.sealer
         while messages := await run_in_database_thread(
@@ -159,9 +158,11 @@ class WebhookSender:
         """Send a signed request; redirects are not followed.
 
         Raises:
-            DeliveryFailed: If it is answered with anything but success.
+            DeliveryFailed: If it cannot be signed, or is answered with anything but success.
             UpstreamError: If it is not answered, or its address may not be connected to.
         """
+        if not message.secret:
+            raise DeliveryFailed("no key opens its secret; renew the secret")
         body = message.build_body(self._dependencies.console)
         timestamp = int(self._dependencies.now().timestamp())
         if self._http is None:

@@ -49,6 +49,8 @@ TEST_TIMEOUT_S: Final = 90.0
 """Timeout of a first test, in which a package may have to be downloaded."""
 WAYS: Final = ("known", "json", "command", "url")
 STREAM_TYPE: Final = "application/x-ndjson"
+REGISTERED_KEY: Final = "registered_servers"
+"""Holds, in a session, the names of the servers that were registered just before."""
 
 
 class _DraftLost(Exception):
@@ -103,13 +105,18 @@ def register(request: RoomRequest) -> HttpResponseBase:
     if problem:
         return _render_check(request, drafts, problems=(), problem=problem, given=request.POST)
     names = [registration.name for registration in registrations]
+    request.session[REGISTERED_KEY] = names
     return redirect(reverse("server-add-test", query={"server": names}))
 
 
 @room(scope=SCOPE_ALL)
 @require_http_methods(["GET", "HEAD", "POST"])
 def test(request: RoomRequest) -> HttpResponseBase:
-    """Show the servers to test; a POST tests them."""
+    """Show the servers to test; a POST tests them.
+
+    The page tests those at once that were registered just before. For others it waits for the
+    button: a link from elsewhere must not start a server that somebody disabled.
+    """
     names = _read_names(request)
     if not names:
         return redirect("server-add")
@@ -137,6 +144,7 @@ def test(request: RoomRequest) -> HttpResponseBase:
             for place, name in enumerate(names)
         ],
         is_tested=bool(results),
+        starts_at_once=request.session.pop(REGISTERED_KEY, None) == names and not results,
         passed=sum(not result["error"] for result in results.values()),
     )
 

@@ -65,7 +65,8 @@ def find_everywhere(caller: Caller, query: str, *, most: int) -> list[dict[str, 
     if caller.has_scope(READ):
         servers = overview.find_server_names(query, **visible)
         groups.append({"label": "Servers", "items": [_server_item(name) for name in servers]})
-    tools = overview.find_tool_ids(query, **visible)
+    # Pages of tools are for the team that is acted for, also to superusers.
+    tools = overview.find_tool_ids(query, **{**visible, "is_all": False})
     groups.append({"label": "Tools", "items": [_tool_item(tool) for tool in tools]})
     if caller.has_scope(READ) and len(query) >= MIN_RUN_DIGITS:
         groups.append({"label": "Runs", "items": _find_runs(caller, query, most)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Final
+from weakref import WeakSet
 
 from gateway_project.effects import Effects
 from graph.store import relations
@@ -14,6 +15,8 @@ from tools.catalogue import Catalogue
 TIMEOUT_S: Final = 2.0
 """Longest wait; a change usually takes 0.2 s."""
 POLL_S: Final = 0.02
+_STAYED_EMPTY: Final[WeakSet[Topology]] = WeakSet()
+"""Relations that were waited for in vain: all there are may be rejected, or of other teams."""
 
 
 def wait_for_catalogue(effects: Effects, is_applied: Callable[[Catalogue], bool]) -> bool:
@@ -33,9 +36,13 @@ def load_topology(effects: Effects, team: int | None) -> Topology:
         effects: Of the gateway in this process.
         team: Primary key; None: callers without a team.
     """
-    if not len(effects.topology(team)) and relations.has_relations():
+    found = effects.topology(team)
+    if not len(found) and found not in _STAYED_EMPTY and relations.has_relations():
         _wait_until(lambda: bool(len(effects.topology(team))))
-    return effects.topology(team)
+        found = effects.topology(team)
+        if not len(found):
+            _STAYED_EMPTY.add(found)
+    return found
 
 
 def wait_for_relations(effects: Effects, team: int | None, before: Topology) -> bool:

@@ -300,6 +300,7 @@ def _read_raw(text: str) -> tuple[dict[str, Any], dict[int, str]]:
 
 def _change(request: RoomRequest, effects: Effects, tool: CatalogueTool) -> HttpResponseBase:
     """Change the tool's settings to what was chosen."""
+    require_scope(request.caller, CURATE)
     given = request.POST
     values: dict[str, Any] = {
         "enabled": "enabled" in given,

@@ -1,4 +1,4 @@
-// Tests new servers at once, and shows what they write while they start.
+// Tests servers, those just registered at once, and shows what they write while they start.
 
 const form = document.getElementById("test-form");
 const status = document.getElementById("test-status");
@@ -71,4 +71,4 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   test();
 });
-if (!form.dataset.tested) test();
+if (form.dataset.starts) test();

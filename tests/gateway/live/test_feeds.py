@@ -5,17 +5,19 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from execution.models import Approval, Speculation
 from execution.prediction_outcome import Verdict
-from execution.store import grants, speculations
+from execution.store import grants, speculations, views
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.live import row_feeds
+from gateway_project.live.mailbox import Mailbox
 from gateway_project.live.routing import ROUTES
+from gateway_project.live.viewers import Viewer
 from gateway_project.use_cases import decide_approval
 from tests.execution.asking import waiting
 from tests.execution.stored import change, changes, held, write
@@ -149,6 +151,50 @@ async def test_the_switch_and_predictions_show_at_once(theatre, ann):
         assert changed["speculations"] == [{"id": str(made), "outcome": "", "shadow": True}]
         await run_in_database_thread(reject, made)
         assert (await line.read())["speculations"][0]["outcome"]
+
+
+async def test_the_switch_shows_also_among_predictions_of_others():
+    feed, mailbox = row_feeds.SpeculationsFeed(), Mailbox()
+    approver = decide_approval.Approver(user="ann", teams=frozenset(), is_superuser=False)
+    viewer = Viewer(caller=caller_of("ann"), approver=approver)
+    (start,) = await feed.attach(mailbox, viewer, after=0)
+    was_on = json.loads(start)["is_on"]
+    await run_in_database_thread(grants.switch_speculation, is_on=not was_on, user="bob", at=AT)
+    for _ in range(2):  # of the second, nothing is for ann
+        made = await run_in_database_thread(predict, "bob")
+        named = notify.Notification(channel=notify.PREDICTIONS, payload=str(made))
+        feed.handle_notification(named)
+        await feed.publish_changes()
+    assert [json.loads(one) for one in mailbox._waiting] == [
+        {"type": "speculations", "is_on": not was_on, "speculations": []}
+    ]
+
+
+@pytest.mark.parametrize("is_gap", [False, True])
+async def test_what_changed_while_the_database_was_away_is_read_afterwards(
+    theatre, ann, sealer, monkeypatch, is_gap
+):
+    async with theatre.watch(ann, "/live/runs/") as line:
+        await line.read()
+        await theatre.listen()
+        load, failures = views.load_summaries, iter([OperationalError("connection refused")])
+
+        def load_or_fail(*args, **values):
+            if error := next(failures, None):
+                raise error
+            return load(*args, **values)
+
+        monkeypatch.setattr("gateway_project.live.feed.OUTAGE_RETRY_S", 0.01)
+        (feed,) = theatre.hub._feeds.values()
+        async with feed._reading:
+            made = await run_in_database_thread(held, sealer, caller=caller_of(ann))
+            monkeypatch.setattr(views, "load_summaries", load_or_fail)
+            theatre.hub.deliver(
+                None if is_gap else notify.Notification(channel=notify.RUNS, payload=str(made.run))
+            )
+        assert (await line.read_until("stalled")) == {"type": "stalled"}
+        (row,) = (await line.read())["runs"]
+        assert row["run_id"] == str(made.run)
 
 
 def make_rows_of(sealer, user, team, name):

@@ -211,6 +211,17 @@ def test_servers_that_are_not_there_cannot_be_tested(root):
     assert root.get("/servers/add/test/?server=none").status_code == 302
 
 
+def test_only_servers_registered_just_before_are_tested_without_being_asked(root):
+    ServerFactory(name="off", enabled=False)
+    starts = 'data-starts="yes"'
+    assert starts not in root.get("/servers/add/test/?server=off").content.decode()
+    address = register(root, check(root, way="command", command="uvx mcp-server-time")).url
+    assert starts not in root.get(f"{address}&server=off").content.decode()
+    address = register(root, check(root, way="command", command="uvx mcp-server-git")).url
+    assert starts in root.get(address).content.decode()
+    assert starts not in root.get(address).content.decode()
+
+
 def served_by(script, **values):
     return ServerFactory(
         name=script, command=sys.executable, args=[str(SERVERS / f"{script}.py")], enabled=False,

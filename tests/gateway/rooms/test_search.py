@@ -30,6 +30,11 @@ def test_nothing_is_found_for_nothing(root):
     assert found(root, "  ") == {}
 
 
+def test_tools_whose_pages_a_superuser_may_not_open_are_not_found(root):
+    ToolFactory(server=ServerFactory(name="theirs", team=TeamFactory()), name="theirs_too")
+    assert found(root, "theirs") == {"Servers": ["theirs"]}
+
+
 def test_names_of_other_teams_are_not_found(member):
     ToolFactory(server=ServerFactory(name="theirs", team=TeamFactory()), name="theirs_too")
     ToolFactory(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from django.utils import timezone
 from execution.call_errors import ApprovalRequired
 from gateway_project.console.rooms import settling, tools
 from gateway_project.models import AuditEntry
+from graph.topology import Topology
 from learning.models import EpisodicEvent
 from tests.factories import (
     SEEN_AT,
@@ -136,6 +138,8 @@ def test_only_curators_change_tools(sign_in):
     given = {"tool": "git:log", "change": "disable", "confirmed": "yes"}
     assert viewer.post("/tools/bulk/", given).status_code == 403
     assert viewer.post("/tools/git:log/", {"action": "change"}).status_code == 403
+    same = {"action": "change", "enabled": "on", "danger": "", "approval": ""}
+    assert viewer.post("/tools/git:log/", same).status_code == 403, "nor learn the settings"
     assert "Danger class</label>" not in viewer.get("/tools/git:log/").content.decode()
     assert sign_in("curator", "cora").post("/tools/bulk/", given).status_code == 302
     assert not Tool.objects.get().enabled
@@ -331,6 +335,22 @@ def test_a_tool_that_is_no_longer_there_is_said_to_be_unknown(root):
     log_tool()
     answer = root.post("/tools/git:log/", {"action": "explode"}, follow=True)
     assert "does not know that action" in text_of(answer)
+
+
+def test_relations_that_stay_empty_are_waited_for_once(monkeypatch, gateway):
+    monkeypatch.setattr(settling, "TIMEOUT_S", 0.0)
+    monkeypatch.setattr(settling.relations, "has_relations", lambda: True)
+    looks, empty = [], Topology()
+
+    def topology(_team):
+        looks.append(1)
+        return empty
+
+    effects = replace(gateway.effects, topology=topology)
+    assert settling.load_topology(effects, None) is empty
+    before = len(looks)
+    assert settling.load_topology(effects, None) is empty
+    assert len(looks) == before + 1
 
 
 def test_a_change_that_takes_long_is_not_waited_for_forever(monkeypatch, gateway):

@@ -37,11 +37,10 @@ def message(event, **values):
     ("event", "title", "path"),
     [
         ("approval.waiting", "A call of git:push waits for approval", "/approvals/1-2"),
-        ("run.failed", "Run 3-4 failed (tool_error)",
-         "/admin/execution/workflowexecution/3-4/change/"),
+        ("run.failed", "Run 3-4 failed (tool_error)", "/runs/3-4/"),
         ("definition.changed", "The definition of git:push changed; it is quarantined",
-         "/admin/tools/tool/7/change/"),
-        ("test", "This is a test", "/admin/"),
+         "/tools/changed/"),
+        ("test", "This is a test", "/"),
     ],
 )  # fmt: skip
 def test_a_message_says_what_happened_and_where_to_look(event, title, path):

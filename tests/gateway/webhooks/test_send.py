@@ -95,7 +95,7 @@ async def test_a_message_arrives_signed_and_once(open_sender, queue):
         await sender.send_due()
         ((headers, body),) = receiver.received
     assert json.loads(body)["id"] == headers["Foregate-Delivery"] == str(pk)
-    assert json.loads(body)["link"] == "https://console/admin/"
+    assert json.loads(body)["link"] == "https://console/"
     assert headers["Foregate-Event"] == "test"
     assert headers["Content-Type"] == "application/json"
     signed = f"{headers['Foregate-Timestamp']}.".encode() + body
@@ -196,7 +196,7 @@ async def test_mail_goes_to_the_address(open_sender, queue):
     (sent,) = mail.outbox
     assert (sent.to, sent.from_email) == (["ops@x.example"], "foregate@x.example")
     assert sent.subject == "[Foregate] This is a test"
-    assert "https://console/admin/" in sent.body
+    assert sent.body.endswith("https://console/")
     assert (await delivery()).status == "delivered"
 
 
@@ -234,6 +234,20 @@ async def test_a_defect_of_one_message_does_not_keep_the_others(open_sender, que
         lambda: dict(WebhookDelivery.objects.values_list("webhook__url", "error"))
     )
     assert rows == {"mailto:ops@x.example": send.INTERNAL_ERROR, receiver.url: ""}
+
+
+async def test_a_secret_that_no_key_opens_does_not_keep_the_others(open_sender, queue):
+    async with receiving() as receiver, open_sender() as sender:
+        await queue("https://lost.example/hook")
+        await run_in_database_thread(Webhook.objects.update, secret_sealed="of a lost key")
+        await queue(receiver.url)
+        await sender.send_due()
+        assert len(receiver.received) == 1
+    rows = await run_in_database_thread(
+        lambda: dict(WebhookDelivery.objects.values_list("webhook__url", "error"))
+    )
+    told = "no key opens its secret; renew the secret"
+    assert rows == {"https://lost.example/hook": told, receiver.url: ""}
 
 
 async def test_neither_logs_nor_rows_hold_the_secret(open_sender, queue):
