@@ -19,7 +19,7 @@ from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import make_page_schema, paginate_rows, paginate_sorted
 from gateway_project.api.problems import ApiError, NotFound
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import grant_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
 from gateway_project.use_cases.switch_speculation import switch_speculation
@@ -154,6 +154,7 @@ class GrantListView(ApiView):
             self.caller,
             {tool.pk: values["definition"]},
             is_closed_world=values["closed_world"],
+            team=None if self.caller.has_scope(SCOPE_ALL) else self.caller.team,
             note=values["note"],
         )
         if tool.tool in outcome.changed:

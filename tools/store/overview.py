@@ -194,16 +194,15 @@ def find_server_names(text: str, *, team: int | None, is_all: bool, most: int) -
     return list(rows.order_by("name").values_list("name", flat=True)[:most])
 
 
-def find_tool_ids(text: str, *, team: int | None, is_all: bool, most: int) -> list[str]:
+def find_tool_ids(text: str, *, team: int | None, most: int) -> list[str]:
     """Return ids of listed tools of visible servers whose names contain a text, by name.
 
     Args:
         text: Of any case.
         team: As in `count_unapproved_tools`.
-        is_all: As in `count_unapproved_tools`.
         most: Maximum count.
     """
-    visible = _visible_to("server__", team, is_all=is_all)
+    visible = _visible_to("server__", team, is_all=False)
     rows = Tool.objects.filter(visible, name__icontains=text).exclude(state=Tool.State.REMOVED)
     found = rows.order_by("name", "server__name").values_list("server__name", "name")[:most]
     return [ids.join_id(server, name) for server, name in found]

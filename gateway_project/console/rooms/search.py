@@ -57,16 +57,13 @@ def find_everywhere(caller: Caller, query: str, *, most: int) -> list[dict[str, 
     if not query:
         return []
     groups = [{"label": "Pages", "items": list(_find_rooms(caller, query))[:most]}]
-    visible: dict[str, Any] = {
-        "team": caller.team,
-        "is_all": caller.has_scope(SCOPE_ALL),
-        "most": most,
-    }
     if caller.has_scope(READ):
-        servers = overview.find_server_names(query, **visible)
+        servers = overview.find_server_names(
+            query, team=caller.team, is_all=caller.has_scope(SCOPE_ALL), most=most
+        )
         groups.append({"label": "Servers", "items": [_server_item(name) for name in servers]})
     # Pages of tools are for the team that is acted for, also to superusers.
-    tools = overview.find_tool_ids(query, **{**visible, "is_all": False})
+    tools = overview.find_tool_ids(query, team=caller.team, most=most)
     groups.append({"label": "Tools", "items": [_tool_item(tool) for tool in tools]})
     if caller.has_scope(READ) and len(query) >= MIN_RUN_DIGITS:
         groups.append({"label": "Runs", "items": _find_runs(caller, query, most)})
