@@ -32,6 +32,7 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs import plan as run_plan
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import RunRequest
 from gateway_project.runs.timeline import build_timeline
@@ -137,14 +138,17 @@ def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpRespons
 def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     """Replace what is left of a run's workflow."""
     view = control_run.find_run(request.caller, run, sealer=_load_sealer(), workflow=True)
+
+    def send(workflow: Mapping[str, Any]) -> HttpResponse:
+        run_plan.parse_replan(view, workflow)
+        return _send(request, run, RunControl(action=Action.REPLAN, workflow=workflow))
+
     return _edit_workflow(
         request,
         view,
         form=_REPLAN_FORM,
         title=f"Replan run {str(run)[:8]}",
-        use=lambda workflow: _send(
-            request, run, RunControl(action=Action.REPLAN, workflow=workflow)
-        ),
+        use=send,
     )
 
 
@@ -187,7 +191,7 @@ def _edit_workflow(
         text = request.POST.get("workflow", "")
         try:
             return use(run_workflow.read_workflow(text))
-        except (InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
+        except (ActionNotPossible, InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
             problems = run_workflow.list_problems(error)
     return render_room(
         request,
