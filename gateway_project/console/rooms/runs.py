@@ -28,6 +28,7 @@ from gateway_project.api.runs import make_key, read_key
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
 from gateway_project.console.rooms import run_picture, run_workflow
+from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -288,6 +289,7 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
             "row": task,
             "key": run_picture.make_task_key(task.task, task.item),
             "label": run_picture.label_task(task.task, task.item),
+            "url": tool_address(task.tool),
             "result": None if task.result is None else budget.format_arguments(task.result),
         }
         for task in view.tasks[:MAX_TASKS]

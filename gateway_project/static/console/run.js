@@ -206,7 +206,14 @@ function showEvents(events) {
     const about = document.createElement("span");
     about.className = "muted";
     about.textContent = ` #${event.seq}, ${new Date(event.at).toLocaleTimeString()}`;
-    row.append(kind, event.task ? ` ${event.task}` : "", about);
+    row.append(kind);
+    if (event.task) {
+      const task = document.createElement("span");
+      task.className = "untrusted";
+      task.textContent = event.task;
+      row.append(" ", task);
+    }
+    row.append(about);
     list.prepend(row);
   }
   while (list.children.length > MAX_EVENTS) list.lastElementChild.remove();
