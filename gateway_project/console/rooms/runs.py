@@ -300,7 +300,8 @@ def _explain_status(view: RunView) -> str:
     """Say in one line what a run waits for, or why it failed."""
     if view.status is RunStatus.WAITING and view.pending_approvals:
         count = len(view.pending_approvals)
-        return f"{count} call{'s' if count > 1 else ''} of it wait for a person's decision."
+        wait = "calls wait" if count > 1 else "call waits"
+        return f"{count} {wait} for a person's decision."
     if view.status in _EXPLANATIONS:
         return _EXPLANATIONS[view.status]
     failed = [task for task in view.tasks if task.status is TaskStatus.FAILED]

@@ -102,7 +102,7 @@ def test_results_and_errors_are_shown_as_quotations(root, sealer):
 def test_a_run_that_waits_says_for_what(root, sealer):
     approval = waiting(sealer)
     shown = text(root, f"/runs/{approval.run_id}/")
-    assert "1 call of it wait for a person" in shown
+    assert "1 call waits for a person" in shown
     assert f"/approvals/{approval.pk}" in shown
 
 
