@@ -14,7 +14,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from execution.control import Action
-from execution.planning import parse
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunSummary, RunView
@@ -25,6 +24,7 @@ from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.mcp import meta_tools, run_schema
+from gateway_project.runs import plan as run_plan
 from gateway_project.runs import run_json
 from gateway_project.use_cases import control_run
 from gateway_project.use_cases.control_run import RunControl
@@ -140,6 +140,11 @@ class RunControlView(ApiView):
     def post(self, _request: Request, run: UUID) -> Response:
         """Continue, pause, resume, abort or replan a run; 202 if that takes longer."""
         control = _read_control(self.read_object())
+        if control.workflow is not None:
+            begun = control_run.find_run(
+                self.caller, run, sealer=self.payload_sealer, workflow=True
+            )
+            run_plan.parse_replan(begun, control.workflow)
         command = control_run.control_run(self.caller, run, control, sealer=self.payload_sealer)
         is_applied = command is None or control_run.wait_for_command(
             run, command, control.action, wait_s=APPLY_WAIT_S
@@ -161,8 +166,6 @@ def _read_control(given: dict[str, Any]) -> RunControl:
     workflow = given.get("workflow")
     if (workflow is not None) != (action is Action.REPLAN):
         raise InvalidInput("workflow: needed for replan, and only there")
-    if workflow is not None:
-        parse.parse(workflow)
     return RunControl(
         action=action, workflow=workflow, rerun_unknown=given.get("rerun_unknown", False)
     )

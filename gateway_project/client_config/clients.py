@@ -85,7 +85,7 @@ CLIENTS: Final = {
             library_files=_VSCODE,
             home_files=(".vscode-server/data/User/mcp.json",),
             roaming_files=_VSCODE,
-            reload_hint="run `MCP: List Servers` in VS Code and start it",
+            reload_hint="run “MCP: List Servers” in VS Code and start it",
         ),
         KnownClient(
             name="windsurf",

@@ -112,13 +112,8 @@ def plan_replan(
         InvalidWorkflow: If it is malformed or changes tasks that have begun.
         WorkflowNotRunnable: If this caller cannot run it with these tools.
     """
-    if view.workflow is None:
-        raise ActionNotPossible(
-            "run_not_open",
-            "the run's inputs are no longer stored; start another",
-        )
-    begun, old = _begun_statuses(view), parse.parse(view.workflow)
-    replacement = _parse_replan(new_workflow, old, begun)
+    begun, old = _begun_statuses(view), _parse_own(view)
+    replacement = parse_replan(view, new_workflow)
     replacement = Workflow(
         tasks=tuple(_resolve_tool(task, caller, catalogue) for task in replacement.tasks)
     )
@@ -130,22 +125,21 @@ def plan_replan(
     return ReplannedRun(workflow=replacement, merged=merged)
 
 
-def _begun_statuses(view: RunView) -> dict[str, TaskStatus]:
-    return {
-        task.task: task.status
-        for task in view.tasks
-        if task.item == WHOLE_TASK and task.status is not TaskStatus.PENDING
-    }
+def parse_replan(view: RunView, new_workflow: Any) -> Workflow:
+    """Parse the replacement of a run's unstarted part, which may refer to tasks that have begun.
 
-
-def _parse_replan(new_workflow: Any, old: Workflow, begun: Collection[str]) -> Workflow:
-    """Parse a replacement workflow, which may refer to tasks that have begun.
+    Args:
+        view: The run, with its workflow.
+        new_workflow: The new workflow, not validated yet.
 
     Raises:
-        InvalidWorkflow: With a hint if it refers to unstarted tasks of the old workflow.
+        ActionNotPossible: If the run's own workflow is no longer stored.
+        InvalidWorkflow: If it is malformed, with a hint if it refers to unstarted tasks of the
+            old workflow.
     """
+    old = _parse_own(view)
     try:
-        return parse.parse(new_workflow, known=begun)
+        return parse.parse(new_workflow, known=_begun_statuses(view))
     except InvalidWorkflow as error:
         other_paths = _find_problem_paths(new_workflow, known=old.by_id)
         problems = [
@@ -155,6 +149,23 @@ def _parse_replan(new_workflow: Any, old: Workflow, begun: Collection[str]) -> W
             for problem in error.problems
         ]
         raise InvalidWorkflow(problems) from None
+
+
+def _parse_own(view: RunView) -> Workflow:
+    if view.workflow is None:
+        raise ActionNotPossible(
+            "run_not_open",
+            "the run's inputs are no longer stored; start another",
+        )
+    return parse.parse(view.workflow)
+
+
+def _begun_statuses(view: RunView) -> dict[str, TaskStatus]:
+    return {
+        task.task: task.status
+        for task in view.tasks
+        if task.item == WHOLE_TASK and task.status is not TaskStatus.PENDING
+    }
 
 
 def _find_problem_paths(new_workflow: Any, *, known: Collection[str]) -> set[str]:

@@ -122,6 +122,17 @@ def badge(state: Any) -> SafeString:
 
 
 @register.filter
+def words(name: Any) -> str:
+    """Return a name of the code, such as an event's kind, as words.
+
+    Example:
+        >>> words("task_started")
+        'task started'
+    """
+    return str(name).replace("_", " ")
+
+
+@register.filter
 def short_id(value: Any) -> SafeString:
     """Render an id shortened, as a button that copies all of it."""
     text = str(value)

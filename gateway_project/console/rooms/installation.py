@@ -33,6 +33,14 @@ _LABELS: Final[Mapping[str, str]] = {
     "learning": "Learning",
     "gateway_project": "Access",
 }
+_TABLE_LABELS: Final[Mapping[str, str]] = {
+    "api tokens": "API tokens",
+    "oauth clients": "OAuth clients",
+    "one time passwords": "One-time passwords",
+    "server sign ins": "Sign-ins to servers",
+    "sign in attempts": "Sign-in attempts",
+}
+"""Labels of tables whose plural name is not English as it is."""
 
 
 @room(scope=ADMINISTER)
@@ -81,6 +89,10 @@ def describe_settings(config: BaseSettings) -> Iterator[dict[str, Any]]:
         }
 
 
+def _label_table(plural: str) -> str:
+    return _TABLE_LABELS.get(plural, plural.capitalize())
+
+
 def list_tables() -> list[dict[str, Any]]:
     """Return the tables of each app with their sizes, the largest first, and their admin pages."""
     sizes = table_sizes.load_table_sizes()
@@ -88,7 +100,7 @@ def list_tables() -> list[dict[str, Any]]:
     for app, label in _LABELS.items():
         rows: list[dict[str, Any]] = [
             {
-                "label": str(model._meta.verbose_name_plural).capitalize(),
+                "label": _label_table(str(model._meta.verbose_name_plural)),
                 "size": sizes[model._meta.db_table],
                 "url": _find_admin_page(model),
             }

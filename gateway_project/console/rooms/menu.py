@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
-
-from django.urls import is_valid_path
 
 from gateway_project.access.roles import ADMINISTER, CONTROL, CURATE, READ, SEARCH
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -193,12 +190,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
 
 def list_rooms(caller: Caller) -> list[Room]:
     """Return the rooms that a caller may enter, in the menu's order."""
-    return [
-        room
-        for _, rooms in SECTIONS
-        for room in rooms
-        if caller.has_scope(room.scope) and _exists(room.path)
-    ]
+    return [room for _, rooms in SECTIONS for room in rooms if caller.has_scope(room.scope)]
 
 
 def build_menu(caller: Caller, path: str, waiting: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -231,8 +223,3 @@ def find_current(rooms: list[Room], path: str) -> Room | None:
 
 def _is_below(path: str, room: str) -> bool:
     return room != "/" and path.startswith(room)
-
-
-@cache
-def _exists(path: str) -> bool:
-    return bool(is_valid_path(path))

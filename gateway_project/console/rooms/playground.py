@@ -125,7 +125,7 @@ def list_grounds(evidence: Mapping[str, Any]) -> list[str]:
 
     Example:
         >>> list_grounds({"history": 0, "threshold": 0.9, "above_threshold": False})[-1]
-        'It would be run ahead from 90% on, and is below that.'
+        'It would be run ahead from 90 % on, and is below that.'
     """
     grounds = []
     history, similar = evidence.get("history") or 0, evidence.get("similar") or 0
@@ -133,7 +133,7 @@ def list_grounds(evidence: Mapping[str, Any]) -> list[str]:
         grounds.append("No earlier intent is known: the words and the schemas alone decide.")
     else:
         nearest = evidence.get("nearest")
-        like = f", the nearest {nearest:.0%} alike" if nearest is not None else ""
+        like = f", the nearest {100 * nearest:.0f} % alike" if nearest is not None else ""
         grounds.append(f"{similar} of {history:,} earlier intents are similar{like}.")
         same = evidence.get("same_tools") or 0
         if same:
@@ -152,7 +152,7 @@ def list_grounds(evidence: Mapping[str, Any]) -> list[str]:
         grounds.append("Nothing is run ahead in this context now.")
     else:
         side = "is above that" if evidence.get("above_threshold") else "is below that"
-        grounds.append(f"It would be run ahead from {threshold:.0%} on, and {side}.")
+        grounds.append(f"It would be run ahead from {100 * threshold:.0f} % on, and {side}.")
     return grounds
 
 

@@ -28,10 +28,12 @@ from gateway_project.api.runs import make_key, read_key
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
 from gateway_project.console.rooms import run_picture, run_workflow
+from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs import plan as run_plan
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import RunRequest
 from gateway_project.runs.timeline import build_timeline
@@ -137,14 +139,17 @@ def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpRespons
 def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     """Replace what is left of a run's workflow."""
     view = control_run.find_run(request.caller, run, sealer=_load_sealer(), workflow=True)
+
+    def send(workflow: Mapping[str, Any]) -> HttpResponse:
+        run_plan.parse_replan(view, workflow)
+        return _send(request, run, RunControl(action=Action.REPLAN, workflow=workflow))
+
     return _edit_workflow(
         request,
         view,
         form=_REPLAN_FORM,
         title=f"Replan run {str(run)[:8]}",
-        use=lambda workflow: _send(
-            request, run, RunControl(action=Action.REPLAN, workflow=workflow)
-        ),
+        use=send,
     )
 
 
@@ -187,7 +192,7 @@ def _edit_workflow(
         text = request.POST.get("workflow", "")
         try:
             return use(run_workflow.read_workflow(text))
-        except (InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
+        except (ActionNotPossible, InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
             problems = run_workflow.list_problems(error)
     return render_room(
         request,
@@ -284,6 +289,7 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
             "row": task,
             "key": run_picture.make_task_key(task.task, task.item),
             "label": run_picture.label_task(task.task, task.item),
+            "url": tool_address(task.tool),
             "result": None if task.result is None else budget.format_arguments(task.result),
         }
         for task in view.tasks[:MAX_TASKS]
@@ -294,7 +300,8 @@ def _explain_status(view: RunView) -> str:
     """Say in one line what a run waits for, or why it failed."""
     if view.status is RunStatus.WAITING and view.pending_approvals:
         count = len(view.pending_approvals)
-        return f"{count} call{'s' if count > 1 else ''} of it wait for a person's decision."
+        wait = "calls wait" if count > 1 else "call waits"
+        return f"{count} {wait} for a person's decision."
     if view.status in _EXPLANATIONS:
         return _EXPLANATIONS[view.status]
     failed = [task for task in view.tasks if task.status is TaskStatus.FAILED]

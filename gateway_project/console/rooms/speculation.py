@@ -79,6 +79,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         "console/speculation/overview.html",
         title="Speculation",
         days=DAYS,
+        has_team=caller.team is not None,
         report=measured,
         forms=_list_forms(measured),
         gains=_list_gains(measured),

@@ -6,6 +6,9 @@ import { onTheme, readData, readToken } from "./shell.js";
 const MAX_EVENTS = 200;
 const MAX_SPANS = 60;
 const REFRESH_MS = 600;
+const PADDING = 16; // around the graph, in pixels
+const MIN_HEIGHT = 160;
+const MAX_HEIGHT = 560;
 const MARKS = {
   pending: "○",
   running: "▶",
@@ -50,14 +53,17 @@ function drawGraph(place, picture) {
     container: place,
     elements: { nodes, edges },
     style: makeStyle(), // the layout needs the size of nodes
-    layout: { name: "dagre", rankDir: "LR", nodeSep: 16, rankSep: 48, padding: 16 },
+    layout: { name: "dagre", rankDir: "LR", nodeSep: 16, rankSep: 48, padding: PADDING },
     maxZoom: 1.5,
     userZoomingEnabled: false,
     autoungrabify: true,
     boxSelectionEnabled: false,
   });
   onTheme(() => drawn.style(makeStyle()));
-  new ResizeObserver(() => drawn.resize().fit(undefined, 16)).observe(place);
+  // As high as its tasks need at full size, so that they stay legible.
+  const needed = drawn.elements().boundingBox().h + 2 * PADDING;
+  place.style.height = `${Math.min(Math.max(needed, MIN_HEIGHT), MAX_HEIGHT)}px`;
+  new ResizeObserver(() => drawn.resize().fit(undefined, PADDING)).observe(place);
   return drawn;
 }
 
@@ -195,12 +201,19 @@ function showEvents(events) {
     if (event.seq <= lastSeq) continue;
     lastSeq = event.seq;
     const row = document.createElement("li");
-    const kind = document.createElement("code");
-    kind.textContent = event.kind;
+    const kind = document.createElement("span");
+    kind.textContent = event.kind.replaceAll("_", " ");
     const about = document.createElement("span");
     about.className = "muted";
     about.textContent = ` #${event.seq}, ${new Date(event.at).toLocaleTimeString()}`;
-    row.append(kind, event.task ? ` ${event.task}` : "", about);
+    row.append(kind);
+    if (event.task) {
+      const task = document.createElement("span");
+      task.className = "untrusted";
+      task.textContent = event.task;
+      row.append(" ", task);
+    }
+    row.append(about);
     list.prepend(row);
   }
   while (list.children.length > MAX_EVENTS) list.lastElementChild.remove();

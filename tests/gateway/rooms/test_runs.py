@@ -7,6 +7,7 @@ import pytest
 
 from execution.models import Payload
 from execution.status import RunStatus
+from gateway_project.api import runs as api_runs
 from gateway_project.console.rooms import runs as room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
@@ -29,6 +30,7 @@ def sealer(home):
 @pytest.fixture(autouse=True)
 def _no_wait(monkeypatch):
     monkeypatch.setattr(room, "APPLY_WAIT_S", 0.0)
+    monkeypatch.setattr(api_runs, "APPLY_WAIT_S", 0.0)
 
 
 def text(client, path, status=200):
@@ -71,7 +73,7 @@ def test_a_run_shows_its_graph_tasks_time_and_events(root, sealer):
     assert 'id="run-graph"' in shown
     assert 'data-task="a"' in shown
     assert "bar--running" in shown
-    assert "task_started" in shown
+    assert "task started" in shown
     assert f'data-follow="/live/runs/{run}/"' in shown
     assert NASTY not in shown
     assert "&lt;script&gt;alert(1)" in shown
@@ -100,7 +102,7 @@ def test_results_and_errors_are_shown_as_quotations(root, sealer):
 def test_a_run_that_waits_says_for_what(root, sealer):
     approval = waiting(sealer)
     shown = text(root, f"/runs/{approval.run_id}/")
-    assert "1 call of it wait for a person" in shown
+    assert "1 call waits for a person" in shown
     assert f"/approvals/{approval.pk}" in shown
 
 
@@ -186,6 +188,35 @@ def test_a_replan_is_checked_and_sent(root, sealer):
     assert told() == []
     workflow = {"tasks": [{"id": "c", "tool": "s:c", "arguments": {}}]}
     root.post(f"/runs/{run}/replan/", {"workflow": json.dumps(workflow)})
+    assert [row[0] for row in told()] == ["replan"]
+
+
+def test_a_replan_may_refer_to_tasks_that_have_begun(root, sealer):
+    run = started(sealer)
+    task = {"id": "c", "tool": "s:c", "arguments": {}, "depends_on": ["b"]}
+    answer = root.post(f"/runs/{run}/replan/", {"workflow": json.dumps({"tasks": [task]})})
+    assert "must repeat the unstarted tasks" in answer.content.decode()
+    assert told() == []
+    task["depends_on"] = ["a"]
+    root.post(f"/runs/{run}/replan/", {"workflow": json.dumps({"tasks": [task]})})
+    assert [row[0] for row in told()] == ["replan"]
+
+
+def test_a_replan_by_rest_may_refer_to_tasks_that_have_begun(root, sealer):
+    run = started(sealer)
+
+    def replan(needed):
+        task = {"id": "c", "tool": "s:c", "arguments": {}, "depends_on": [needed]}
+        return root.post(
+            f"/api/v1/runs/{run}/control/",
+            {"action": "replan", "workflow": {"tasks": [task]}},
+            content_type="application/json",
+        )
+
+    refused = replan("b")
+    assert refused.status_code == 400
+    assert told() == []
+    assert replan("a").status_code == 202
     assert [row[0] for row in told()] == ["replan"]
 
 
