@@ -104,12 +104,12 @@ class RunFeed(Feed):
             self._last_seq = events[-1].seq
 
     def _load_changes(self) -> tuple[list[RunEvent], RunView]:
-        """Load events first: the state is never older than they are."""
+        """Load the state, then the events up to the number that it has."""
+        view = self._load_view()
         if self._view is None:
-            view = self._load_view()
             self._last_seq = max(0, view.last_seq - KEPT_EVENTS)
-        events = _load_events(self._run, after=self._last_seq)
-        return events, self._load_view()
+        found = _load_events(self._run, after=self._last_seq)
+        return [event for event in found if event.seq <= view.last_seq], view
 
     def _load_view(self) -> RunView:
         return views.load_view(self._run, caller=None, sealer=self._sealer, results=False)

@@ -91,6 +91,7 @@ async def test_a_run_is_followed_from_its_start(theatre, ann, sealer):
         assert start["type"] == "start"
         assert [event["seq"] for event in start["events"]] == [1]
         assert [task["task"] for task in start["tasks"]] == ["a", "b"]
+        await theatre.listen()
         await run_in_database_thread(write, sealer, changes(run, change("a"), seqs=[2, 3]))
         changed = await line.read_until("changes")
         assert [event["seq"] for event in changed["events"]] == [2, 3]
