@@ -46,7 +46,17 @@ def sign_in(page: Any, password: str, *, username: str = "admin") -> None:
     """Fill in the form that asks who somebody is, wherever it is."""
     page.locator("input[autocomplete=username], input[name=username]").first.fill(username)
     page.locator("input[type=password]").first.fill(password)
-    page.locator("form:has(input[type=password]) [type=submit]").first.click()
+    press(page, page.locator("form:has(input[type=password]) [type=submit]").first)
+
+
+def press(page: Any, button: Any) -> None:
+    """Press a button and wait for the page that it leads to.
+
+    A click alone returns before the browser has sent the form: what a test then does to the
+    page would cancel it, or be cancelled by it.
+    """
+    with page.expect_navigation():
+        button.click()
 
 
 @dataclass

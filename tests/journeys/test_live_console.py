@@ -322,7 +322,8 @@ def test_turning_the_switch_shows_on_an_open_page_at_once(world: World, chromium
         after = "off" if before == "on" else "on"
         with looking(world, chromium) as other:
             other.goto("/switch/")
-            other.locator("main").get_by_role("button", name=f"Turn speculation {after}").click()
+            turn = other.locator("main").get_by_role("button", name=f"Turn speculation {after}")
+            browser.press(other, turn)
         page.locator(".switch strong", has_text=after).first.wait_for()
 
 

@@ -108,7 +108,7 @@ def page(console: Console, chromium: Any) -> Iterator[Any]:
 def finish(page: Any, decision: str = "Accept ") -> None:
     page.get_by_role("button", name="Test again").wait_for()
     page.locator(f"label:has-text('{decision}')").first.click()
-    page.get_by_role("button", name="Done").click()
+    browser.press(page, page.get_by_role("button", name="Done"))
 
 
 def test_a_first_answer_needs_no_documentation(console: Console, page: Any) -> None:
@@ -123,7 +123,12 @@ def test_a_first_answer_needs_no_documentation(console: Console, page: Any) -> N
     browser.take_picture(page, "servers-add-tested-light-wide")
     assert browser.find_barriers(page) == []
     finish(page, "Accept and trust")
-    eventually(lambda: page.reload() and "read_notes" in page.content())
+
+    def is_discovered() -> bool:
+        page.goto("/servers/notes/")
+        return "read_notes" in page.content()
+
+    eventually(is_discovered)
     page.goto("/playground/")
     page.get_by_label("What do you want").fill("read the notes in the folder inbox")
     page.get_by_role("button", name="Ask").click()
@@ -152,7 +157,7 @@ def test_servers_are_added_by_each_way_and_a_broken_one_says_why(
     page.get_by_role("button", name="Test again").wait_for()
     assert "hunter2" not in page.content()
     browser.take_picture(page, "servers-add-broken-light-wide")
-    page.get_by_role("button", name="Done").click()
+    browser.press(page, page.get_by_role("button", name="Done"))
     page.wait_for_url("**/servers/clock/")  # the broken one was left disabled
     page.goto("/servers/broken/")
     page.get_by_role("button", name="Test", exact=True).click()
@@ -160,7 +165,7 @@ def test_servers_are_added_by_each_way_and_a_broken_one_says_why(
 
     page.goto("/servers/add/?way=known&known=time")
     page.get_by_label("Name").fill("known time")
-    page.get_by_role("button", name="Check").click()
+    browser.press(page, page.get_by_role("button", name="Check"))
     assert "uvx mcp-server-time" in page.content()
     page.goto("/servers/add/?way=url")
     page.get_by_label("Address").fill(f"http://127.0.0.1:{free_port()}/mcp")
@@ -178,7 +183,7 @@ def test_a_changed_definition_is_seen_word_by_word_and_approved(
 ) -> None:
     console.script.with_suffix(".txt").write_text("Reads all the notes, also deleted ones.")
     page.goto("/servers/notes/")
-    page.get_by_role("button", name="List its tools again").click()
+    browser.press(page, page.get_by_role("button", name="List its tools again"))
 
     def waits() -> bool:
         page.goto("/tools/changed/")

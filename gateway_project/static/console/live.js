@@ -108,9 +108,15 @@ export function formatDuration(ms) {
 
 /** Fetch the page anew and replace the parts that carry the same `data-refresh`. */
 export async function refreshParts() {
-  const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!response.ok || response.redirected) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  let html;
+  try {
+    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (!response.ok || response.redirected) return;
+    html = await response.text();
+  } catch {
+    return; // the page stays as it is until the next message asks for it again
+  }
+  const fresh = new DOMParser().parseFromString(html, "text/html");
   for (const part of document.querySelectorAll("[data-refresh]")) {
     // Somebody is about to use it, or is reading in it.
     if (part.contains(document.activeElement) || part.querySelector("details[open]")) continue;
