@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import psutil
 HERE = Path(__file__).resolve().parent
 VERSION = "2026-07-28"
 READY_S = 60.0
+SETTLE_S = 120.0
 END_S = 15.0
 QUIET_S, QUIET_TIMES, QUIET_SHARE = 0.4, 3, 0.08
 
@@ -46,13 +47,26 @@ class RunningServer:
         return float(times.user + times.system)
 
     def settle(self) -> None:
-        """Wait until its background work, such as loading a model, has finished."""
-        deadline = time.monotonic() + READY_S
+        """Wait until its background work, also that of its children, has finished.
+
+        Loading a model is such work, or deriving relations between many new tools.
+        """
+        deadline = time.monotonic() + SETTLE_S
         quiet = 0
         while quiet < QUIET_TIMES and time.monotonic() < deadline:
-            before = self.cpu_s()
+            before = self._cpu_s_of_all()
             time.sleep(QUIET_S)
-            quiet = quiet + 1 if self.cpu_s() - before < QUIET_SHARE * QUIET_S else 0
+            used = self._cpu_s_of_all() - before
+            quiet = quiet + 1 if abs(used) < QUIET_SHARE * QUIET_S else 0
+
+    def _cpu_s_of_all(self) -> float:
+        """Return the processor seconds of the process and of its living children."""
+        total = self.cpu_s()
+        for child in self.process.children(recursive=True):
+            with suppress(psutil.Error):
+                times = child.cpu_times()
+                total += times.user + times.system
+        return total
 
     def rss_mb(self) -> float:
         """Return the resident memory of the process without its children, in MB."""
