@@ -12,7 +12,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -292,6 +292,14 @@ class ApiTokenAdmin(AuditedAdmin):
     list_select_related = ("user", "team")
     fields = ("name", "user", "team", "tool_group", "scopes", "expires_at")
     actions = ("revoke",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Keep the tokens of the user's teams and their own; those without a team are private."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        if request.user.is_superuser:
+            return rows
+        own_team = Q(team__in=Team.objects.filter(memberships__user=request.user.pk))
+        return rows.filter(own_team | Q(user=request.user.pk))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return whether the user has any scope to grant."""

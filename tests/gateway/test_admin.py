@@ -56,8 +56,8 @@ from learning.models import (
     UnlearnedEpisode,
 )
 from tests.factories import (
+    MembershipFactory,
     ServerFactory,
-    TeamFactory,
     ToolFactory,
     UserFactory,
 )
@@ -208,7 +208,7 @@ def test_staff_cannot_change_permissions(client, staff, model):
 
 
 def test_staff_cannot_delete_a_team_with_what_only_superusers_delete(client, staff):
-    server = ServerFactory(team=TeamFactory())
+    server = ServerFactory(team=MembershipFactory(user=staff).team)
     response = client.post(page(Team, "delete", server.team.pk), {"post": "yes"})
     assert response.status_code == 403
     assert Server.objects.exists()
