@@ -17,6 +17,7 @@ from gateway_project.models import (
     MetricTotal,
     OAuthClient,
     OneTimePassword,
+    RetiredUserName,
     WebhookDelivery,
 )
 from graph.models import GraphSnapshot, GraphState, RelationEvidence, ToolDependency
@@ -37,7 +38,8 @@ pytestmark = pytest.mark.django_db
 SHARED = frozenset(
     {
         User, Group, Category, DangerousOperation, SpeculationControl, OneTimePassword,
-        IdempotentRequest, MetricTotal, OAuthClient, GraphSnapshot, GraphState, EventSpool,
+        IdempotentRequest, RetiredUserName, MetricTotal, OAuthClient, GraphSnapshot, GraphState,
+        EventSpool,
     }
 )  # fmt: skip
 """Models whose rows are of no team; rows of every other one are walked below."""
