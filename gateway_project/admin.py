@@ -9,10 +9,9 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -49,6 +48,7 @@ from gateway_project.console.threshold_pages import (
     ThresholdChangeAdmin,
 )
 from gateway_project.console.token_form import TokenForm, form_for_user
+from gateway_project.console.user_pages import AuditedGroupAdmin, AuditedUserAdmin
 from gateway_project.console.webhook_form import WebhookForm
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import CLIENT_SCOPES
@@ -60,6 +60,7 @@ from gateway_project.models import (
     MetricTotal,
     OAuthClient,
     OneTimePassword,
+    RetiredUserName,
     Webhook,
     WebhookDelivery,
 )
@@ -95,8 +96,6 @@ from tools.models import (
     Tool,
     ToolGroup,
 )
-
-PASSWORD_CHANGED = {"changed": ["password"]}
 
 
 @admin.action(description="Approve the newest definition", permissions=["change"])
@@ -252,30 +251,8 @@ class AuditedCategoryAdmin(AuditedAdmin, CategoryAdmin):
 admin.site.unregister([User, Group])
 
 
-@admin.register(User)
-class AuditedUserAdmin(SuperuserWriteAdmin, AuditedAdmin, UserAdmin[User]):
-    """Users, with audited changes; only superusers edit them, since editing allows taking over."""
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Also record a new password, which is set on a page of its own."""
-        match = request.resolver_match
-        if match and match.url_name == "auth_user_password_change":
-            audit.record_audit(
-                caller_of(request), "user.changed", str(obj), detail=PASSWORD_CHANGED
-            )
-        return super().log_change(request, obj, message)
-
-    def user_change_password(
-        self, request: HttpRequest, *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Set a password and record it in one transaction."""
-        with transaction.atomic():
-            return super().user_change_password(request, *args, **kwargs)
-
-
-@admin.register(Group)
-class AuditedGroupAdmin(SuperuserWriteAdmin, AuditedAdmin, GroupAdmin):
-    """Groups with their permissions, with audited changes."""
+admin.site.register(User, AuditedUserAdmin)
+admin.site.register(Group, AuditedGroupAdmin)
 
 
 @admin.register(ApiToken)
@@ -292,6 +269,14 @@ class ApiTokenAdmin(AuditedAdmin):
     list_select_related = ("user", "team")
     fields = ("name", "user", "team", "tool_group", "scopes", "expires_at")
     actions = ("revoke",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Keep the tokens of the user's teams and their own; those without a team are private."""
+        rows: QuerySet[Any] = super().get_queryset(request)
+        if request.user.is_superuser:
+            return rows
+        own_team = Q(team__in=Team.objects.filter(memberships__user=request.user.pk))
+        return rows.filter(own_team | Q(user=request.user.pk))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return whether the user has any scope to grant."""
@@ -462,6 +447,13 @@ class OneTimePasswordAdmin(ReadOnlyAdmin):
 
     list_display = ("user", "created_at", "expires_at", "used_at")
     list_select_related = ("user",)
+
+
+@admin.register(RetiredUserName)
+class RetiredUserNameAdmin(ReadOnlyAdmin):
+    """Names of deleted and renamed users, as digests; nobody else gets them."""
+
+    list_display = ("account", "digest")
 
 
 @admin.register(AuditEntry)

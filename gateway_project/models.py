@@ -75,6 +75,26 @@ class ApiToken(models.Model):
         return f"{self.name} ({self.prefix}…)"
 
 
+class RetiredUserName(models.Model):
+    """The name of a user who was deleted or renamed, which nobody else gets.
+
+    Triggers on the table of users write it and refuse such names. Users are named in texts, as
+    in the audit trail; whoever took the name would be taken for them.
+    """
+
+    digest = models.CharField(
+        primary_key=True,
+        max_length=64,
+        help_text="SHA-256 of the name; the name itself is not kept.",
+    )
+    account = models.BigIntegerField(
+        help_text="Primary key of its user, who alone may take it again."
+    )
+
+    def __str__(self) -> str:
+        return f"name of user {self.account}"
+
+
 class OneTimePassword(models.Model):
     """A password that signs its user in once."""
 

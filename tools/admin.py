@@ -15,13 +15,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 
 from tools import comparison, generic_django, scan  # noqa: F401 - generic_django for subscripts
-from tools.admin_bases import CascadeOnlyAdmin, ReadOnlyAdmin, SuperuserWriteAdmin
+from tools.admin_bases import CascadeOnlyAdmin, ConsoleAdmin, ReadOnlyAdmin, SuperuserWriteAdmin
 from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.definition_changes import find_changes
 from tools.forms import ToolGroupForm
 from tools.models import (
-    Category,
     Membership,
     Team,
     Tool,
@@ -53,7 +52,7 @@ class MembershipInline(admin.TabularInline[Membership, Team]):
     autocomplete_fields = ("user",)
 
 
-class TeamAdmin(admin.ModelAdmin[Team]):
+class TeamAdmin(ConsoleAdmin):
     """Teams with their members."""
 
     list_display = ("name", "approve_from", "members", "created_at")
@@ -63,7 +62,8 @@ class TeamAdmin(admin.ModelAdmin[Team]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
         """Count the members in the same query."""
-        return super().get_queryset(request).annotate(member_count=Count("memberships"))
+        teams: QuerySet[Team] = super().get_queryset(request)
+        return teams.annotate(member_count=Count("memberships"))
 
     @admin.display(ordering="member_count")
     def members(self, team: Any) -> int:
@@ -71,7 +71,7 @@ class TeamAdmin(admin.ModelAdmin[Team]):
         return int(team.member_count)
 
 
-class MembershipAdmin(admin.ModelAdmin[Membership]):
+class MembershipAdmin(ConsoleAdmin):
     """Memberships of users in teams."""
 
     list_display = ("user", "team", "role", "created_at")
@@ -80,7 +80,7 @@ class MembershipAdmin(admin.ModelAdmin[Membership]):
     autocomplete_fields = ("user", "team")
 
 
-class CategoryAdmin(admin.ModelAdmin[Category]):
+class CategoryAdmin(ConsoleAdmin):
     """Categories that tools are filed under."""
 
     list_display = ("name", "description")

@@ -7,12 +7,14 @@ from datetime import MAXYEAR, MINYEAR
 from typing import Any, Final
 
 from django.contrib import admin
+from django.contrib.admin.utils import get_fields_from_path
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db import models
-from django.db.models import Model
-from django.http import HttpRequest
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest
 
 from tools import generic_django  # noqa: F401 - for the subscripts below
+from tools.admin_teams import OwnRowsFilter, filter_own_rows
 
 NOTED_TEMPLATE: Final = "console/noted_change_list.html"
 """List with the page's own `change_list_note` above it."""
@@ -35,7 +37,31 @@ _OTHER_LOOKUPS: Final = frozenset({"isnull"})
 
 
 class ConsoleAdmin(admin.ModelAdmin[Any]):
-    """Base of all pages; rejects invalid filters and values in hand-written URLs."""
+    """Base of all pages: to a user, only shared rows and those of their teams exist.
+
+    Lists, their filters and actions, single rows, and the choices of forms are limited alike.
+    Invalid filters and values in hand-written URLs are rejected.
+    """
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Exclude rows of teams that the user is not in."""
+        return filter_own_rows(request, super().get_queryset(request))
+
+    def get_field_queryset(self, db: Any, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
+        """Offer only visible rows as the value of a field."""
+        ordered = super().get_field_queryset(db, db_field, request)
+        rows = db_field.remote_field.model._default_manager.all() if ordered is None else ordered
+        return filter_own_rows(request, rows)
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Offer only visible rows in filters by a related row."""
+        return [self._limit_filter(item) for item in super().get_list_filter(request)]
+
+    def _limit_filter(self, item: Any) -> Any:
+        if not isinstance(item, str):
+            return item
+        field = get_fields_from_path(self.model, item)[-1]
+        return (item, OwnRowsFilter) if field.is_relation else item
 
     def get_ordering(self, request: HttpRequest) -> Any:
         """Return the order of rows, so that pages of a list never overlap."""
@@ -53,8 +79,15 @@ class ConsoleAdmin(admin.ModelAdmin[Any]):
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
-        """Return a row by its key, also if the URL names an empty `_to_field`."""
-        return super().get_object(request, object_id, from_field or None)
+        """Return a row by its key, also if the URL names an empty `_to_field`.
+
+        Raises:
+            Http404: If there is none that the user may know of.
+        """
+        row = super().get_object(request, object_id, from_field or None)
+        if row is None:
+            raise Http404(f"there is no such {self.opts.verbose_name}")
+        return row
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the valid initial values from the URL."""

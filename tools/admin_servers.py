@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -29,12 +30,17 @@ REMOTE_ONLY = (
     "Its own address may be private only if “private network” is ticked."
 )
 NO_STDERR = "No stderr output was captured."
+LAUNCH_SECTIONS = ("Started here (stdio)", "Remote (http, sse)")
+SUPERUSER_FIELDS = frozenset({"last_error", "last_error_at", "stderr", "source", "extra"})
+"""Fields that quote the command, the address or what the server wrote."""
+PUBLIC_LOOKUPS = frozenset({"id", "pk", "name"})
+"""Columns that everybody may filter by, beside those of the filters shown."""
 MAX_ERROR_SHOWN = 120
 """Characters of an error in the list of servers."""
 
 
 class ServerAdmin(SuperuserWriteAdmin, CascadeCountingAdmin):
-    """Upstream servers."""
+    """Upstream servers; how they are started, and why they fail, only superusers see."""
 
     cascaded_models = ((Tool, "server"), (ToolDefinition, "tool__server"))
     form = ServerForm
@@ -130,8 +136,36 @@ class ServerAdmin(SuperuserWriteAdmin, CascadeCountingAdmin):
         return servers.annotate(tools_total=Count("tools", filter=listed))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out the state of a server that is not registered yet."""
-        return super().get_fieldsets(request, obj)[0 if obj else 1 :]
+        """Leave out the state of a server that is not registered yet, and what is withheld."""
+        sections = super().get_fieldsets(request, obj)[0 if obj else 1 :]
+        if self.has_change_permission(request, obj):
+            return sections
+        return [
+            (name, section | {"fields": _withhold(section["fields"])})
+            for name, section in sections
+            if name not in LAUNCH_SECTIONS
+        ]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Leave out the errors for those who may not change servers."""
+        columns = super().get_list_display(request)
+        if self.has_change_permission(request):
+            return columns
+        return [column for column in columns if column != "current_error"]
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """Search what the user sees: a search says what is in a text."""
+        if self.has_change_permission(request):
+            return super().get_search_fields(request)
+        return ("name", "description")
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Refuse filters in an address by what the user does not see."""
+        column, _, _ = lookup.partition("__")
+        if not self.has_change_permission(request):
+            shown = column in PUBLIC_LOOKUPS or column in self.list_filter
+            return shown and super().lookup_allowed(lookup, value, request)
+        return super().lookup_allowed(lookup, value, request)
 
     @admin.display(description="state")
     def state(self, server: Any) -> str:
@@ -187,6 +221,10 @@ class ServerAdmin(SuperuserWriteAdmin, CascadeCountingAdmin):
         super().save_model(request, obj, form, change)
         if form.trust_withdrawn:
             self.message_user(request, TRUST_WITHDRAWN, messages.WARNING)
+
+
+def _withhold(fields: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(field for field in fields if field not in SUPERUSER_FIELDS)
 
 
 def _format_to_second(at: datetime) -> str:

@@ -10,7 +10,9 @@ from tools.models import Server
 
 
 def save_budget(server: str, values: Mapping[str, Any]) -> bool:
-    """Set the budget of a server; return whether it had none.
+    """Set the budget of a server, within a transaction; return whether it had none.
+
+    The server's row is locked, so that two first budgets at once become one after the other.
 
     Args:
         server: Its name.
@@ -20,12 +22,12 @@ def save_budget(server: str, values: Mapping[str, Any]) -> bool:
         LookupError: If there is no such server.
         django.core.exceptions.ValidationError: If a value is invalid.
     """
-    row = SpeculationBudget.objects.filter(server__name=server).first()
+    owner = Server.objects.select_for_update(no_key=True).filter(name=server).first()
+    if owner is None:
+        raise LookupError(server)
+    row = SpeculationBudget.objects.filter(server=owner).first()
     is_new = row is None
     if row is None:
-        owner = Server.objects.filter(name=server).first()
-        if owner is None:
-            raise LookupError(server)
         row = SpeculationBudget(server=owner)
     for column, value in values.items():
         setattr(row, column, value)

@@ -22,6 +22,8 @@ from gateway_project.runs import approval_text
 from gateway_project.use_cases import grant_speculation
 from gateway_project.use_cases.switch_speculation import switch_speculation
 from tools.admin_bases import NOTED_TEMPLATE
+from tools.catalogue import Catalogue
+from tools.store import overview
 
 STOPPED_MESSAGE: Final = (
     "All speculation is off. Within a second no gateway calls anything ahead, or answers with "
@@ -77,7 +79,9 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
         form = GrantForm(request.POST if request.method == "POST" else None)
         team: Any = self.opts.get_field("team")
         form.fields["team"] = team.formfield(
-            label="For", empty_label="everybody who sees the tool"
+            label="For",
+            empty_label="everybody who sees the tool",
+            queryset=self.get_field_queryset(None, team, request),
         )
         if request.method == "POST" and form.is_valid():
             self._grant_chosen(request, form.cleaned_data)
@@ -92,7 +96,14 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
         messages.success(request, f"{len(revoked)} of {len(chosen)} grants revoked.")
 
     def _grant_chosen(self, request: HttpRequest, decision: Mapping[str, Any]) -> None:
-        shown = _parse_chosen(request.POST.getlist(CHOSEN_FIELD))
+        chosen = _parse_chosen(request.POST.getlist(CHOSEN_FIELD))
+        catalogue = grant_speculation.load_rules().catalogue
+        own = _list_own_servers(request, catalogue)
+        shown = {
+            tool.pk: chosen[tool.pk]
+            for tool in catalogue.tools.values()
+            if tool.pk in chosen and tool.server in own
+        }
         team = decision["team"]
         outcome = grant_speculation.grant_speculation(
             caller_of(request),
@@ -110,7 +121,12 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
     def _show_proposals(self, request: HttpRequest, form: GrantForm) -> HttpResponse:
         rules = grant_speculation.load_rules()
         server = request.GET.get("server", "")
-        proposals = grant_speculation.list_proposals(rules, server=server)
+        names = _list_own_servers(request, rules.catalogue)
+        proposals = [
+            proposal
+            for proposal in grant_speculation.list_proposals(rules, server=server)
+            if proposal.tool.server in names
+        ]
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -118,7 +134,7 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
             "form": form,
             "chosen": CHOSEN_FIELD,
             "server": server,
-            "servers": sorted(rules.catalogue.servers),
+            "servers": names,
             "rows": [_build_row(proposal) for proposal in proposals[:MAX_SHOWN]],
             "more": max(0, len(proposals) - MAX_SHOWN),
         }
@@ -150,6 +166,16 @@ class SwitchableSpeculationAdmin(SpeculationControlAdmin):
         """Allow speculation again."""
         switch_speculation(caller_of(request), is_on=True)
         messages.success(request, ALLOWED_MESSAGE)
+
+
+def _list_own_servers(request: HttpRequest, catalogue: Catalogue) -> list[str]:
+    """Return the names of the shared servers and those of the user's teams; superusers get all."""
+    own = {team.pk for team in overview.load_teams(request.user.get_username())}
+    return sorted(
+        name
+        for name, server in catalogue.servers.items()
+        if request.user.is_superuser or server.team is None or server.team in own
+    )
 
 
 def _parse_chosen(values: Iterable[str]) -> dict[int, str]:

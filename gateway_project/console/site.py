@@ -16,7 +16,7 @@ from django.contrib.admin.exceptions import (
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
-from django.db import DataError
+from django.db import DataError, IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
@@ -26,6 +26,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from gateway_project.foundation.reasons import summarize_error
 
 BAD_REQUEST: Final = 400
+CONFLICT: Final = 409
 FORBIDDEN: Final = 403
 SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 _EXTREME_NUMBER: Final = re.compile(r"\d{10,}|\b(?:0001|9999)\b")
@@ -36,6 +37,13 @@ log = structlog.get_logger(__name__)
 
 class UnstorableValue(Exception):
     """An address holds a value that no row can have."""
+
+
+class SavedAtOnce(Exception):
+    """Somebody else saved what contradicts a form that was valid a moment before."""
+
+    def __init__(self) -> None:
+        super().__init__("somebody saved the same at this moment; nothing of yours was stored")
 
 
 _REFUSED_ERRORS: Final = (
@@ -67,6 +75,11 @@ class ConsoleSite(AdminSite):
                     raise  # a defect
                 log.warning("console.value_out_of_range", path=request.path, exc_info=error)
                 return self._render_refusal(request, error)
+            except IntegrityError as error:
+                if request.method in SAFE_METHODS:
+                    raise  # a defect
+                log.warning("console.saved_at_once", path=request.path, exc_info=error)
+                return self._render_refusal(request, SavedAtOnce(), status=CONFLICT)
             return response
 
         return super().admin_view(answer, cacheable)
@@ -94,13 +107,17 @@ class ConsoleSite(AdminSite):
         """Lead to the page on which everybody changes their password."""
         return HttpResponseRedirect(reverse("account_change_password"))
 
-    def _render_refusal(self, request: HttpRequest, error: Exception) -> HttpResponse:
+    def _render_refusal(
+        self, request: HttpRequest, error: Exception, *, status: int = BAD_REQUEST
+    ) -> HttpResponse:
+        is_conflict = status == CONFLICT
         context = self.each_context(request) | {
-            "title": "This address cannot be looked up",
+            "title": "Saved at once" if is_conflict else "This address cannot be looked up",
+            "is_conflict": is_conflict,
             "reason": summarize_error(error),
             "path": request.path,
         }
-        return render(request, "console/unusable_address.html", context, status=BAD_REQUEST)
+        return render(request, "console/unusable_address.html", context, status=status)
 
 
 def reject_nul(request: HttpRequest, *path: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -13,12 +12,12 @@ from django.utils.html import format_html
 
 from gateway_project.console.audited_admin import caller_of
 from gateway_project.use_cases.override_threshold import override_threshold
-from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin
+from graph.admin.bases import TEAM_FILTER
 from tools import generic_django  # noqa: F401 - for the subscripts below
 from tools.admin_bases import NOTED_TEMPLATE, ReadOnlyAdmin
 
 
-class OverridableThresholdAdmin(TeamScopedAdmin):
+class OverridableThresholdAdmin(ReadOnlyAdmin):
     """Thresholds with their evidence; superusers may override them."""
 
     change_list_template = NOTED_TEMPLATE
@@ -77,11 +76,3 @@ class ThresholdChangeAdmin(ReadOnlyAdmin):
     date_hierarchy = "at"
     fields = ("threshold", "before", "after", "reason", "evidence", "user", "at")
     readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Exclude thresholds of teams that the user is not in."""
-        rows = super().get_queryset(request)
-        if request.user.is_superuser:
-            return rows
-        is_own = Q(threshold__team__memberships__user=request.user.pk)
-        return rows.filter(Q(threshold__team__isnull=True) | is_own).distinct()

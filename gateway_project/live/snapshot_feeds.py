@@ -97,7 +97,7 @@ class ServersFeed(SnapshotFeed):
                     "pending": row.pending,
                     "last_error": strip_invisible(row.last_error),
                 }
-                for row in rows
+                for row in (each.limit_to(caller) for each in rows)
                 if caller.has_scope(SCOPE_ALL) or caller.can_see_team(row.team_pk)
             ],
         }

@@ -13,6 +13,8 @@ from gateway_project.foundation.sealing import UnsealingFailed
 
 EXPECTED_ERRORS = (ConfigurationError, UnsealingFailed, OperationalError, psycopg.OperationalError)
 UNMIGRATED_ERRORS = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
+NAME_TRIGGER = "gateway_refuse_user_name()"
+"""Function of the database that refuses a user's name."""
 REFUSAL_ERRORS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 
 
@@ -34,7 +36,14 @@ def explain_user_error(error: BaseException) -> str | None:
             f"the database refuses access: {summarize_error(driver_error)}; grant its user "
             "read and write access"
         )
+    if isinstance(driver_error, psycopg.IntegrityError) and is_refused_name(driver_error):
+        return f"{driver_error.diag.message_primary}; choose another"
     return None
+
+
+def is_refused_name(error: psycopg.Error) -> bool:
+    """Whether an error is that of the trigger that refuses names of users."""
+    return NAME_TRIGGER in (error.diag.context or "")
 
 
 def _use_case_errors() -> tuple[type[Exception], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER, require_scope
@@ -82,6 +82,8 @@ def save_group(
                 is_new = tool_groups.save_group(name, columns, team=team)
         except ValidationError as error:
             raise InvalidToolGroup("; ".join(error.messages)) from None
+        except IntegrityError:
+            raise InvalidToolGroup("somebody saved one of that name at this moment") from None
         verb = "registered" if is_new else "changed"
         detail = {"changed": sorted(values)}
         audit.record_audit(caller, f"toolgroup.{verb}", name, detail=detail)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from gateway_project.access import audit
@@ -119,6 +119,8 @@ def save_webhook(
             )
     except ValidationError as error:
         raise InvalidWebhook("; ".join(error.messages)) from None
+    except IntegrityError:
+        raise InvalidWebhook("somebody saved one of that name at this moment") from None
     return SavedWebhook(row=row, secret=secret or "")
 
 

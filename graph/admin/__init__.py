@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
 from graph.admin import history  # noqa: F401 - registers its pages
-from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin, ToolRowAdmin
+from graph.admin.bases import TEAM_FILTER, ToolRowAdmin
 from graph.admin.breakable import breakable_html
 from graph.models import (
     GraphSnapshot,
@@ -32,7 +32,7 @@ MAX_FIELDS = 8
 
 
 @admin.register(RelationEvidence)
-class RelationEvidenceAdmin(TeamScopedAdmin):
+class RelationEvidenceAdmin(ReadOnlyAdmin):
     """Evidence for relations from schemas, people, files and runs."""
 
     list_display = (
@@ -102,7 +102,7 @@ class ToolMetricAdmin(ToolRowAdmin):
 
 
 @admin.register(ToolUsage)
-class ToolUsageAdmin(TeamScopedAdmin, ToolRowAdmin):
+class ToolUsageAdmin(ToolRowAdmin):
     """How often teams have called tools."""
 
     list_display = ("tool_label", "team", "calls", "failures", "last_called_at")
@@ -112,7 +112,7 @@ class ToolUsageAdmin(TeamScopedAdmin, ToolRowAdmin):
 
 
 @admin.register(OutputShape)
-class OutputShapeAdmin(TeamScopedAdmin, ToolRowAdmin):
+class OutputShapeAdmin(ToolRowAdmin):
     """Fields seen in the results of tools."""
 
     list_display = ("tool_label", "team", "samples", "top_fields", "last_seen_at")

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from graph.models import RelationEvidence
 from graph.relations import SHIPPED, EvidenceSource
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
+from tools.admin_teams import OWN_TEAM, filter_own_rows
 from tools.models import Server, Team, Tool
 
 FilterLookups = Iterable[tuple[str, str]]
@@ -26,17 +27,10 @@ EVIDENCE_FILTERS = {
 """Kinds of evidence: label and condition by value of the filter."""
 
 
-def filter_own_teams(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Exclude rows of teams the user is not in; superusers see all."""
-    if request.user.is_superuser:
-        return rows
-    own = Team.objects.filter(memberships__user=request.user.pk)
-    return rows.filter(Q(team__isnull=True) | Q(team__in=own))
-
-
 def filter_visible_evidence(request: HttpRequest) -> QuerySet[RelationEvidence]:
     """Return the evidence visible to a user: shared, and of their teams."""
-    return filter_own_teams(request, RelationEvidence.objects.select_related("team"))
+    rows = RelationEvidence.objects.select_related("team")
+    return filter_own_rows(request, rows, paths=OWN_TEAM)
 
 
 def find_hidden_relations(request: HttpRequest) -> QuerySet[Any]:
@@ -83,11 +77,9 @@ class ServerFilter(admin.SimpleListFilter):
     parameter_name = "server"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> FilterLookups:  # noqa: ARG002
-        """Offer all servers."""
-        return [
-            (str(pk), name)
-            for pk, name in Server.objects.order_by("name").values_list("pk", "name")
-        ]
+        """Offer the servers that the user may know of."""
+        rows = filter_own_rows(request, Server.objects.order_by("name"))
+        return [(str(pk), name) for pk, name in rows.values_list("pk", "name")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         """Keep relations from or to a tool of the server."""
@@ -108,7 +100,8 @@ class ToolFilter(admin.SimpleListFilter):
         """Offer only the requested tool, since there may be thousands."""
         asked = str(request.GET.get(self.parameter_name, ""))
         rows = Tool.objects.filter(pk=asked) if asked.isdecimal() else Tool.objects.none()
-        return [(str(row.pk), str(row)) for row in rows.select_related("server")]
+        visible = filter_own_rows(request, rows.select_related("server"))
+        return [(str(row.pk), str(row)) for row in visible]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         """Keep relations from or to the tool."""

@@ -12,7 +12,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from graph.admin.bases import TEAM_FILTER, TeamScopedAdmin
+from graph.admin.bases import TEAM_FILTER
 from graph.admin.breakable import breakable_html
 from graph.models import (
     FittedModel,
@@ -28,7 +28,7 @@ MAX_SHOWN = 6
 """Tasks of a pattern shown in a list."""
 
 
-class WorkflowPatternAdmin(TeamScopedAdmin):
+class WorkflowPatternAdmin(ReadOnlyAdmin):
     """Patterns: intents with their workflows; the console adds an action to forget them."""
 
     list_display = (
@@ -90,18 +90,13 @@ class PatternEmbeddingAdmin(ReadOnlyAdmin):
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Do not load vectors; exclude other teams' patterns."""
+        """Do not load the vectors."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("vector", "encoded")
-        if request.user.is_superuser:
-            return rows
-        own: QuerySet[Any] = WorkflowPatternAdmin(WorkflowPattern, self.admin_site).get_queryset(
-            request
-        )
-        return rows.filter(pattern__in=own)
+        return rows
 
 
 @admin.register(PatternRun)
-class PatternRunAdmin(TeamScopedAdmin):
+class PatternRunAdmin(ReadOnlyAdmin):
     """Recorded runs."""
 
     list_display = ("key", "pattern", "team", "succeeded", "at")
@@ -121,7 +116,7 @@ class PatternRunAdmin(TeamScopedAdmin):
 
 
 @admin.register(LearnedBinding)
-class LearnedBindingAdmin(TeamScopedAdmin):
+class LearnedBindingAdmin(ReadOnlyAdmin):
     """Sources of the arguments of past runs."""
 
     list_display = (
@@ -158,7 +153,7 @@ class LearnedBindingAdmin(TeamScopedAdmin):
 
 
 @admin.register(FittedModel)
-class FittedModelAdmin(TeamScopedAdmin):
+class FittedModelAdmin(ReadOnlyAdmin):
     """Latest fitted models for suggestions."""
 
     list_display = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -45,18 +45,20 @@ class ToolRelationsMixin(admin.ModelAdmin[Any]):
 
     @admin.display(description="deprecated")
     def replaced_by(self, tool: Tool) -> str:
-        """Tools that replace this one, which is therefore deprecated."""
+        """Tools that replace this one, which is therefore deprecated; no third team's."""
         rows = ToolDependency.objects.filter(
             target=tool, kind=RelationKind.REPLACES.value, rejected=False, evidence__team=None,
             evidence__isnull=False,
         ).distinct()  # fmt: skip
+        teams = Q(source__server__team=None) | Q(source__server__team=tool.server.team_id)
+        visible = rows.filter(teams)
         links = [
             (
                 _tool_admin_url(row.source),
                 row.source,
                 f" since {row.version}" if row.version else "",
             )
-            for row in rows.select_related("source__server")
+            for row in visible.select_related("source__server")
         ]
         return format_html_join("", 'replaced by <a href="{}">{}</a>{}<br>', links) or "no"
 

@@ -16,13 +16,13 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.timezone import localtime
 
-from graph.admin.bases import TeamScopedAdmin
 from graph.admin.breakable import breakable_html
 from graph.admin.filters import ToolFilter
 from learning.memory.stored_observation import UnreadableObservation, restore_observation
 from learning.models import EpisodicEvent, EventSpool, IntentVector, UnlearnedEpisode
 from tools import generic_django, ids  # noqa: F401 - generic_django for the subscripts below
 from tools.admin_bases import ReadOnlyAdmin
+from tools.admin_teams import filter_own_rows
 from tools.models import Team, Tool
 
 MAX_COUNTED: Final = 10_000
@@ -48,9 +48,7 @@ class EventTeamFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:  # noqa: ARG002
         """Offer the teams of the user; superusers all."""
-        teams = Team.objects.order_by("name")
-        if not request.user.is_superuser:
-            teams = teams.filter(memberships__user=request.user.pk)
+        teams = filter_own_rows(request, Team.objects.order_by("name"))
         return [("none", "callers without a team"), *((str(one.pk), one.name) for one in teams)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
@@ -88,7 +86,7 @@ class ContextFilter(admin.SimpleListFilter):
 
 
 @admin.register(EpisodicEvent)
-class EpisodicEventAdmin(TeamScopedAdmin):
+class EpisodicEventAdmin(ReadOnlyAdmin):
     """Events of the memory, newest first; those of deleted tools are left out."""
 
     list_display = (
@@ -111,7 +109,8 @@ class EpisodicEventAdmin(TeamScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Add the names of the tools that the user may see."""
         name = Concat("server__name", Value(ids.SEPARATOR), "name", output_field=TextField())
-        tools = _filter_visible(request).filter(pk=OuterRef("tool")).values(label=name)
+        visible = filter_own_rows(request, Tool.objects.all())
+        tools = visible.filter(pk=OuterRef("tool")).values(label=name)
         rows: QuerySet[Any] = super().get_queryset(request).defer("observation", "sealed")
         rows = rows.annotate(tool_name=Subquery(tools))
         return rows.filter(Q(tool=None) | ~Q(tool_name=None))
@@ -173,7 +172,7 @@ class EpisodicEventAdmin(TeamScopedAdmin):
 
 
 @admin.register(IntentVector)
-class IntentVectorAdmin(TeamScopedAdmin):
+class IntentVectorAdmin(ReadOnlyAdmin):
     """Vectors of intents: that there are some, not what they are."""
 
     list_display = ("intent_label", "model", "team", "seen_at")
@@ -198,7 +197,7 @@ class IntentVectorAdmin(TeamScopedAdmin):
 
 
 @admin.register(UnlearnedEpisode)
-class UnlearnedEpisodeAdmin(TeamScopedAdmin):
+class UnlearnedEpisodeAdmin(ReadOnlyAdmin):
     """Direct calls that wait to be learned from: that there are some, not what they are."""
 
     list_display = ("id", "team", "stored_at", "content_size")
@@ -223,13 +222,6 @@ class EventSpoolAdmin(ReadOnlyAdmin):
 
     list_display = ("id", "position", "loaded_at")
     ordering = ("-loaded_at",)
-
-
-def _filter_visible(request: HttpRequest) -> QuerySet[Tool]:
-    if request.user.is_superuser:
-        return Tool.objects.all()
-    own = Team.objects.filter(memberships__user=request.user.pk)
-    return Tool.objects.filter(Q(server__team=None) | Q(server__team__in=own))
 
 
 def _format_hash(value: int | None) -> str:

@@ -7,20 +7,19 @@ from django.contrib import admin
 from graph.admin.bases import (
     TEAM_FILTER,
     TOOL_SEARCH_FIELDS,
-    TeamScopedAdmin,
     ToolRowAdmin,
 )
 from graph.admin.breakable import breakable_html
 from learning.latency import estimate_quantile_ms
 from learning.models import PredictionTotal, ToolExperience
-from tools.admin_bases import NOTED_TEMPLATE
+from tools.admin_bases import NOTED_TEMPLATE, ReadOnlyAdmin
 
 MEDIAN, P95 = 0.5, 0.95
 MS_PER_S = 1_000.0
 
 
 @admin.register(PredictionTotal)
-class PredictionTotalAdmin(TeamScopedAdmin):
+class PredictionTotalAdmin(ReadOnlyAdmin):
     """How predictions turned out, by day, tool and decile of chance."""
 
     change_list_template = NOTED_TEMPLATE
@@ -64,7 +63,7 @@ class PredictionTotalAdmin(TeamScopedAdmin):
 
 
 @admin.register(ToolExperience)
-class ToolExperienceAdmin(TeamScopedAdmin, ToolRowAdmin):
+class ToolExperienceAdmin(ToolRowAdmin):
     """In how many runs teams used tools, and how long their calls took."""
 
     list_display = (

@@ -18,7 +18,7 @@ from execution.store import commands
 from gateway_project.access import audit, one_time_password, tokens
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
-from gateway_project.models import IdempotentRequest, MetricTotal, OAuthClient
+from gateway_project.models import IdempotentRequest, MetricTotal, OAuthClient, RetiredUserName
 from gateway_project.webhooks import store
 from graph.models import (
     FittedModel,
@@ -141,6 +141,7 @@ def store_one_of_each(root, sealer):
     IdempotentRequest.objects.create(digest="0" * 64, request_digest="1" * 64, status=200)
     MetricTotal.objects.create(name="foregate_calls_total", labels={"server": "git"}, value=3)
     Group.objects.create(name="operators")
+    RetiredUserName.objects.create(digest="0" * 64, account=1)
     store_graph(tool)
     store_history(tool, sealed)
     store_memory(tool)

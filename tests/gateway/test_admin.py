@@ -30,6 +30,7 @@ from gateway_project.models import (
     MetricTotal,
     OAuthClient,
     OneTimePassword,
+    RetiredUserName,
     WebhookDelivery,
 )
 from graph.models import (
@@ -56,8 +57,8 @@ from learning.models import (
     UnlearnedEpisode,
 )
 from tests.factories import (
+    MembershipFactory,
     ServerFactory,
-    TeamFactory,
     ToolFactory,
     UserFactory,
 )
@@ -90,7 +91,7 @@ REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
     WebhookDelivery,
-    IdempotentRequest,
+    IdempotentRequest, RetiredUserName,
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
@@ -208,7 +209,7 @@ def test_staff_cannot_change_permissions(client, staff, model):
 
 
 def test_staff_cannot_delete_a_team_with_what_only_superusers_delete(client, staff):
-    server = ServerFactory(team=TeamFactory())
+    server = ServerFactory(team=MembershipFactory(user=staff).team)
     response = client.post(page(Team, "delete", server.team.pk), {"post": "yes"})
     assert response.status_code == 403
     assert Server.objects.exists()

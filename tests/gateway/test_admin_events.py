@@ -58,7 +58,7 @@ def test_events_of_other_teams_and_of_tools_out_of_sight_are_hidden(client):
     teams = client.get(page(EpisodicEvent, "changelist")).content.decode()
     assert f"of_team={other.pk}" not in teams
     for row in hidden:
-        assert client.get(page(EpisodicEvent, "change", row.pk)).status_code == 302
+        assert client.get(page(EpisodicEvent, "change", row.pk)).status_code == 404
 
 
 def test_events_of_deleted_tools_are_not_shown(client, root):

@@ -38,7 +38,7 @@ def test_staff_see_no_evidence_of_teams_they_are_not_in(client, staff, tools):
     assert "by crimson" not in shown
     assert "that crimson" not in shown
     assert "s1:status" not in shown
-    assert client.get(page(ToolDependency, "change", hidden.pk)).status_code == 302
+    assert client.get(page(ToolDependency, "change", hidden.pk)).status_code == 404
     page_of_both = client.get(page(ToolDependency, "change", both.pk)).content.decode()
     assert "blue" in page_of_both
     assert "crimson" not in page_of_both

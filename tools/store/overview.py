@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,8 @@ from tools.server_condition import ServerConditionWord, judge_condition
 from tools.store import discoveries
 
 MAX_CHECKED_TEAMS = 2
+WITHHELD_ERROR = "it failed; superusers see the reason"
+"""Error of a server as shown to those who may not change it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,18 @@ class ServerSummary:
     last_output: tuple[str, ...] = ()
     team_pk: int | None = None
     team: str | None = None
+
+    def limit_to(self, caller: Caller) -> ServerSummary:
+        """Return what a caller may know.
+
+        Errors and output quote the command, the address and what the server wrote; only
+        superusers, who may change it, see them.
+        """
+        if caller.has_scope(SCOPE_ALL) or not self.last_error:
+            return self
+        is_sign_in = self.state == "sign-in needed"
+        error = self.last_error if is_sign_in else WITHHELD_ERROR
+        return replace(self, last_error=error, last_output=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +126,7 @@ def load_visible_summaries(
         with_output: As in `load_server_summaries`.
     """
     return tuple(
-        server
+        server.limit_to(caller)
         for server in load_server_summaries(names=names, with_output=with_output)
         if caller.has_scope(SCOPE_ALL) or caller.can_see_team(server.team_pk)
     )

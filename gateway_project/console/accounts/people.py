@@ -7,12 +7,12 @@ from typing import Any, Final
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp, SocialLogin
-from allauth.utils import generate_unique_username
 from django.conf import settings
 from django.contrib.auth import logout
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
+from gateway_project.access import user_names
 from gateway_project.console.accounts.provider import (
     PROVIDER_ID,
     SignInProvider,
@@ -22,6 +22,7 @@ from gateway_project.foundation.access_rules import parse_group_rules
 from gateway_project.foundation.config import Config
 from gateway_project.use_cases.admit_person import NotAdmitted, admit_person, require_role
 
+SIGNED_IN_TWICE: Final = "two sign-ins came at the same moment; sign in once more"
 OPENID_CONNECT: Final = "openid_connect"
 """The library's name for providers of this kind."""
 
@@ -99,20 +100,27 @@ class PeopleAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     def save_user(
         self,
-        request: HttpRequest,  # noqa: ARG002 - the library's
+        request: HttpRequest,
         sociallogin: SocialLogin,
         form: Any = None,  # noqa: ARG002 - there is none
     ) -> Any:
-        """Store a person who comes for the first time, under a name that nobody has."""
+        """Store a person who comes for the first time, under a name that nobody has or had.
+
+        Raises:
+            ImmediateHttpResponse: If they, or somebody of the same name, come a second time at
+                this moment; signing in again then finds them.
+        """
         user = sociallogin.user
         user.set_unusable_password()
-        with transaction.atomic():
-            name = sociallogin.account.extra_data["name"]
-            user.username = generate_unique_username([name, "user"])
-            user.save()
-            sociallogin.account.user = user
-            sociallogin.account.save()
-            admit_person(user, sociallogin.account.extra_data["groups"], **_read_rules())
+        try:
+            with transaction.atomic():
+                user.username = user_names.choose_name(sociallogin.account.extra_data["name"])
+                user.save()
+                sociallogin.account.user = user
+                sociallogin.account.save()
+                admit_person(user, sociallogin.account.extra_data["groups"], **_read_rules())
+        except IntegrityError:
+            raise ImmediateHttpResponse(render_refusal(request, SIGNED_IN_TWICE)) from None
         return user
 
     def on_authentication_error(

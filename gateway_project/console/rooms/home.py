@@ -58,11 +58,7 @@ def show_home(request: RoomRequest) -> HttpResponse:
     """Show the state of the installation."""
     caller, now = request.caller, timezone.now()
     sees_all = caller.has_scope(SCOPE_ALL)
-    servers = [
-        server
-        for server in overview.load_server_summaries()
-        if sees_all or caller.can_see_team(server.team_pk)
-    ]
+    servers = overview.load_visible_summaries(caller)
     activity = report.build_activity(caller.team, days=DAYS, at=now, is_all=sees_all)
     runs = views.load_summaries(
         None if sees_all else caller,

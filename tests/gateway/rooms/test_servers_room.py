@@ -90,6 +90,15 @@ def test_a_broken_servers_page_says_why_with_what_it_wrote(root):
     assert "a warning no TOKEN set" in text
 
 
+def test_only_superusers_are_shown_what_a_broken_server_wrote(member, root):
+    failing("bad")
+    for address in ("/", "/servers/", "/servers/bad/"):
+        text = text_of(member.get(address))
+        assert "superusers see the reason" in text
+        assert "exited with code 1" not in text
+        assert "no TOKEN set" not in text
+
+
 def test_a_members_page_has_no_settings_and_no_actions(member, root, home):
     sealer = sealing.load_or_create_sealer(home)
     register_servers(

@@ -1,0 +1,66 @@
+"""Names of users: which can be given, and which a person gets who comes from a provider."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import unicodedata
+from typing import Final
+
+from django.contrib.auth import get_user_model
+
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.models import RetiredUserName
+
+NAMELESS: Final = "user"
+"""Beginning of the name of a person whose provider says none that can be used."""
+MAX_BASE_CHARS: Final = 100
+_UNUSABLE: Final = re.compile(r"[^\w.+-]", re.ASCII)
+
+
+def find_name_problem(name: str, *, account: int | None = None) -> str:
+    """Return why a user cannot have a name; empty if they can, or if another user has it.
+
+    Args:
+        name: As entered.
+        account: Primary key of the user who is renamed; None: a new one.
+    """
+    if not name.strip("."):
+        return "A name has letters or digits: one of dots alone has no page."
+    if strip_invisible(name) != name:
+        return "The name holds invisible characters."
+    if _is_retired(name, account):
+        return (
+            "This was the name of another user, whose records would be taken for the new one's; "
+            "choose another."
+        )
+    return ""
+
+
+def choose_name(wanted: str) -> str:
+    """Return a name that no user has or had, with a number added where that is needed.
+
+    Args:
+        wanted: As the provider says; of an address, only what stands before the "@" counts.
+    """
+    ascii_only = unicodedata.normalize("NFKD", wanted).encode("ascii", "ignore").decode("ascii")
+    local, _, _ = ascii_only.lower().partition("@")
+    base = _UNUSABLE.sub("", re.sub(r"\s+", "_", local.strip()))[:MAX_BASE_CHARS].strip(".")
+    numbered = (f"{base or NAMELESS}{number}" for number in itertools.count(2))
+    return next(
+        name
+        for name in itertools.chain([base or NAMELESS], numbered)
+        if not _is_taken(name) and not _is_retired(name, None)
+    )
+
+
+def _is_taken(name: str) -> bool:
+    found: bool = get_user_model().objects.filter(username__iexact=name).exists()
+    return found
+
+
+def _is_retired(name: str, account: int | None) -> bool:
+    digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()
+    rows = RetiredUserName.objects.filter(digest=digest)
+    return (rows if account is None else rows.exclude(account=account)).exists()

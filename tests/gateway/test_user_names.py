@@ -1,0 +1,121 @@
+"""Names of users: a name that was somebody's is never somebody else's, and each has a page."""
+
+import threading
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import IntegrityError, connection, transaction
+
+from execution.models import SpeculationBudget
+from gateway_project.access import user_names
+from gateway_project.foundation.caller import Caller
+from gateway_project.management import error_text
+from gateway_project.models import RetiredUserName
+from gateway_project.use_cases.limit_speculation import save_budget
+from tests.factories import ServerFactory, UserFactory
+from tests.gateway.admin_pages import page, sign_in_root
+
+pytestmark = pytest.mark.django_db
+ROOT = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
+
+
+def add(client, name):
+    password = "a long enough one, nobody's"
+    values = {"username": name, "password1": password, "password2": password}
+    return client.post(page(User, "add"), values | {"usable_password": "true"})
+
+
+@pytest.fixture
+def retired():
+    UserFactory(username="ann").delete()
+
+
+def test_the_database_refuses_the_name_of_a_deleted_user(retired):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        UserFactory(username="ann")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.filter(pk=UserFactory(username="bob").pk).update(username="ann")
+
+
+def test_the_name_itself_is_not_kept(retired):
+    assert "ann" not in RetiredUserName.objects.get().digest
+
+
+def test_a_renamed_user_may_take_their_name_back_and_nobody_else():
+    ann = UserFactory(username="ann")
+    User.objects.filter(pk=ann.pk).update(username="anne")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        UserFactory(username="ann")
+    assert user_names.find_name_problem("ann")
+    assert user_names.find_name_problem("ann", account=ann.pk) == ""
+    User.objects.filter(pk=ann.pk).update(username="ann")
+
+
+def test_the_admin_says_why_a_name_is_refused(client, retired):
+    sign_in_root(client)
+    assert "the name of another user" in add(client, "ann").content.decode()
+    assert add(client, "eve").status_code == 302
+    values = {"username": "ann", "date_joined_0": "2026-01-01", "date_joined_1": "00:00"}
+    answer = client.post(page(User, "change", User.objects.get(username="eve").pk), values)
+    assert "the name of another user" in answer.content.decode()
+    assert not User.objects.filter(username="ann").exists()
+
+
+@pytest.mark.parametrize("name", [".", "..", "...", "a\u3164\u202e", "a/b", "a b"])
+def test_a_name_without_a_page_of_its_own_is_refused(client, name):
+    sign_in_root(client)
+    assert add(client, name).status_code == 200
+    assert not User.objects.exclude(username="root").exists()
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_the_database_refuses_names_that_are_steps_of_a_path(name):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.create(username=name)
+
+
+@pytest.mark.parametrize("name", ["ann", ".."])
+def test_the_command_for_superusers_ends_with_one_line(retired, name):
+    with pytest.raises(IntegrityError) as raised, transaction.atomic():
+        call_command("createsuperuser", username=name, email="", interactive=False)
+    assert "choose another" in error_text.explain_user_error(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [("Zoë@example.org", "zoe"), ("ann", "ann2"), ("Bob", "bob2"), ("..", "user"), ("", "user"),
+     ("Eve Adams", "eve_adams"), ("\u202e", "user"), (".x.", "x")],
+)  # fmt: skip
+def test_people_of_a_provider_get_a_name_that_nobody_has_or_had(retired, wanted, name):
+    UserFactory(username="bob")
+    assert user_names.choose_name(wanted) == name
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_first_budgets_of_a_server_at_once_are_saved_one_after_the_other():
+    server = ServerFactory(name="git")
+    errors = []
+
+    def save(waste):
+        try:
+            save_budget(ROOT, server.name, {"waste": waste})
+        except Exception as error:  # noqa: BLE001 - reported below
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=save, args=(share,)) for share in (0.1, 0.2, 0.3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert SpeculationBudget.objects.count() == 1
+
+
+def test_a_user_saved_twice_at_once_is_a_conflict_and_no_defect(client, monkeypatch):
+    sign_in_root(client)
+    monkeypatch.setattr(user_names, "find_name_problem", lambda *_, **__: "")
+    UserFactory(username="ann").delete()
+    assert add(client, "ann").status_code == 409
