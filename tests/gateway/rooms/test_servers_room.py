@@ -180,7 +180,9 @@ def test_discovery_is_requested_and_the_page_follows_it(root):
     ServerFactory(name="git")
     answer = root.post("/servers/git/", {"action": "discover"}, follow=True)
     assert ServerDiscovery.objects.get().requested_at is not None
-    assert 'data-refresh="yes"' in answer.content.decode()
+    shown = answer.content.decode()
+    assert 'data-state="starting"' in shown
+    assert 'data-follow="/live/servers/" data-only="git"' in shown
     ServerFactory(name="off", enabled=False)
     refused = root.post("/servers/off/", {"action": "discover"}, follow=True)
     assert "It is disabled" in text_of(refused)
