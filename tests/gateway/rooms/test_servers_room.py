@@ -136,7 +136,8 @@ def test_a_server_page_works_while_the_gateway_starts(root, monkeypatch):
 
     monkeypatch.setattr(runtime, "load_effects", refuse)
     assert "the gateway is still starting" in text_of(root.get("/servers/git/"))
-    assert root.get("/tools/").status_code == 503
+    assert root.get("/tools/").status_code == 200
+    assert root.get("/playground/").status_code == 503
 
 
 @pytest.mark.parametrize(
