@@ -169,7 +169,7 @@ def _store_predictions() -> None:
             created_at=now - timedelta(minutes=2 * number),
             due_at=now,
             outcome=outcome,
-            weight=1.0 if outcome else None,
+            weight=1.0 if outcome else 0.0,
             resolved_at=now - timedelta(minutes=2 * number) if outcome else None,
         )
         for number, outcome in zip(range(PREDICTIONS), outcomes, strict=False)
