@@ -90,6 +90,24 @@ def test_a_broken_servers_page_says_why_with_what_it_wrote(root):
     assert "a warning no TOKEN set" in text
 
 
+def test_a_servers_page_says_how_its_calls_of_the_last_day_went_hour_by_hour(root, member):
+    tool = ToolFactory(server__name="git")
+    assert "the last 24 hours" not in text_of(root.get("/servers/git/"))
+    hours = timedelta(hours=1)
+    called(tool, ago=5.5 * hours)
+    called(tool, ago=5.4 * hours, outcome=EventOutcome.UNANSWERED)
+    called(tool, ago=2.5 * hours, outcome=EventOutcome.FAILED)
+    called(tool, ago=25 * hours)
+    called(tool, team=TeamFactory())
+    called(ToolFactory(server__name="other"), ago=3.5 * hours)
+    text = text_of(root.get("/servers/git/"))
+    assert "4 calls in 3 of 24 hours; in 1 of them, some got no answer." in text
+    assert "5 hours ago: 2 calls, 1 without an answer" in text
+    assert "2 hours ago: 1 call, 1 ended with an error of the tool" in text
+    assert "within the last hour: 1 call " in text
+    assert "3 calls in 2 of 24 hours" in text_of(member.get("/servers/git/"))
+
+
 def test_a_members_page_has_no_settings_and_no_actions(member, root, home):
     sealer = sealing.load_or_create_sealer(home)
     register_servers(
