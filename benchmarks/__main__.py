@@ -24,6 +24,7 @@ NAMES = (
     "gateway_cost",
     "rest",
     "live",
+    "console",
     "session_cost",
     "graph",
     "graph_update",

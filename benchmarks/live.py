@@ -8,26 +8,23 @@ events are read is counted by PostgreSQL. The browser is left out if there is no
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import os
-import shutil
-import socket
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-from benchmarks.gateway_cost.processes import READY_S, free_port, started
+from benchmarks import browser
+from benchmarks.gateway_cost.processes import free_port, started
 from benchmarks.tables import markdown, percentile
+from gateway_project.live.hub import MAX_VIEWERS_OF_USER
 
 EVENTS = 100
 INTERVAL_S = 0.1
 VIEWERS = (1, 20, 200)
 SETTLE_S = 2.0
 MS_PER_S = 1_000
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TASKS = 10
 OBSERVE = """
 () => {
@@ -45,32 +42,21 @@ def run() -> str:
     """Measure the way of events to 1, 20 and 200 viewers of one run, and to a page."""
     port = free_port()
     env = dict(os.environ) | {"FOREGATE_CONSOLE_PORT": str(port)}
-    cookie = _sign_in()
+    users = 1 + max(VIEWERS) // MAX_VIEWERS_OF_USER
+    cookies = [browser.sign_in(f"viewer{number}") for number in range(users)]
     with started(["manage.py", "run_console", "--no-password"], port=port, headers={}, env=env):
-        _wait_until_served(port)
-        rows = [_measure_viewers(port, cookie, viewers) for viewers in VIEWERS]
-        if row := _measure_page(port, cookie):
+        browser.wait_until_served(port)
+        rows = [_measure_viewers(port, cookies, viewers) for viewers in VIEWERS]
+        if row := _measure_page(port, cookies[0]):
             rows.append(row)
     return markdown(["viewers of one run", "p50 ms", "p95 ms", "reads of events per event"], rows)
 
 
-def _wait_until_served(port: int) -> None:
-    deadline = time.monotonic() + READY_S
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            time.sleep(INTERVAL_S)
-        else:
-            return
-    raise RuntimeError("the console is not ready in time")
-
-
-def _measure_viewers(port: int, cookie: str, viewers: int) -> tuple[object, ...]:
+def _measure_viewers(port: int, cookies: Sequence[str], viewers: int) -> tuple[object, ...]:
     """Return a row: how long events took to all viewers, and what that cost the database."""
     run = _start_run()
     arrived: list[tuple[int, float]] = []
-    written, statements = asyncio.run(_watch(port, cookie, run, viewers, arrived))
+    written, statements = asyncio.run(_watch(port, cookies, run, viewers, arrived))
     times = [(at - written[seq]) * MS_PER_S for seq, at in arrived]
     if len(times) != EVENTS * viewers:
         raise RuntimeError(f"{len(times)} arrivals of {EVENTS * viewers}")
@@ -79,15 +65,16 @@ def _measure_viewers(port: int, cookie: str, viewers: int) -> tuple[object, ...]
 
 
 async def _watch(
-    port: int, cookie: str, run: UUID, viewers: int, arrived: list[tuple[int, float]]
+    port: int, cookies: Sequence[str], run: UUID, viewers: int, arrived: list[tuple[int, float]]
 ) -> tuple[dict[int, float], float]:
     from websockets.asyncio.client import connect
 
     address = f"ws://127.0.0.1:{port}/live/runs/{run}/?after=1"
-    headers = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{port}"}
+    origin = f"http://127.0.0.1:{port}"
     ready = asyncio.Semaphore(0)
 
-    async def view() -> None:
+    async def view(cookie: str) -> None:
+        headers = {"Cookie": cookie, "Origin": origin}
         async with connect(address, additional_headers=headers, compression=None) as line:
             last = 1
             while last < EVENTS + 1:
@@ -102,8 +89,8 @@ async def _watch(
                     arrived.append((last, at))
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(viewers):
-            group.create_task(view())
+        for number in range(viewers):
+            group.create_task(view(cookies[number % len(cookies)]))
         for _ in range(viewers):
             await ready.acquire()
         await asyncio.sleep(SETTLE_S)
@@ -115,20 +102,12 @@ async def _watch(
 
 def _measure_page(port: int, cookie: str) -> tuple[object, ...] | None:
     """Return a row: how long events took to the page of the run; None: there is no browser."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    try:
-        playwright = importlib.import_module("playwright.sync_api")
-    except ImportError:
-        return None
-    if found is None:
+    executable = browser.find_browser()
+    if executable is None:
         return None
     run = _start_run()
-    name, _, value = cookie.partition("=")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        context = browser.new_context(base_url=f"http://127.0.0.1:{port}")
-        context.add_cookies([{"name": name, "value": value, "domain": "127.0.0.1", "path": "/"}])
-        page = context.new_page()
+    with browser.launch(executable) as launched:
+        page = browser.open_context(launched, port, cookie).new_page()
         page.goto(f"/runs/{run}/")
         page.locator("[data-live]", has_text="live").wait_for()
         page.evaluate(OBSERVE)
@@ -136,7 +115,6 @@ def _measure_page(port: int, cookie: str) -> tuple[object, ...] | None:
         page.locator(f'[data-last-seq="{EVENTS + 1}"]').wait_for()
         page.wait_for_timeout(SETTLE_S * MS_PER_S)
         seen: dict[str, Sequence[float]] = page.evaluate("window.seen")
-        browser.close()
     times = [frame - written[int(seq)] * MS_PER_S for seq, (_, frame) in seen.items()]
     p50, p95 = (f"{percentile(times, share):.0f}" for share in (0.5, 0.95))
     return "1 page in a browser, to the frame", p50, p95, "-"
@@ -197,18 +175,6 @@ def _start_run() -> UUID:
         sealer=sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS),
     )
     return made.run
-
-
-def _sign_in() -> str:
-    """Return the cookie of a console session."""
-    from django.conf import settings
-    from django.contrib.auth import get_user_model
-    from django.test import Client
-
-    client: Any = Client()
-    backend = "django.contrib.auth.backends.ModelBackend"
-    client.force_login(get_user_model().objects.get(username="admin"), backend=backend)
-    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
 def _count_statements() -> int:

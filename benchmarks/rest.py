@@ -46,13 +46,13 @@ _CHANGED = {
 
 def run() -> str:
     """Measure searches and the list of runs."""
-    token = _prepare()
+    token = prepare()
     port = free_port()
     env = {"FOREGATE_CONSOLE_PORT": str(port), "FOREGATE_API_PER_MINUTE": "0"}
     headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"}
     program = ["manage.py", "run_console", "--no-password"]
     with started(program, port=port, headers=headers, env=dict(os.environ) | env) as running:
-        _wait_until_ready(running)
+        wait_until_ready(running)
         running.settle()
         rows = [
             _measure(running, name, address, at_once)
@@ -62,13 +62,24 @@ def run() -> str:
     return markdown(["request", "at once", "requests/s", "p50 ms", "p95 ms"], rows)
 
 
-def _prepare() -> str:
+def prepare() -> str:
     """Store tools and runs; return the token of a superuser."""
     from django.contrib.auth import get_user_model
-    from django.core.management import call_command
     from django.db import connections
 
     from gateway_project.access import tokens
+
+    store_tools_and_runs()
+    admin = get_user_model().objects.get(username="admin")
+    _, token = tokens.create_token(admin, name="benchmark", scopes=["*"])
+    connections.close_all()
+    return token
+
+
+def store_tools_and_runs() -> None:
+    """Store 5,000 tools with their vectors, and 100,000 runs."""
+    from django.core.management import call_command
+
     from tools.store import bulk_load
     from tools.store.bulk_load import DefinedTool
 
@@ -81,10 +92,6 @@ def _prepare() -> str:
     )
     call_command("embed", verbosity=0)
     _store_runs()
-    admin = get_user_model().objects.get(username="admin")
-    _, token = tokens.create_token(admin, name="benchmark", scopes=["*"])
-    connections.close_all()
-    return token
 
 
 def _store_runs() -> None:
@@ -135,7 +142,12 @@ def _store_runs() -> None:
         cursor.execute("ANALYZE execution_workflowexecution, execution_taskrun")
 
 
-def _wait_until_ready(running: RunningServer) -> None:
+def wait_until_ready(running: RunningServer) -> None:
+    """Wait until the gateway in the console's process serves.
+
+    Raises:
+        RuntimeError: If it does not in time.
+    """
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         try:

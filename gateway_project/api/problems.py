@@ -6,6 +6,7 @@ References:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,6 +18,7 @@ from django.db import DataError
 from django.db import Error as DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.template import loader
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -238,11 +240,31 @@ def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponse
 
 
 def answer_server_error(request: HttpRequest) -> HttpResponseBase:
-    """Answer a request that failed outside the views of the API; Django has logged it."""
+    """Answer a request that failed outside the views of the API; Django has logged it.
+
+    Django calls this while the error is being handled.
+    """
+    error = sys.exception()
+    if isinstance(error, Exception) and _is_unavailable(error):
+        return _answer_unavailable(request)
     if not _is_for_api(request):
         return defaults.server_error(request)
     detail = f"internal error; see the log for request {telemetry.current_request_id()}"
     return _build_response(Problem(status=500, code="internal_error", detail=detail))
+
+
+def _answer_unavailable(request: HttpRequest) -> HttpResponse:
+    """Say that the database is away; asks it nothing, so the page has no frame of a room."""
+    if _is_for_api(request):
+        return _build_response(_UNAVAILABLE)
+    is_read = request.method in {"GET", "HEAD"}
+    context = {
+        "is_action": not is_read,
+        "retry_url": request.get_full_path() if is_read else request.path,
+        "request_id": telemetry.current_request_id(),
+    }
+    page = loader.render_to_string("console/unavailable.html", context)
+    return HttpResponse(page, status=_UNAVAILABLE.status, headers=dict(_UNAVAILABLE.headers))
 
 
 def _is_for_api(request: HttpRequest) -> bool:
@@ -251,7 +273,10 @@ def _is_for_api(request: HttpRequest) -> bool:
 
 def _build_response(problem: Problem) -> HttpResponse:
     return JsonResponse(
-        problem.as_json(), status=problem.status, content_type=PROBLEM_CONTENT_TYPE
+        problem.as_json(),
+        status=problem.status,
+        headers=dict(problem.headers),
+        content_type=PROBLEM_CONTENT_TYPE,
     )
 
 

@@ -32,7 +32,9 @@ def load_effects(request: HttpRequest) -> Effects:
     service = find_service(request)
     if service is None:
         raise NotReady(
-            "starting", "no gateway runs in this process; serve the console by `run_console`"
+            "starting",
+            "no gateway runs in this process, which was started for approvals only; start the "
+            "whole console by `manage.py run_console`",
         )
     return async_to_sync(_wait_for_effects)(service.runtime.readiness)
 

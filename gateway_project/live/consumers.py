@@ -124,8 +124,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._seat = seat = Seat(key=self.make_key(), session=session, viewer=viewer)
         try:
             first = await self._hub.join(seat, self.make_feed, after=self._read_last_number())
-        except TooManyViewers:
-            return endings.BUSY
+        except TooManyViewers as error:
+            return error.ending
         self._feeding = asyncio.get_running_loop().create_task(
             self._feed(seat, first), name="live viewer"
         )

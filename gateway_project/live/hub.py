@@ -15,12 +15,22 @@ from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.live.feed import Feed
-from gateway_project.live.mailbox import FAILED, RIGHTS_CHANGED, SIGNED_OUT, Mailbox
+from gateway_project.live.mailbox import (
+    BUSY,
+    CROWDED,
+    FAILED,
+    RIGHTS_CHANGED,
+    SIGNED_OUT,
+    Ending,
+    Mailbox,
+)
 from gateway_project.live.relay import Deliver
 from gateway_project.live.viewers import Viewer, load_viewer
 
 MAX_VIEWERS: Final = 1_000
 """Connections of one process; more are asked to come back later."""
+MAX_VIEWERS_OF_USER: Final = 50
+"""Connections of one user; one page holds one."""
 RECHECK_S: Final = 2.0
 """How soon a sign-out, a lost role or a lost team ends a connection."""
 
@@ -30,7 +40,15 @@ log = structlog.get_logger(__name__)
 
 
 class TooManyViewers(Exception):
-    """This process has as many viewers as it takes."""
+    """This process has as many viewers as it takes, of all users or of this one.
+
+    Attributes:
+        ending: Tells the viewer which.
+    """
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.reason)
+        self.ending = ending
 
 
 @dataclass(eq=False, kw_only=True)
@@ -86,8 +104,7 @@ class Hub:
         Raises:
             TooManyViewers: If there is no room.
         """
-        if len(self._seats) >= MAX_VIEWERS:
-            raise TooManyViewers
+        self._check_room(seat.viewer.caller.user)
         self._seats.add(seat)
         feed = self._feeds.get(seat.key)
         if feed is None:
@@ -116,6 +133,12 @@ class Hub:
         """Pass a notification to the feeds that it may concern; None: some may have been lost."""
         for feed in self._feeds.values():
             feed.handle_notification(notification)
+
+    def _check_room(self, user: str) -> None:
+        if len(self._seats) >= MAX_VIEWERS:
+            raise TooManyViewers(BUSY)
+        if sum(seat.viewer.caller.user == user for seat in self._seats) >= MAX_VIEWERS_OF_USER:
+            raise TooManyViewers(CROWDED)
 
     async def _run_common(self) -> None:
         async with TaskGroup() as group:

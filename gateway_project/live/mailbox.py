@@ -31,6 +31,7 @@ NOT_PERMITTED: Final = Ending(code=4403, reason="your role does not allow this")
 UNKNOWN: Final = Ending(code=4404, reason="there is no such thing for you")
 RIGHTS_CHANGED: Final = Ending(code=4409, reason="your rights changed; connect again")
 SLOW: Final = Ending(code=4429, reason="too slow; connect again and catch up")
+CROWDED: Final = Ending(code=4430, reason="too many live pages of yours; close some")
 SILENT: Final = Ending(code=1003, reason="viewers send nothing")
 
 

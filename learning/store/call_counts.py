@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from django.db import connection
 
@@ -13,18 +13,29 @@ from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.models.events import NO_TEAM
 from learning.store.activity import MAX_EVENTS
 
+SECONDS_PER_HOUR: Final = 3_600
+_CALLS = f"""
+(   SELECT tool, at, outcome, duration_ms FROM learning_episodicevent
+    WHERE (%(all)s OR coalesce(team_id, {NO_TEAM}) = %(team)s) AND at >= %(since)s
+      AND kind = {KIND_CODES[EventKind.TASK_COMPLETE]} AND tool IS NOT NULL
+    ORDER BY at DESC LIMIT {MAX_EVENTS}) AS event
+JOIN tools_tool AS tool ON tool.id = event.tool
+"""
 _SELECT = f"""
 SELECT event.tool, tool.server_id, count(*),
        count(*) FILTER (WHERE event.outcome <> {EventOutcome.SUCCEEDED.value}),
        percentile_cont(0.95) WITHIN GROUP (ORDER BY event.duration_ms),
        max(event.at)
-FROM (
-    SELECT tool, at, outcome, duration_ms FROM learning_episodicevent
-    WHERE (%(all)s OR coalesce(team_id, {NO_TEAM}) = %(team)s) AND at >= %(since)s
-      AND kind = {KIND_CODES[EventKind.TASK_COMPLETE]} AND tool IS NOT NULL
-    ORDER BY at DESC LIMIT {MAX_EVENTS}) AS event
-JOIN tools_tool AS tool ON tool.id = event.tool
+FROM {_CALLS}
 GROUP BY GROUPING SETS ((event.tool), (tool.server_id))
+"""
+_SELECT_BY_HOUR = f"""
+SELECT floor(extract(epoch FROM %(at)s - event.at) / {SECONDS_PER_HOUR})::int, count(*),
+       count(*) FILTER (WHERE event.outcome = {EventOutcome.FAILED.value}),
+       count(*) FILTER (WHERE event.outcome = {EventOutcome.UNANSWERED.value})
+FROM {_CALLS}
+WHERE tool.server_id = %(server)s
+GROUP BY 1 ORDER BY 1 DESC
 """
 
 
@@ -42,6 +53,22 @@ class CallCount(NamedTuple):
     failures: int
     p95_ms: float | None
     last_at: datetime
+
+
+class CallsOfHour(NamedTuple):
+    """Calls of one server in one hour.
+
+    Attributes:
+        hours_ago: Whole hours since; 0: within the last hour.
+        calls: All of them.
+        failed: Those whose tool reported an error.
+        unanswered: Those without an answer: refused, timed out, or the server was lost.
+    """
+
+    hours_ago: int
+    calls: int
+    failed: int
+    unanswered: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,3 +107,27 @@ def load_recent_calls(team: int | None, *, since: datetime, is_all: bool = False
             else:
                 by_server[server] = CallCount(*counts)
     return RecentCalls(by_tool=by_tool, by_server=by_server)
+
+
+def load_calls_by_hour(
+    server: int, team: int | None, *, hours: int, at: datetime, is_all: bool = False
+) -> list[CallsOfHour]:
+    """Count the calls of a server by hour, oldest first; hours without calls are left out.
+
+    Args:
+        server: Primary key.
+        team: Primary key; None: callers without a team.
+        hours: Number of hours up to now.
+        at: Current time.
+        is_all: Whether the calls of all teams count.
+    """
+    values: dict[str, int | bool | datetime] = {
+        "server": server,
+        "all": is_all,
+        "team": NO_TEAM if team is None else team,
+        "since": at - timedelta(hours=hours),
+        "at": at,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT_BY_HOUR, values)
+        return [CallsOfHour(*row) for row in cursor.fetchall() if 0 <= row[0] < hours]

@@ -57,6 +57,12 @@ WorkflowPattern.objects.create(workflow_hash="a" * 64, intent_hash="b" * 64, tas
 EpisodicEvent.objects.create(at=now, kind=1, session=1, tool=tool, outcome=1, duration_ms=12.0)
 """
 
+AS_A_GATEWAY: Final = """
+from django.utils import timezone
+from tools.store import servers as server
+now = timezone.now()
+"""
+
 
 class Gateway:
     """A client with a gateway process of its own, in a thread."""
@@ -325,6 +331,38 @@ def test_turning_the_switch_shows_on_an_open_page_at_once(world: World, chromium
             turn = other.locator("main").get_by_role("button", name=f"Turn speculation {after}")
             browser.press(other, turn)
         page.locator(".switch strong", has_text=after).first.wait_for()
+
+
+def test_the_state_of_a_server_changes_on_open_pages_and_a_cut_line_says_so(
+    world: World, chromium: Any
+) -> None:
+    with looking(world, chromium) as page, looking(world, chromium) as other:
+        line = Line(page)
+        page.goto("/servers/")
+        other.goto("/servers/counting/")
+        is_live(page)
+        is_live(other)
+        states = [page.locator("article .badge").first, other.locator("h1 .badge")]
+        for script, state in (
+            (
+                'server.record_error("counting", at=now, error="it fell over", output=["why"])',
+                "failing",
+            ),
+            ('server.record_connection("counting", at=now, protocol_version="2026-07-28")', "up"),
+        ):
+            world.installation.manage("shell", "-v0", "-c", AS_A_GATEWAY + script)
+            for shown in states:
+                shown.filter(has_text=state).wait_for()
+            text = other.locator("[data-refresh=trouble]").inner_text()
+            assert ("it fell over" in text) == (state == "failing")
+        line.cut()
+        page.locator("[data-live]", has_text="cut off").wait_for()
+        script = 'server.record_error("counting", at=now, error="again")'
+        world.installation.manage("shell", "-v0", "-c", AS_A_GATEWAY + script)
+        line.is_cut = False
+        states[0].filter(has_text="failing").wait_for()
+        script = 'server.record_connection("counting", at=now, protocol_version="2026-07-28")'
+        world.installation.manage("shell", "-v0", "-c", AS_A_GATEWAY + script)
 
 
 def test_a_prediction_is_corrected_and_a_threshold_overridden(world: World, chromium: Any) -> None:

@@ -96,6 +96,7 @@ def begin_attempt(server: str, *, version: datetime, at: datetime) -> DiscoveryA
     if pk is None:
         return None
     ServerDiscovery.objects.update_or_create(server_id=pk, defaults={"started_at": at})
+    notify.send_notification(notify.SERVER_STATUS, server)
     return DiscoveryAttempt(server=server, version=version, started_at=at)
 
 

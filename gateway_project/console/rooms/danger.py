@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from django.contrib import messages
@@ -15,8 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from gateway_project.access.roles import CURATE, READ, require_scope
 from gateway_project.api import runtime
 from gateway_project.console.rooms.addresses import tool_address
+from gateway_project.console.rooms.catalogue import load_catalogue
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.settling import wait_for_catalogue
+from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue, curate_danger
 from gateway_project.use_cases.curate_danger import InvalidOperation, PatternPreview
@@ -80,7 +83,7 @@ def _render_page(
     problem: str = "",
     given: Mapping[str, str] | None = None,
 ) -> HttpResponseBase:
-    catalogue = runtime.load_effects(request).catalogue()
+    catalogue = load_catalogue(request)
     operations = danger.load_operations()
     if editing is None and request.GET.get("edit", "").isdigit():
         editing = next((o for o in operations if str(o.pk) == request.GET["edit"]), None)
@@ -166,14 +169,14 @@ def _read_pattern(request: RoomRequest) -> tuple[str, str]:
 
 
 def _preview(request: RoomRequest, pattern: str, level: str) -> PatternPreview:
-    catalogue = runtime.load_effects(request).catalogue()
+    catalogue = load_catalogue(request)
     return curate_danger.preview_pattern(request.caller, catalogue, pattern, Danger(level))
 
 
 def _change(request: RoomRequest) -> HttpResponseBase:
     action, _, named = request.POST.get("action", "save").partition("-")
     pk = _read_key(named or request.POST.get("pk", ""))
-    before = runtime.load_effects(request).catalogue()
+    before = load_catalogue(request)
     try:
         if action == "preview":
             return _render_page(request, given=request.POST.dict())
@@ -197,8 +200,8 @@ def _change(request: RoomRequest) -> HttpResponseBase:
         return _render_page(request, problem=problem, given=request.POST.dict())
     except (UnknownOperation, configuration.UnknownToolRow):
         messages.error(request, "Nothing was changed: somebody else deleted it.")
-    effects = runtime.load_effects(request)
-    wait_for_catalogue(effects, lambda now: now is not before)
+    with suppress(NotReady):  # it is stored, and a gateway that starts reads it
+        wait_for_catalogue(runtime.load_effects(request), lambda now: now is not before)
     return redirect("danger")
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from django.contrib import messages
@@ -20,18 +22,25 @@ from gateway_project.access.roles import CURATE, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.graph import WAYS, trace_path
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.graph_layout import GraphLayout, LayoutCache
+from gateway_project.console.rooms.catalogue import load_visibility
+from gateway_project.console.rooms.graph_layout import (
+    Groups,
+    LayoutCache,
+    Positions,
+    group_tools,
+)
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.settling import load_topology, wait_for_relations
 from gateway_project.console.rooms.tool_rows import list_visible_tools
 from gateway_project.find.relation_words import phrase_relation
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_relations
 from graph import wording
-from graph.record import RelationClaim, SelfRelationError
+from graph.record import GraphMetric, RelationClaim, SelfRelationError
 from graph.relations import Relation, RelationKind
-from graph.store import relations
+from graph.store import metrics, relations
 from graph.store.relations import ToolsNotFound
 from graph.topology import Topology
 from tools.catalogue import CatalogueTool, UnknownTool
@@ -44,7 +53,7 @@ MAX_COMMUNITIES: Final = 200
 MAX_REJECTED: Final = 100
 LEAST_STEPS: Final = (0, 25, 50, 75, 90)
 """Least confidences to choose from, in percent."""
-_LAYOUTS: Final = LayoutCache()
+_LAYOUTS: Final = LayoutCache(ThreadPoolExecutor(1, thread_name_prefix="graph layout"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +73,32 @@ class GraphFilter:
     least: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class KnownGraph:
+    """The tool graph as a caller sees it.
+
+    Attributes:
+        visibility: Of the caller.
+        topology: The relations.
+        metrics: Communities and PageRank of tools.
+        groups: The group of each related tool.
+    """
+
+    visibility: Visibility
+    topology: Topology
+    metrics: Mapping[int, GraphMetric]
+    groups: Groups
+
+
 @room(scope=SEARCH)
 @require_safe
 def show_graph(request: RoomRequest) -> HttpResponseBase:
     """Show the explorer, the path between two tools if asked, and the same as a list."""
-    effects = runtime.load_effects(request)
-    visibility = Visibility(catalogue=effects.catalogue(), caller=request.caller)
-    topology = load_topology(effects, request.caller.team)
-    layout = _LAYOUTS.find(topology, effects.metrics(), visibility)
+    known = _load_graph(request)
+    visibility, topology, groups = known.visibility, known.topology, known.groups
+    _find_positions(known)  # begins to compute them
     wanted = _read_filter(request)
-    shown = _select(topology, visibility, layout, wanted)
+    shown = _select(topology, visibility, groups, wanted)
     source, target = (request.GET.get(name, "").strip() for name in ("source", "target"))
     way = request.GET.get("by", WAYS[0])
     found, problem = _find_path(request, topology, visibility, source, target, way)
@@ -87,8 +112,8 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
         steps=LEAST_STEPS,
         kinds=[(kind.value, kind.value.replace("_", " ")) for kind in RelationKind],
         servers=sorted({one.server for one in list_visible_tools(
-            effects.catalogue(), request.caller)}),
-        communities=list_communities(layout, visibility),
+            visibility.catalogue, request.caller)}),
+        communities=list_communities(groups, visibility),
         count=len(shown),
         tools=len({pk for one in shown for pk in (one.source, one.target)}),
         rows=[_describe_relation(one, visibility) for one in shown[:MAX_LISTED]],
@@ -109,22 +134,27 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
 @room(scope=SEARCH)
 @require_safe
 def send_data(request: RoomRequest) -> HttpResponseBase:
-    """Return what is drawn: tools with positions, and relations, as arrays."""
-    effects = runtime.load_effects(request)
-    visibility = Visibility(catalogue=effects.catalogue(), caller=request.caller)
-    topology = load_topology(effects, request.caller.team)
-    layout = _LAYOUTS.find(topology, effects.metrics(), visibility)
-    shown = _select(topology, visibility, layout, _read_filter(request))
-    return JsonResponse(describe_drawing(shown[:MAX_DRAWN], layout, visibility, total=len(shown)))
+    """Return what is drawn: tools with positions, and relations, as arrays.
+
+    The answer is 202 and empty while positions are being computed.
+    """
+    known = _load_graph(request)
+    positions = _find_positions(known)
+    if positions is None:
+        return JsonResponse({}, status=HTTPStatus.ACCEPTED)
+    shown = _select(known.topology, known.visibility, known.groups, _read_filter(request))
+    drawn = shown[:MAX_DRAWN]
+    return JsonResponse(
+        describe_drawing(drawn, known.groups, positions, known.visibility, total=len(shown))
+    )
 
 
 @room(scope=CURATE)
 @require_POST
 def curate(request: RoomRequest) -> HttpResponseBase:
     """Add a relation, reject one, or withdraw a rejection."""
-    effects = runtime.load_effects(request)
-    visibility = Visibility(catalogue=effects.catalogue(), caller=request.caller)
-    before = effects.topology(request.caller.team)
+    visibility = load_visibility(request)
+    before = _find_topology(request)
     try:
         source, target = (_find_tool(visibility, request.POST.get(name, "")) for name in
                           ("source", "target"))  # fmt: skip
@@ -135,20 +165,27 @@ def curate(request: RoomRequest) -> HttpResponseBase:
     except ValueError:
         messages.error(request, "Nothing was changed: choose how the tools are related.")
     else:
-        wait_for_relations(effects, request.caller.team, before)
+        if before is not None:
+            wait_for_relations(runtime.load_effects(request), request.caller.team, before)
         messages.success(request, message)
     back = request.POST.get("back", "")
     return redirect(f"{reverse('graph')}?{back}" if back else reverse("graph"))
 
 
 def describe_drawing(
-    shown: Sequence[Relation], layout: GraphLayout, visibility: Visibility, *, total: int
+    shown: Sequence[Relation],
+    groups: Groups,
+    positions: Positions,
+    visibility: Visibility,
+    *,
+    total: int,
 ) -> dict[str, Any]:
     """Return relations and their tools as short arrays, for the canvas.
 
     Args:
         shown: Relations to draw.
-        layout: Positions.
+        groups: The group of each tool.
+        positions: The position of each tool.
         visibility: Of the caller; its tools only.
         total: Number of relations that the filter admits.
     """
@@ -156,13 +193,13 @@ def describe_drawing(
     drawn = [pk for pk in degrees if visibility.find_tool(pk)]
     places = {pk: place for place, pk in enumerate(drawn)}
     kinds = [kind.value for kind in RelationKind]
-    groups = {group: place for place, group in enumerate(
-        dict.fromkeys(layout.groups.get(pk, "") for pk in drawn))}  # fmt: skip
+    numbers = {group: number for number, group in enumerate(
+        dict.fromkeys(groups.get(pk, "") for pk in drawn))}  # fmt: skip
     nodes = []
     for pk in drawn:
-        x, y = layout.positions.get(pk, (0.0, 0.0))
+        x, y = positions.get(pk, (0.0, 0.0))
         tool_id = visibility.get_tool_id(pk)
-        nodes.append([tool_id, x, y, groups[layout.groups.get(pk, "")], degrees[pk]])
+        nodes.append([tool_id, x, y, numbers[groups.get(pk, "")], degrees[pk]])
     return {
         "kinds": [kind.replace("_", " ") for kind in kinds],
         "nodes": nodes,
@@ -175,10 +212,10 @@ def describe_drawing(
     }  # fmt: skip
 
 
-def list_communities(layout: GraphLayout, visibility: Visibility) -> list[dict[str, Any]]:
+def list_communities(groups: Groups, visibility: Visibility) -> list[dict[str, Any]]:
     """Return the groups of visible tools, the largest first, named by their commonest servers."""
     servers: dict[str, Counter[str]] = {}
-    for pk, group in layout.groups.items():
+    for pk, group in groups.items():
         tool = visibility.find_tool(pk)
         if tool is not None:
             servers.setdefault(str(group), Counter())[tool.server] += 1
@@ -195,8 +232,41 @@ def list_communities(layout: GraphLayout, visibility: Visibility) -> list[dict[s
     ]
 
 
+def _load_graph(request: RoomRequest) -> KnownGraph:
+    """Return the graph; from memory if the gateway of this process serves."""
+    team = request.caller.team
+    visibility = load_visibility(request)
+    known_metrics: Mapping[int, GraphMetric]
+    try:
+        effects = runtime.load_effects(request)
+    except NotReady:
+        topology, known_metrics = relations.load_topology(team), metrics.load_metrics()
+    else:
+        topology, known_metrics = load_topology(effects, team), effects.metrics()
+    return KnownGraph(
+        visibility=visibility,
+        topology=topology,
+        metrics=known_metrics,
+        groups=group_tools(topology, known_metrics, visibility),
+    )
+
+
+def _find_positions(known: KnownGraph) -> Positions | None:
+    """Return the positions of the tools; None: they are being computed."""
+    team = known.visibility.caller.team
+    return _LAYOUTS.find(known.topology, known.metrics, known.groups, team=team)
+
+
+def _find_topology(request: RoomRequest) -> Topology | None:
+    """Return the relations in memory; None: no gateway of this process serves."""
+    try:
+        return runtime.load_effects(request).topology(request.caller.team)
+    except NotReady:
+        return None
+
+
 def _select(
-    topology: Topology, visibility: Visibility, layout: GraphLayout, wanted: GraphFilter
+    topology: Topology, visibility: Visibility, groups: Groups, wanted: GraphFilter
 ) -> list[Relation]:
     """Return the relations among visible tools that a filter admits, strongest first."""
     found = [
@@ -204,14 +274,14 @@ def _select(
         for relation in topology.iterate_relations()
         if relation.confidence >= wanted.least
         and (wanted.kind is None or relation.kind is wanted.kind)
-        and _has_admitted_tools(relation, visibility, layout, wanted)
+        and _has_admitted_tools(relation, visibility, groups, wanted)
     ]
     found.sort(key=lambda one: (-one.confidence, one.source, one.target))
     return found
 
 
 def _has_admitted_tools(
-    relation: Relation, visibility: Visibility, layout: GraphLayout, wanted: GraphFilter
+    relation: Relation, visibility: Visibility, groups: Groups, wanted: GraphFilter
 ) -> bool:
     ends = [visibility.find_tool(pk) for pk in (relation.source, relation.target)]
     tools = [tool for tool in ends if tool is not None]
@@ -220,7 +290,7 @@ def _has_admitted_tools(
     if wanted.server and all(tool.server != wanted.server for tool in tools):
         return False
     return not wanted.community or any(
-        str(layout.groups.get(tool.pk, "")) == wanted.community for tool in tools
+        str(groups.get(tool.pk, "")) == wanted.community for tool in tools
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -19,11 +18,11 @@ from gateway_project.api.pages import Page, encode_cursor, paginate_rows
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.console.rooms.catalogue import load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.forget_patterns import forget_patterns
 from gateway_project.use_cases.override_threshold import override_threshold
 from graph.store import patterns
-from learning import report
 from learning.memory.event import KIND_CODES, EventOutcome
 from learning.store import events, thresholds
 from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
@@ -43,12 +42,7 @@ Select = Callable[..., Any]
 @require_safe
 def show_learning(request: RoomRequest) -> HttpResponse:
     """Show how far stated confidences are from outcomes, and the newest of what was learned."""
-    measured = report.build_report(
-        request.caller.team,
-        days=DAYS,
-        at=timezone.now(),
-        token_price=settings.FOREGATE.token_price,
-    )
+    dated = REPORTS.load(request.caller.team, days=DAYS, at=timezone.now())
     visibility = load_visibility(request)
     newest = _select(request, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
     return render_room(
@@ -56,8 +50,9 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         "console/learning/overview.html",
         title="Learning",
         days=DAYS,
-        report=measured,
-        chart=[bin_._asdict() for bin_ in measured.calibration.reliability],
+        report=dated.report,
+        as_of=dated.built_at,
+        chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability],
         thresholds=_select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED],
         patterns=[_describe_pattern(row, visibility) for row in newest],
     )

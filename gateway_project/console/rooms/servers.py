@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from gateway_project.access.roles import READ, require_scope
 from gateway_project.api import runtime
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
+from gateway_project.console.rooms.call_hours import HOURS, describe_hours
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
@@ -28,7 +29,13 @@ from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import change_servers, discover_servers
 from gateway_project.use_cases.register_servers import InvalidServerEntry
-from learning.store.call_counts import CallCount, RecentCalls, load_recent_calls
+from learning.store.call_counts import (
+    CallCount,
+    CallsOfHour,
+    RecentCalls,
+    load_calls_by_hour,
+    load_recent_calls,
+)
 from tools.catalogue import CatalogueTool
 from tools.store import overview, server_settings
 from tools.store.overview import ServerSummary
@@ -118,6 +125,7 @@ def _render_server(
         stored=describe_settings(stored) if is_superuser else None,
         instructions=strip_invisible(stored.instructions),
         history=list_history(server, stored.created_at),
+        hours=describe_hours(_load_hours(caller, server)),
         tools=[describe_tool(tool) for tool in tools[:MAX_LISTED_TOOLS]],
         tool_count=len(tools),
         more_tools=len(tools) - MAX_LISTED_TOOLS,
@@ -242,6 +250,14 @@ def _load_calls(caller: Caller) -> RecentCalls:
     """Return the calls of the last day that a caller may know of."""
     since, is_all = timezone.now() - DAY, caller.has_scope(SCOPE_ALL)
     return load_recent_calls(caller.team, since=since, is_all=is_all)
+
+
+def _load_hours(caller: Caller, server: ServerSummary) -> list[CallsOfHour]:
+    """Return a server's calls by hour, as far as a caller may know of them."""
+    is_all = caller.has_scope(SCOPE_ALL)
+    return load_calls_by_hour(
+        server.pk, caller.team, hours=HOURS, at=timezone.now(), is_all=is_all
+    )
 
 
 def _find_effects(request: RoomRequest) -> tuple[Effects | None, str]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
@@ -27,11 +26,12 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
 from gateway_project.console.rooms.catalogue import load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import grant_speculation, limit_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
-from learning import report
+from learning.report import LearningReport
 from tools.store import overview
 from tools.visibility import Visibility
 
@@ -71,18 +71,17 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
     )
     page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
     visibility = load_visibility(request)
-    measured = report.build_report(
-        caller.team, days=DAYS, at=timezone.now(), token_price=settings.FOREGATE.token_price
-    )
+    dated = REPORTS.load(caller.team, days=DAYS, at=timezone.now())
     return render_room(
         request,
         "console/speculation/overview.html",
         title="Speculation",
         days=DAYS,
         has_team=caller.team is not None,
-        report=measured,
-        forms=_list_forms(measured),
-        gains=_list_gains(measured),
+        report=dated.report,
+        as_of=dated.built_at,
+        forms=_list_forms(dated.report),
+        gains=_list_gains(dated.report),
         predictions=[_describe_prediction(row, visibility) for row in page.items],
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
         outcome=outcome,
@@ -318,7 +317,7 @@ _KINDS: Final[Mapping[str, str]] = {
 """Kind of the badge of each outcome."""
 
 
-def _list_forms(measured: report.LearningReport) -> list[dict[str, Any]]:
+def _list_forms(measured: LearningReport) -> list[dict[str, Any]]:
     """Return the figures of each form of prediction, for the table."""
     found = []
     for name, intents, calls in (
@@ -348,7 +347,7 @@ def _list_forms(measured: report.LearningReport) -> list[dict[str, Any]]:
     return found
 
 
-def _list_gains(measured: report.LearningReport) -> list[dict[str, Any]]:
+def _list_gains(measured: LearningReport) -> list[dict[str, Any]]:
     """Return what predicted next calls gained or would gain, by server and by tool."""
     found = []
     for mode, calls in (

@@ -20,10 +20,10 @@ from gateway_project.api.pages import Page, encode_cursor, paginate_sorted
 from gateway_project.api.problems import describe_problem
 from gateway_project.console.rooms import tool
 from gateway_project.console.rooms.addresses import tool_address
+from gateway_project.console.rooms.catalogue import load_catalogue
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.console.rooms.tool_rows import describe_tool, list_visible_tools
-from gateway_project.effects import Effects
 from gateway_project.find.answers import SearchResult
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments, meta_tools
@@ -68,12 +68,11 @@ EFFECTS: Final[Mapping[str, str]] = {
 @require_safe
 def list_tools(request: RoomRequest) -> HttpResponseBase:
     """Search tools as a client does, or list them by id with filters."""
-    effects = runtime.load_effects(request)
     query = request.GET.get("q", "").strip()
     wanted = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
-    catalogue = effects.catalogue()
+    catalogue = load_catalogue(request)
     visible = list_visible_tools(catalogue, request.caller)
-    found, problem = _search(request, effects, query, wanted) if query else (None, "")
+    found, problem = _search(request, query, wanted) if query else (None, "")
     page = _list_page(request, visible, wanted) if not query else None
     return render_room(
         request,
@@ -162,7 +161,7 @@ def describe_found(found: SearchResult, catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _search(
-    request: RoomRequest, effects: Effects, query: str, wanted: Mapping[str, str]
+    request: RoomRequest, query: str, wanted: Mapping[str, str]
 ) -> tuple[SearchResult | None, str]:
     """Return what a client would find, or why nothing could be searched."""
     given = {"query": query, "limit": SEARCH_LIMIT, "detail": "summary"}
@@ -170,6 +169,7 @@ def _search(
     try:
         checked = arguments.check_arguments(meta_tools.SEARCH, given)
         wish = arguments.read_find_request(checked)
+        effects = runtime.load_effects(request)
         return runtime.run_coroutine(flow.find_tools, effects, request.caller, wish), ""
     except _EXPECTED as error:
         return None, describe_problem(error).detail

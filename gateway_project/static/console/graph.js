@@ -8,6 +8,8 @@ const MAX_LISTED = 30;
 const PAN_PIXELS = 60;
 const ZOOM_STEP = 1.3;
 const GOLDEN_TURN = 137.508;
+const COMPUTING = 202; // HTTP: accepted, not done yet
+const RETRY_MS = 500;
 
 const explorer = document.querySelector("[data-explorer]");
 const options = readData("drawing-options") ?? { path: [] };
@@ -363,12 +365,21 @@ function listen(picture) {
   new ResizeObserver(() => picture.redraw()).observe(canvas);
 }
 
+/** Fetch what is drawn, once the positions of all tools have been computed. */
+async function fetchDrawing(status) {
+  for (;;) {
+    const response = await fetch(explorer.dataset.source);
+    if (!response.ok || response.redirected) throw new Error(String(response.status));
+    if (response.status !== COMPUTING) return response.json();
+    status.textContent = "The layout is being computed; the list below holds the same.";
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
 async function start() {
   const picture = new Picture(explorer);
   try {
-    const response = await fetch(explorer.dataset.source);
-    if (!response.ok || response.redirected) throw new Error(String(response.status));
-    const data = await response.json();
+    const data = await fetchDrawing(picture.status);
     picture.colours = {};
     picture.load(data);
     onTheme(() => picture.readColours());

@@ -13,10 +13,12 @@ const FINAL = new Map([
   [4404, "no longer there for you"],
   [1003, "refused"],
 ]);
+const TOO_MANY_PAGES = 4430;
 const WORDS = {
   connecting: ["muted", "connecting"],
   live: ["ok", "live"],
   cut: ["bad", "cut off, connecting again"],
+  crowded: ["bad", "cut off: too many of your pages are open; trying again"],
   stalled: ["warn", "the database is away, waiting"],
   caught: ["ok", "caught up"],
 };
@@ -66,7 +68,7 @@ export function follow(path, { onMessage, last }) {
         return;
       }
       wasCut = true;
-      say(...WORDS.cut);
+      say(...(event.code === TOO_MANY_PAGES ? WORDS.crowded : WORDS.cut));
       const pause = event.code === RIGHTS_CHANGED ? 0 : wait * (0.5 + Math.random() / 2);
       wait = Math.min(wait * 2, MAX_WAIT_MS);
       timer = setTimeout(connect, pause);
@@ -106,7 +108,11 @@ export function formatDuration(ms) {
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-/** Fetch the page anew and replace the parts that carry the same `data-refresh`. */
+/**
+ * Fetch the page anew and replace the parts that carry the same `data-refresh`.
+ *
+ * Details that the page itself opened carry `data-opened`.
+ */
 export async function refreshParts() {
   let html;
   try {
@@ -118,8 +124,9 @@ export async function refreshParts() {
   }
   const fresh = new DOMParser().parseFromString(html, "text/html");
   for (const part of document.querySelectorAll("[data-refresh]")) {
-    // Somebody is about to use it, or is reading in it.
-    if (part.contains(document.activeElement) || part.querySelector("details[open]")) continue;
+    // Somebody is about to use it, or is reading in what they opened.
+    const isRead = part.querySelector("details[open]:not([data-opened])");
+    if (part.contains(document.activeElement) || isRead) continue;
     const name = CSS.escape(part.dataset.refresh);
     const found = fresh.querySelector(`[data-refresh="${name}"]`);
     if (found) part.replaceChildren(...found.childNodes);

@@ -1,19 +1,28 @@
-// Reloads the part of a page that shows servers being contacted, until none is.
+// The states of servers as they change, on the list of servers and on the page of one.
 
-const INTERVAL_MS = 2000;
+import { follow, refreshParts, settle } from "./live.js";
 
-async function refresh() {
-  try {
-    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (!response.ok || response.redirected) throw new Error(String(response.status));
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const fresh = page.getElementById("content");
-    const isEditing = document.querySelector("main input:focus, main textarea:focus");
-    if (fresh && !isEditing) document.getElementById("content").replaceChildren(...fresh.childNodes);
-    if (page.querySelector("[data-refresh=yes]") || isEditing) setTimeout(refresh, INTERVAL_MS);
-  } catch {
-    setTimeout(refresh, 2 * INTERVAL_MS);
-  }
+const REFRESH_MS = 300;
+const place = document.querySelector("[data-follow]");
+const only = place.dataset.only;
+const refreshSoon = settle(refreshParts, REFRESH_MS);
+let known = null;
+
+/** Return whether the page shows these servers in these states, as it was rendered. */
+function isShown(servers) {
+  const shown = [...document.querySelectorAll("[data-server]")];
+  const states = new Map(shown.map((one) => [one.dataset.server, one.dataset.state]));
+  return states.size === servers.length && servers.every((one) => states.get(one.name) === one.state);
 }
 
-setTimeout(refresh, INTERVAL_MS);
+function show(servers) {
+  const wanted = only === undefined ? servers : servers.filter((one) => one.name === only);
+  const now = JSON.stringify(wanted);
+  const isCurrent = known === null ? isShown(wanted) : known === now;
+  const isGone = only !== undefined && known !== null && !wanted.length;
+  known = now;
+  if (isGone) location.reload(); // the page that comes says that it is gone
+  else if (!isCurrent) refreshSoon();
+}
+
+follow(place.dataset.follow, { onMessage: (message) => show(message.servers) });

@@ -276,6 +276,22 @@ async def test_a_full_process_asks_to_come_back_later(theatre, ann, monkeypatch)
             assert await second.read_end() == mailbox.BUSY.code
 
 
+async def test_a_user_has_at_most_so_many_connections_and_others_still_connect(
+    theatre, ann, monkeypatch
+):
+    monkeypatch.setattr(hub, "MAX_VIEWERS_OF_USER", 2)
+    bob = await run_in_database_thread(UserFactory, username="bob")
+    async with theatre.watch(ann, RUNS) as first, theatre.watch(ann, "/live/servers/") as second:
+        await first.read()
+        await second.read()
+        async with theatre.watch(ann, RUNS) as third:
+            assert await third.read_end() == mailbox.CROWDED.code
+        async with theatre.watch(bob, RUNS) as other:
+            assert (await other.read())["type"] == "start"
+    async with theatre.watch(ann, RUNS) as again:
+        assert (await again.read())["type"] == "start"
+
+
 async def test_without_the_database_a_viewer_is_asked_to_come_back_later(
     theatre, ann, monkeypatch
 ):

@@ -15,6 +15,8 @@ from django.test import Client
 from execution.speculation_rules import AdmissibilityRules
 from execution.store.grants import load_grants
 from gateway_project.api import runtime
+from gateway_project.console.rooms.report_cache import REPORTS
+from gateway_project.readiness import NotReady
 from graph.record import GraphMetric
 from graph.store.relations import load_topology
 from tests.factories import UserFactory
@@ -26,6 +28,12 @@ def browser(user) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+@pytest.fixture(autouse=True)
+def no_reports():
+    """Have no report of an earlier test in memory."""
+    REPORTS.clear()
 
 
 @pytest.fixture
@@ -63,6 +71,16 @@ def counted(monkeypatch):
 
     monkeypatch.setattr(psycopg.Cursor, "execute", count)
     return sent
+
+
+@pytest.fixture
+def no_gateway(gateway, monkeypatch):
+    """Have no gateway in the process, as in a console that was started for approvals."""
+
+    def refuse(_request):
+        raise NotReady("starting", "start the whole console")
+
+    monkeypatch.setattr(runtime, "load_effects", refuse)
 
 
 @pytest.fixture

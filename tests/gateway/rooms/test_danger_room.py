@@ -107,3 +107,12 @@ def test_members_see_the_patterns_but_change_none(member):
 def _without_waiting(monkeypatch):
     """Have nothing waited for: the gateway of these tests reads the database at each look."""
     monkeypatch.setattr(settling, "TIMEOUT_S", 0.0)
+
+
+def test_without_a_gateway_patterns_are_shown_previewed_and_saved(root, no_gateway):
+    ToolFactory(server__name="shop", name="frobnicate_orders")
+    given = {"pattern": "frobnicate", "danger": "dangerous", "reason": "lost"}
+    assert "shop:frobnicate_orders" in root.post("/danger/preview/", given).content.decode()
+    saved = root.post("/danger/", given, follow=True)
+    assert saved.status_code == 200
+    assert "Saved" in saved.content.decode()

@@ -1,10 +1,12 @@
 """The explorer of the tool graph: filters, paths, curation, and what is drawn."""
 
+from concurrent.futures import Executor, Future
 from itertools import pairwise
 
 import pytest
 
-from gateway_project.console.rooms.graph_layout import LayoutCache
+from gateway_project.console.rooms import graph
+from gateway_project.console.rooms.graph_layout import LayoutCache, group_tools
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
 from graph.models import ToolDependency
@@ -29,6 +31,21 @@ def relate(source, target, kind="precedes", confidence=0.9):
     relation = RelationFactory(source=source, target=target, kind=kind)
     EvidenceFactory(relation=relation, confidence=confidence)
     return relation
+
+
+class AtOnce(Executor):
+    """Does what it is given before it returns."""
+
+    def submit(self, work, /, *given, **named):
+        future = Future()
+        future.set_result(work(*given, **named))
+        return future
+
+
+@pytest.fixture(autouse=True)
+def layouts(monkeypatch):
+    """Have layouts computed at once."""
+    monkeypatch.setattr(graph, "_LAYOUTS", LayoutCache(AtOnce()))
 
 
 @pytest.fixture
@@ -138,21 +155,84 @@ def test_tools_of_other_teams_are_neither_drawn_nor_listed(root, chain):
     assert "No tool 'theirs:secret'" in asked
 
 
+def test_without_a_gateway_the_graph_is_read_from_the_database_and_curated(
+    root, chain, no_gateway
+):
+    assert "3 relations among 4 tools" in text_of(root.get("/graph/"))
+    assert root.get("/graph/data/").json()["total"] == 3
+    given = {"source": "git:add", "target": "git:status", "kind": "precedes", "action": "add"}
+    assert "Added: git:add precedes git:status" in text_of(
+        root.post("/graph/curate/", given, follow=True)
+    )
+    assert root.get("/graph/data/").json()["total"] == 4
+
+
 def related(*pairs):
     return Topology(
         Relation(source, target, RelationKind.PROVIDES, 0.9, False) for source, target in pairs
     )
 
 
-def test_positions_stay_while_only_relations_change():
-    view = Visibility(
-        catalogue=catalogue(*(tool(f"s:t{n}", pk=n) for n in (1, 2, 3))),
+class Postponed(Executor):
+    """Does what it is given when it is told to."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, work, /, *given, **named):
+        future = Future()
+        self.waiting.append(lambda: future.set_result(work(*given, **named)))
+        return future
+
+    def work(self):
+        while self.waiting:
+            self.waiting.pop()()
+
+
+def view_of(*pks):
+    return Visibility(
+        catalogue=catalogue(*(tool(f"s:t{n}", pk=n) for n in pks)),
         caller=Caller(user="a", team=None, scopes=frozenset(), kind="console"),
     )
-    cache, metrics = LayoutCache(), {1: GraphMetric(0.5, 0, 0.0, 0.0)}
-    first = cache.find(related((1, 2)), metrics, view)
-    assert cache.find(related((1, 2), (2, 1)), metrics, view) is first
-    with_third = cache.find(related((1, 2), (2, 3)), metrics, view)
-    assert with_third is not first
-    assert with_third.groups == {1: 0, 2: "s", 3: "s"}
-    assert cache.find(related((1, 2)), dict(metrics), view) is not with_third
+
+
+def test_tools_are_grouped_by_community_or_else_by_server():
+    metrics = {1: GraphMetric(0.5, 0, 0.0, 0.0)}
+    groups = group_tools(related((1, 2), (2, 3)), metrics, view_of(1, 2, 3))
+    assert groups == {1: 0, 2: "s", 3: "s"}
+
+
+def test_a_layout_is_computed_once_in_the_background():
+    executor, metrics = Postponed(), {}
+    cache, one, groups = LayoutCache(executor), related((1, 2)), {1: "s", 2: "s"}
+    assert cache.find(one, metrics, groups, team=None) is None
+    assert cache.find(one, metrics, groups, team=None) is None
+    assert len(executor.waiting) == 1
+    executor.work()
+    assert cache.find(one, metrics, groups, team=None).keys() == {1, 2}
+
+
+def test_positions_stay_while_only_relations_change():
+    executor, metrics = Postponed(), {1: GraphMetric(0.5, 0, 0.0, 0.0)}
+    cache = LayoutCache(executor)
+
+    def find(one, metrics):
+        groups = group_tools(one, metrics, view_of(1, 2, 3))
+        cache.find(one, metrics, groups, team=None)
+        executor.work()
+        return cache.find(one, metrics, groups, team=None)
+
+    first = find(related((1, 2)), metrics)
+    assert find(related((1, 2), (2, 1)), metrics) is first
+    with_third = find(related((1, 2), (2, 3)), metrics)
+    assert with_third.keys() == {1, 2, 3}
+    assert find(related((1, 2)), {1: GraphMetric(0.5, 7, 0.0, 0.0)}) is not with_third
+
+
+def test_the_list_is_shown_while_the_layout_is_computed(root, chain, monkeypatch):
+    executor = Postponed()
+    monkeypatch.setattr(graph, "_LAYOUTS", LayoutCache(executor))
+    assert "git:status" in text_of(root.get("/graph/"))
+    assert root.get("/graph/data/").status_code == 202
+    executor.work()
+    assert root.get("/graph/data/").json()["total"] == 3

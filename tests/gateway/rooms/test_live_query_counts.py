@@ -2,7 +2,8 @@
 
 import pytest
 
-from execution.models import Approval
+from execution.models import Approval, Speculation
+from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation import sealing
 from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold
@@ -12,18 +13,22 @@ from tests.factories import ServerFactory, ToolFactory
 from tests.gateway.rooms.test_speculation import make_pattern, make_threshold, predict
 
 pytestmark = pytest.mark.django_db
-MOST_QUERIES = 30
-PATHS = (
-    "/runs/",
-    "/approvals/",
-    "/speculation/",
-    "/speculation/grants/",
-    "/speculation/budgets/",
-    "/learning/",
-    "/learning/thresholds/",
-    "/learning/patterns/",
-    "/learning/memory/",
-)
+QUERY_COUNTS = {
+    "/runs/": 9,
+    "/runs/RUN/": 24,
+    "/approvals/": 12,
+    "/approvals/APPROVAL": 12,
+    "/speculation/": 25,
+    "/speculation/PREDICTION/": 13,
+    "/speculation/grants/": 15,
+    "/speculation/budgets/": 9,
+    "/learning/": 24,
+    "/learning/thresholds/": 8,
+    "/learning/thresholds/THRESHOLD/": 9,
+    "/learning/patterns/": 13,
+    "/learning/memory/": 13,
+}
+QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 13, "/learning/": 14}
 
 
 def fill(home, *, rows):
@@ -39,13 +44,23 @@ def fill(home, *, rows):
 
 
 def count_queries(client, counted):
+    approval = Approval.objects.first()
+    ids = {
+        "RUN": approval.run_id,
+        "APPROVAL": approval.pk,
+        "PREDICTION": Speculation.objects.first().pk,
+        "THRESHOLD": AdaptiveThreshold.objects.first().pk,
+    }
     found = {}
-    paths = [*PATHS, f"/runs/{Approval.objects.first().run_id}/"]
-    for path in paths:
+    for path in QUERY_COUNTS:
+        address = path
+        for name, pk in ids.items():
+            address = address.replace(name, str(pk))
+        REPORTS.clear()
         counted.clear()
-        assert client.get(path).status_code == 200
-        found[path.rpartition("-")[0] or path] = len(counted)
-    return list(found.values())
+        assert client.get(address).status_code == 200, address
+        found[path] = len(counted)
+    return found
 
 
 def test_no_live_room_asks_more_often_for_more_rows(root, home, counted):
@@ -56,4 +71,14 @@ def test_no_live_room_asks_more_often_for_more_rows(root, home, counted):
     AdaptiveThreshold.objects.all().delete()
     fill(home, rows=5)
     assert count_queries(root, counted) == once
-    assert max(once) <= MOST_QUERIES
+    assert once == QUERY_COUNTS
+
+
+@pytest.mark.parametrize("path", QUERY_COUNTS_WITHOUT_REPORT)
+def test_a_second_visitor_costs_no_report(root, home, counted, path):
+    fill(home, rows=1)
+    root.get(path)
+    counted.clear()
+    root.get(path)
+    assert len(counted) == QUERY_COUNTS_WITHOUT_REPORT[path]
+    assert not [one for one in counted if "learning_predictiontotal" in one]

@@ -1,5 +1,6 @@
 import pytest
 from django.conf import settings
+from django.db import OperationalError, ProgrammingError
 from django.http import HttpResponse
 from django.shortcuts import resolve_url
 from django.test import Client
@@ -11,6 +12,7 @@ from gateway_project.console.content_security import HEADER, POLICY
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.rooms.conftest import browser
 from tools.models import Tool
+from tools.store import overview
 
 pytestmark = pytest.mark.django_db
 ROOMS = ("/", "/access/", "/access/tokens/", "/audit/", "/clients/", "/settings/", "/system/")
@@ -189,3 +191,45 @@ def test_a_form_without_its_token_is_explained():
     response = client.post("/switch/", {"on": "no"})
     assert response.status_code == 403
     assert b"This form is too old" in response.content
+
+
+@pytest.fixture
+def database_away(root, monkeypatch):
+    """Let the database be away for all but the session, and errors be answered."""
+
+    def fail(*_given, **_said):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(overview, "load_teams", fail)
+    root.raise_request_exception = False
+    return root
+
+
+@pytest.mark.parametrize("path", ["/", "/runs/", "/tools/", "/settings/?x=1"])
+def test_a_page_says_that_the_database_is_away_and_what_to_try(database_away, path):
+    answer = database_away.get(path)
+    shown = answer.content.decode()
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "2"
+    assert "The database cannot be reached" in shown
+    assert "Nothing that was stored is lost" in shown
+    assert "manage.py doctor" in shown
+    assert "before you send it again" not in shown
+    assert f'href="{path}"' in shown
+
+
+def test_who_sent_something_while_the_database_was_away_is_told_to_look_first(database_away):
+    answer = database_away.post("/switch/", {"on": "no"})
+    assert answer.status_code == 503
+    assert "before you send it again" in answer.content.decode()
+
+
+def test_another_error_is_not_blamed_on_the_database(root, monkeypatch):
+    def fail(*_given, **_said):
+        raise ProgrammingError("a defect")
+
+    monkeypatch.setattr(overview, "load_teams", fail)
+    root.raise_request_exception = False
+    answer = root.get("/runs/")
+    assert answer.status_code == 500
+    assert "This went wrong" in answer.content.decode()

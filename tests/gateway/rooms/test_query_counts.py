@@ -4,10 +4,12 @@ import pytest
 from django.utils import timezone
 
 from gateway_project.access import grant
+from gateway_project.console.rooms import menu
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from tests.execution.asking import waiting
 from tests.factories import MembershipFactory, ServerFactory, ToolFactory
+from tests.gateway.rooms import test_live_query_counts, test_rooms_of_tools
 
 pytestmark = pytest.mark.django_db
 QUERY_COUNTS = {
@@ -19,6 +21,8 @@ QUERY_COUNTS = {
     "/search/?q=name": 10,
     "/search/suggest?q=abcdef": 7,
     "/settings/": 7,
+    "/switch/": 7,
+    "/account/": 5,
     "/system/": 11,
 }
 
@@ -58,3 +62,8 @@ def test_no_room_asks_more_often_for_more_rows(root, home, counted):
     fill(home, rows=5)
     assert count_queries(root, counted) == once
     assert once == QUERY_COUNTS
+
+
+def test_the_queries_of_every_room_are_counted():
+    counted = {*QUERY_COUNTS, *test_live_query_counts.QUERY_COUNTS, *test_rooms_of_tools.PATHS}
+    assert {room.path for _, rooms in menu.SECTIONS for room in rooms} <= counted

@@ -41,7 +41,7 @@ PATHS = (
 )
 QUERY_COUNTS = {
     "/servers/": 2,
-    "/servers/name0/": 3,
+    "/servers/name0/": 4,
     "/servers/add/": 0,
     "/tools/": 1,
     "/tools/name0:name/": 4,

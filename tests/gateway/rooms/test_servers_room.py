@@ -99,6 +99,24 @@ def test_only_superusers_are_shown_what_a_broken_server_wrote(member, root):
         assert "no TOKEN set" not in text
 
 
+def test_a_servers_page_says_how_its_calls_of_the_last_day_went_hour_by_hour(root, member):
+    tool = ToolFactory(server__name="git")
+    assert "the last 24 hours" not in text_of(root.get("/servers/git/"))
+    hours = timedelta(hours=1)
+    called(tool, ago=5.5 * hours)
+    called(tool, ago=5.4 * hours, outcome=EventOutcome.UNANSWERED)
+    called(tool, ago=2.5 * hours, outcome=EventOutcome.FAILED)
+    called(tool, ago=25 * hours)
+    called(tool, team=TeamFactory())
+    called(ToolFactory(server__name="other"), ago=3.5 * hours)
+    text = text_of(root.get("/servers/git/"))
+    assert "4 calls in 3 of 24 hours; in 1 of them, some got no answer." in text
+    assert "5 hours ago: 2 calls, 1 without an answer" in text
+    assert "2 hours ago: 1 call, 1 ended with an error of the tool" in text
+    assert "within the last hour: 1 call " in text
+    assert "3 calls in 2 of 24 hours" in text_of(member.get("/servers/git/"))
+
+
 def test_a_members_page_has_no_settings_and_no_actions(member, root, home):
     sealer = sealing.load_or_create_sealer(home)
     register_servers(
@@ -145,7 +163,8 @@ def test_a_server_page_works_while_the_gateway_starts(root, monkeypatch):
 
     monkeypatch.setattr(runtime, "load_effects", refuse)
     assert "the gateway is still starting" in text_of(root.get("/servers/git/"))
-    assert root.get("/tools/").status_code == 503
+    assert root.get("/tools/").status_code == 200
+    assert root.get("/playground/").status_code == 503
 
 
 @pytest.mark.parametrize(
@@ -189,7 +208,9 @@ def test_discovery_is_requested_and_the_page_follows_it(root):
     ServerFactory(name="git")
     answer = root.post("/servers/git/", {"action": "discover"}, follow=True)
     assert ServerDiscovery.objects.get().requested_at is not None
-    assert 'data-refresh="yes"' in answer.content.decode()
+    shown = answer.content.decode()
+    assert 'data-state="starting"' in shown
+    assert 'data-follow="/live/servers/" data-only="git"' in shown
     ServerFactory(name="off", enabled=False)
     refused = root.post("/servers/off/", {"action": "discover"}, follow=True)
     assert "It is disabled" in text_of(refused)

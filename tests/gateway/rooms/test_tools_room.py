@@ -359,3 +359,9 @@ def test_a_change_that_takes_long_is_not_waited_for_forever(monkeypatch, gateway
     assert settling.wait_for_catalogue(gateway.effects, lambda _: True)
     same = gateway.effects.topology(None)
     assert settling.wait_for_relations(gateway.effects, None, same)
+
+
+def test_without_a_gateway_tools_are_listed_and_a_search_says_what_to_start(root, no_gateway):
+    ToolFactory(server__name="git", name="log")
+    assert "git:log" in root.get("/tools/").content.decode()
+    assert "tart the whole console" in root.get("/tools/?q=log").content.decode()
