@@ -12,6 +12,8 @@ from tools import ids
 
 SUBJECT: Final = "{}"
 """Place of the subject in a phrase."""
+CHANGED: Final = "changed"
+"""Key of the names of changed settings in an entry's details."""
 _VERBS: Final[Mapping[str, str]] = {
     "registered": "added", "changed": "changed", "deleted": "deleted", "created": "created",
     "revoked": "revoked", "tested": "tested", "imported": "imported",
@@ -74,7 +76,7 @@ _CONNECTIONS: Final[Mapping[str, str]] = {
     "stdio": "over stdio",
 }
 _LABELS: Final[Mapping[str, str]] = {
-    "changed": "settings", "closed_world": "reads only what it says", "definition": "definition",
+    "closed_world": "reads only what it says", "definition": "definition",
     "for": "on behalf of", "via": "decided in", "ignored": "left out of comparisons",
     "methods": "signed in by", "scopes": "scopes", "override": "threshold",
 }  # fmt: skip
@@ -88,7 +90,7 @@ class Sentence(NamedTuple):
     Attributes:
         before: What was done.
         subject: To what; empty: the phrase says it.
-        after: The rest of the phrase.
+        after: The rest of the phrase, with the settings that were changed.
         address: Page of the subject; empty: none.
         connection: How the actor was connected.
         details: Names and values of what changed.
@@ -113,13 +115,19 @@ def describe_entry(action: str, subject: str, *, kind: str, detail: Mapping[str,
         ('granted speculation for', 'git_log of git', 'in the console', (('team', 'none'),))
     """
     before, place, after = describe_action(action).partition(SUBJECT)
+    changed = detail.get(CHANGED)
+    told = f"({_format(changed)})" if changed else ""
     return Sentence(
         before=before.strip(),
         subject=_name_subject(action, subject) if place else "",
-        after=after.strip(),
+        after=f"{after} {told}".strip(),
         address=_find_address(action, subject),
         connection=_CONNECTIONS.get(kind, kind),
-        details=tuple((describe_field(name), _format(value)) for name, value in detail.items()),
+        details=tuple(
+            (describe_field(name), _format(value))
+            for name, value in detail.items()
+            if name != CHANGED
+        ),
     )
 
 

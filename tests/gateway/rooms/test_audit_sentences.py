@@ -44,3 +44,10 @@ def test_a_sentence_names_its_subject_and_leads_to_it(action, subject, said, add
     found = audit_sentences.describe_entry(action, subject, kind="console", detail={})
     assert (found.before, found.subject, found.after) == said
     assert found.address == address
+
+
+def test_changed_settings_are_part_of_the_sentence():
+    detail = {"changed": ["closed_world", "trusted"]}
+    found = audit_sentences.describe_entry("server.changed", "git", kind="http", detail=detail)
+    assert found.after == "(closed world, trusted)"
+    assert found.details == ()
