@@ -27,7 +27,7 @@ DRAFTED: Final = "drafted from words alone"
 def ask_gateway(wishes: Iterable[Wish]) -> list[Answers]:
     """Start `manage.py run_gateway` and ask it for each wish, one after another."""
     with Path(os.devnull).open("w") as quiet:
-        return asyncio.run(_ask_all(connect(BASE, quiet, remembers=True), tuple(wishes)))
+        return asyncio.run(_ask_all(connect(BASE, quiet), tuple(wishes)))
 
 
 async def _ask_all(opened: Client, wishes: tuple[Wish, ...]) -> list[Answers]:

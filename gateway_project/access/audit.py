@@ -68,6 +68,11 @@ def select_entries(
     return rows if until is None else rows.filter(at__lt=until)
 
 
+def search_subjects(rows: QuerySet[AuditEntry], part: str) -> QuerySet[AuditEntry]:
+    """Return those entries whose subject contains a text, in capitals or not."""
+    return rows.filter(subject__icontains=part)
+
+
 def list_actions() -> list[str]:
     """Return the actions that occur, by name; by the index, not by reading every entry."""
     with connection.cursor() as cursor:

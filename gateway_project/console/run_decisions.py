@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from execution import control
-from execution.control import Action, ActionNotPossible
+from execution.control import Action
 from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project.foundation.caller import Caller
@@ -22,13 +21,14 @@ MAX_PAGE_CHARS: Final = 1024 * 1024
 """The same for all calls of a page; further ones are shortened."""
 MAX_SHOWN_PENDING: Final = 20
 """Pending calls shown on the page of their run; the inbox lists all."""
+RECORD_PARAMETER: Final = "record"
+"""Asks the admin for the stored record of a run instead of its room."""
 ARGUMENTS_UNAVAILABLE: Final = "They can no longer be assembled: see the workflow, or its server."
 ACTION_BUTTONS: Final = (
     (Action.PAUSE, "Pause"),
     (Action.RESUME, "Resume, or continue with the next layer"),
     (Action.ABORT, "Abort"),
 )
-RERUN_BUTTON: Final = ("rerun_unknown", "Repeat these calls …")
 
 
 class DisplayBudget:
@@ -53,13 +53,10 @@ def decisions_of_run(caller: Caller, run: UUID, *, sealer: Sealer) -> dict[str, 
     except UnknownRun:
         return {}
     budget = DisplayBudget()
-    lost = lost_call_rows(view, sealer=sealer, budget=budget)
     return {
-        "status": view.status.value,
         "pending": list(_iterate_pending_rows(view, sealer, budget)),
         "more_pending": max(0, len(view.pending_approvals) - MAX_SHOWN_PENDING),
-        "lost": lost,
-        "buttons": [*_iterate_buttons(view), *([RERUN_BUTTON] if lost else [])],
+        "lost": lost_call_rows(view, sealer=sealer, budget=budget),
     }
 
 
@@ -103,14 +100,3 @@ def _iterate_pending_rows(
             if arguments is None
             else budget.format_arguments(arguments),
         }
-
-
-def _iterate_buttons(view: RunView) -> Iterator[tuple[str, str]]:
-    """Yield the actions possible in the run's status, with their button labels."""
-    for action, label in ACTION_BUTTONS:
-        try:
-            is_needed = control.is_action_needed(action, view.status)
-        except ActionNotPossible:
-            continue
-        if is_needed:
-            yield action.value, label

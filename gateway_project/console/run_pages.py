@@ -1,4 +1,4 @@
-"""Pages on which people control runs."""
+"""The list of runs in the admin, where people control several at once."""
 
 from __future__ import annotations
 
@@ -31,15 +31,12 @@ NO_UNKNOWN_CALLS = "These runs have no unknown call that you may repeat."
 NOT_ALLOWED = "only its user, admins of its team and superusers may"
 CONFIRM_FIELD = "sure"
 """Form field that confirms repeating calls."""
-FROM_PAGE_FIELD = "from_page"
-"""Form field of a run's own page, which redirects back to it."""
 
 
 class ControllableRunAdmin(WorkflowExecutionAdmin):
     """Runs of workflows, with actions for those who may control them."""
 
     actions = ("pause", "resume", "abort", "rerun_unknown")
-    change_form_template = "console/run.html"
 
     def change_view(
         self,
@@ -48,12 +45,12 @@ class ControllableRunAdmin(WorkflowExecutionAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show a run with its possible actions and the calls that they concern."""
+        """Lead to the run's room; its stored record is shown when asked for, or without one."""
         row = self.get_object(request, unquote(object_id))
-        decisions = {} if row is None else self._decision_context(request, row.pk)
-        return super().change_view(
-            request, object_id, form_url, {**(extra_context or {}), **decisions}
-        )
+        is_record = run_decisions.RECORD_PARAMETER in request.GET
+        if row is None or is_record or not _has_room(request, row.pk):
+            return super().change_view(request, object_id, form_url, extra_context)
+        return redirect("run", run=row.pk)
 
     def response_action(
         self, request: HttpRequest, *args: Any, **options: Any
@@ -88,14 +85,6 @@ class ControllableRunAdmin(WorkflowExecutionAdmin):
             return self._send_commands(request, queryset, control)
         return self._confirm_rerun(request, queryset)
 
-    def _decision_context(self, request: HttpRequest, run: UUID) -> dict[str, Any]:
-        decisions = run_decisions.decisions_of_run(caller_of(request), run, sealer=_load_sealer())
-        return {
-            "decisions": decisions,
-            "checkbox": ACTION_CHECKBOX_NAME,
-            "from_page": FROM_PAGE_FIELD,
-        }
-
     def _confirm_rerun(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         caller, sealer = caller_of(request), _load_sealer()
         selected = _selected_runs(request, queryset)
@@ -105,14 +94,13 @@ class ControllableRunAdmin(WorkflowExecutionAdmin):
         if not lost:
             if selected:
                 messages.error(request, NO_UNKNOWN_CALLS)
-            return _redirect_back(request)
+            return None
         context = {
             **self.admin_site.each_context(request),
             "title": "Repeat calls",
             "lost": lost.items(),
             "checkbox": ACTION_CHECKBOX_NAME,
             "sure": CONFIRM_FIELD,
-            "from_page": FROM_PAGE_FIELD if FROM_PAGE_FIELD in request.POST else "",
             "opts": self.opts,
         }
         return render(request, "console/rerun_unknown.html", context)
@@ -134,7 +122,7 @@ class ControllableRunAdmin(WorkflowExecutionAdmin):
                 f"{sent} {noun} told to {control.action.value}; the next gateway or worker "
                 "that runs it carries this out.",
             )
-        return _redirect_back(request)
+        return None
 
 
 def _selected_runs(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
@@ -146,12 +134,13 @@ def _selected_runs(request: HttpRequest, queryset: QuerySet[Any]) -> list[UUID]:
     return selected
 
 
-def _redirect_back(request: HttpRequest) -> HttpResponse | None:
-    """Redirect to the run's page if the action came from there; None for the list."""
-    if FROM_PAGE_FIELD not in request.POST:
-        return None
-    run = request.POST.get(ACTION_CHECKBOX_NAME, "")
-    return redirect("admin:execution_workflowexecution_change", run)
+def _has_room(request: HttpRequest, run: UUID) -> bool:
+    """Whether the user sees a run in the console; members of its team see its record only."""
+    try:
+        control_run.find_run(caller_of(request), run, sealer=_load_sealer())
+    except UnknownRun:
+        return False
+    return True
 
 
 def _unknown_call_rows(

@@ -172,32 +172,34 @@ def describe_task(repository: Path) -> str:
     )
 
 
-def run_demonstration(console: Console, base: Path, demo_plan: DemoPlan) -> DemoResult:
+def run_demonstration(
+    console: Console, base: Path, demo_plan: DemoPlan, *, user: str
+) -> DemoResult:
     """Start `manage.py run_gateway`, connect to it, search, call, suggest and run workflows.
 
     Args:
         console: Where to print.
         base: Folder of manage.py.
         demo_plan: What to demonstrate.
+        user: Whom the gateway is for: their calls are counted and learned from.
     """
     with Path(os.devnull).open("w") as quiet:  # the gateway logs to its file
-        client = connect(base, quiet, remembers=False)
+        client = connect(base, quiet, user=user)
         return asyncio.run(_drive_gateway(console, client, demo_plan))
 
 
-def connect(base: Path, errlog: TextIO, *, remembers: bool, user: str = "") -> Client:
+def connect(base: Path, errlog: TextIO, *, user: str = "") -> Client:
     """Return a client of a gateway of its own, to be entered.
 
     Args:
         base: Folder of manage.py.
         errlog: Where the gateway's standard error goes.
-        remembers: Whether calls teach what suggestions are made from.
         user: Whom it is for; empty: the local admin.
     """
     parameters = StdioServerParameters(
         command=sys.executable,
         args=[str(base / "manage.py"), "run_gateway", *(["--user", user] if user else [])],
-        env=_gateway_environment(remembers=remembers),
+        env=_gateway_environment(),
     )
     return Client(stdio_client(parameters, errlog=errlog), mode="auto")
 
@@ -235,14 +237,14 @@ async def _drive_gateway(console: Console, opened: Client, demo_plan: DemoPlan) 
     )
 
 
-def _gateway_environment(*, remembers: bool) -> dict[str, str]:
-    """Return our settings for a gateway: the SDK passes on only a few variables."""
+def _gateway_environment() -> dict[str, str]:
+    """Return our settings for a gateway that remembers; the SDK passes on only a few variables."""
     ours = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(("FOREGATE_", "XDG_")) or name in ("DATABASE_URL", "TMPDIR", "LANG")
     }
-    return ours | {"FOREGATE_MEMORY": str(remembers).lower()}
+    return ours | {"FOREGATE_MEMORY": "true"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,7 +138,7 @@ def show_speculation(console: Console, base: Path, plan: SpeculationPlan) -> Spe
     """
     user = prepare_user()
     with Path(os.devnull).open("w") as quiet:  # the gateway logs to its file
-        connect = partial(demonstration.connect, base, quiet, remembers=True, user=user)
+        connect = partial(demonstration.connect, base, quiet, user=user)
         return asyncio.run(_show(console, connect, base, plan))
 
 

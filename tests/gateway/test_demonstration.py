@@ -12,7 +12,7 @@ from gateway_project.demo.demonstration import DemoStep
 from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
 from tests.factories import ServerFactory
-from tools.models import Server
+from tools.models import Membership, Server
 
 AHEAD = {"ran_ahead": True, "served": True}
 FINE = {
@@ -102,12 +102,29 @@ def test_without_own_servers_its_servers_become_the_first_ones(started):
     assert (started.here, started.processes) == (1, [])
 
 
-@pytest.mark.parametrize("remembers", [False, True])
-def test_its_gateway_remembers_only_what_it_is_told_to(monkeypatch, remembers):
-    monkeypatch.setenv("FOREGATE_MEMORY", str(not remembers))
-    for name, value in demonstration._gateway_environment(remembers=remembers).items():
+def test_its_calls_are_counted_whatever_the_installation_remembers(monkeypatch):
+    monkeypatch.setenv("FOREGATE_MEMORY", "false")
+    for name, value in demonstration._gateway_environment().items():
         monkeypatch.setenv(name, value)
-    assert load_config().memory is remembers
+    assert load_config().memory is True
+
+
+@pytest.mark.django_db
+def test_what_its_calls_teach_stays_in_a_team_of_its_own(monkeypatch, tmp_path):
+    clients = []
+
+    def connect(base, errlog, *, user=""):
+        del base, errlog
+        clients.append(user)
+        raise ConnectionError
+
+    monkeypatch.setattr(demonstration, "connect", connect)
+    user = speculation.prepare_user()
+    nothing = demonstration.DemoPlan(steps=(), task_text="", workflow={})
+    with pytest.raises(ConnectionError):
+        demonstration.run_demonstration(Console(quiet=True), tmp_path, nothing, user=user)
+    assert clients == [user]
+    assert Membership.objects.get(user__username=user).team.name == speculation.DEMO_NAME
 
 
 class RoutineClient:

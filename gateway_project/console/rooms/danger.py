@@ -103,7 +103,7 @@ def _render_page(
         title="Dangerous operations",
         status=400 if problem else 200,
         curated=[row for row in rows if row["source"] == "curated"],
-        seeded=[row for row in rows if row["source"] != "curated"],
+        seeded=_group_by_level([row for row in rows if row["source"] != "curated"]),
         exceptions=_list_exceptions(catalogue, request),
         levels=[(level, MEANINGS[level]) for level in LEVELS],
         dangers=[level.value for level in Danger],
@@ -125,6 +125,20 @@ def _describe_operation(one: StoredOperation, count: int) -> dict[str, Any]:
         "enabled": one.enabled,
         "count": count,
     }
+
+
+def _group_by_level(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return patterns by class, the worst first; those that match tools first in each."""
+    groups = []
+    for level in reversed(LEVELS):
+        chosen = sorted(
+            (row for row in rows if row["danger"] == level),
+            key=lambda row: (-row["count"], row["pattern"]),
+        )
+        if chosen:
+            matching = sum(row["count"] > 0 for row in chosen)
+            groups.append({"level": level, "rows": chosen, "matching": matching})
+    return groups
 
 
 def _count_matches(

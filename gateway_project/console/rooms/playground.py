@@ -17,7 +17,7 @@ from gateway_project import flow
 from gateway_project.access.roles import CALL, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.problems import describe_problem
-from gateway_project.console.rooms import drawing, schema_form
+from gateway_project.console.rooms import drawing, example_wishes, schema_form
 from gateway_project.console.rooms.addresses import run_address, tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import NotReadable
@@ -25,7 +25,7 @@ from gateway_project.console.rooms.tool_rows import list_visible_tools
 from gateway_project.console.rooms.tools import describe_found
 from gateway_project.effects import Effects
 from gateway_project.foundation import canonical
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments, meta_tools
 from gateway_project.runs import approval_text
@@ -255,6 +255,7 @@ def _render(
     **more: Any,
 ) -> HttpResponseBase:
     found = _find_tools(effects, request.caller, intent) if answer is not None else None
+    tools = list_visible_tools(effects.catalogue(), request.caller)
     described = describe_answer(answer, workflow or {}) if answer is not None else None
     if described is not None:
         texts, problems = more.get("texts") or [], more.get("need_problems") or {}
@@ -273,7 +274,10 @@ def _render(
         workflow_json=json.dumps(workflow, ensure_ascii=False) if workflow else "",
         workflow_text=json.dumps(workflow, indent=2, ensure_ascii=False) if workflow else "",
         may_call=request.caller.has_scope(CALL),
-        has_tools=bool(list_visible_tools(effects.catalogue(), request.caller)),
+        has_tools=any(tool.is_usable for tool in tools),
+        waiting_tools=len(tools),
+        may_add_servers=request.caller.has_scope(SCOPE_ALL),
+        examples=[] if intent else example_wishes.make_wishes(tools),
         **more,
     )
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.request import Request
 
@@ -110,6 +110,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         may_replan=may_control and not view.status.is_final and view.workflow is not None,
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),
+        record_url=_find_record(request, run),
         states=STATES,
     )
 
@@ -294,6 +295,14 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
         }
         for task in view.tasks[:MAX_TASKS]
     ]
+
+
+def _find_record(request: RoomRequest, run: UUID) -> str:
+    """Return the address of the stored record of a run, which only superusers need."""
+    if not request.caller.has_scope(SCOPE_ALL):
+        return ""
+    address = "admin:execution_workflowexecution_change"
+    return reverse(address, args=[run], query={run_decisions.RECORD_PARAMETER: "1"})
 
 
 def _explain_status(view: RunView) -> str:

@@ -94,7 +94,9 @@ class Command(BaseCommand):
             task_text=demonstration.describe_task(repository),
             workflow=demonstration.build_workflow(repository=repository, files=files),
         )
-        result = demonstration.run_demonstration(console, settings.BASE_DIR, tried)
+        result = demonstration.run_demonstration(
+            console, settings.BASE_DIR, tried, user=speculation.prepare_user()
+        )
         ahead = speculation.show_speculation(
             console,
             settings.BASE_DIR,

@@ -4,6 +4,7 @@ const DELAY_MS = 200;
 
 for (const form of document.querySelectorAll("form[data-preview]")) {
   const target = document.getElementById(form.dataset.target);
+  const save = document.querySelector("[data-save]");
   let timer = 0;
   let latest = 0;
   const preview = async () => {
@@ -12,7 +13,9 @@ for (const form of document.querySelectorAll("form[data-preview]")) {
       const response = await fetch(form.dataset.preview, { method: "POST", body: new FormData(form) });
       if (!response.ok || response.redirected) throw new Error(String(response.status));
       const html = await response.text();
-      if (asked === latest) target.innerHTML = html; // rendered and escaped by the server
+      if (asked !== latest) return;
+      target.innerHTML = html; // rendered and escaped by the server
+      save.hidden = !form.elements.pattern.value.trim();
     } catch {
       if (asked === latest) target.textContent = "The preview could not be made; nothing was changed.";
     }

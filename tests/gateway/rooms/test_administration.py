@@ -22,7 +22,7 @@ def entry(action="server.changed", **values):
 
 
 def shown(response):
-    return [row.action for row in response.context["entries"]]
+    return [row.action for row, _ in response.context["entries"]]
 
 
 def test_the_audit_trail_is_listed_newest_first_and_in_pages(root):
@@ -43,7 +43,19 @@ def test_the_audit_trail_is_filtered(root):
     assert shown(root.get("/audit/", {"since": "2026-11-02"})) == ["b"]
     assert shown(root.get("/audit/", {"until": "2026-11-01"})) == ["a"]
     assert shown(root.get("/audit/", {"subject": "nothing"})) == []
-    assert root.get("/audit/").context["actions"] == ["a", "b"]
+    assert shown(root.get("/audit/", {"subject": "GI"})) == ["b", "a"]
+    assert [action for action, _ in root.get("/audit/").context["actions"]] == ["a", "b"]
+
+
+def test_an_entry_of_the_audit_trail_reads_as_a_sentence(root):
+    detail = {"definition": "0" * 64, "closed_world": True, "team": None}
+    entry("speculation.granted", actor="ann", subject="git:git_log", detail=detail)
+    page = root.get("/audit/").content.decode()
+    words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "ann granted speculation for git_log of git in the console, just now" in words
+    assert 'href="/tools/git:git_log/"' in page
+    assert "granted speculation for …" in page
+    assert "closed_world" not in page
 
 
 @pytest.mark.parametrize("day", ["yesterday", "9999-12-31", "0001-01-01", "2026-02-30"])

@@ -34,6 +34,29 @@ def test_a_preview_of_nothing_says_what_to_do(root):
     assert "No tool of yours matches" in text_of(root.post("/danger/preview/", {"pattern": "qux"}))
 
 
+def test_a_pattern_can_only_be_saved_beside_its_preview(root):
+    def is_save_hidden(page):
+        return "hidden data-save" in " ".join(page.content.decode().split())
+
+    assert is_save_hidden(root.get("/danger/"))
+    given = {"action": "preview", "pattern": "zap", "danger": "dangerous"}
+    assert not is_save_hidden(root.post("/danger/", given))
+
+
+def test_long_lists_are_folded_and_say_what_matches(root):
+    ToolFactory(server__name="s", name="delete_it")
+    for place in range(13):
+        DangerousOperationFactory(pattern=f"zap{place}")
+    page = root.get("/danger/")
+    assert "13 patterns" in text_of(page)
+    shipped = page.content.decode().split("Came with the product")[1]
+    groups = page.context["seeded"]
+    assert shipped.count('<details class="fold">') == len(groups)
+    (matching,) = [group["rows"] for group in groups if group["matching"]]
+    assert [row["count"] for row in matching[:2]] == [1, 0]
+    assert "1 matches a tool of yours" in text_of(page)
+
+
 def test_a_saved_pattern_counts_its_tools(root):
     ToolFactory(server__name="s", name="zap_user")
     given = {"action": "save", "pattern": "zap", "danger": "destructive", "reason": "it zaps"}

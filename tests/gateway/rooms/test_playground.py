@@ -50,7 +50,7 @@ WORKFLOW = {
 def tools(db):
     server = ServerFactory(name="fs")
     ToolFactory(server=server, name="read", description="Read a file.", input_schema=READ)
-    ToolFactory(server=server, name="list", description="List files.")
+    ToolFactory(server=server, name="list", description="Lists all of the files. In a folder.")
 
 
 def send(root, action, *, answer=ANSWER, workflow=WORKFLOW, **given):
@@ -60,6 +60,27 @@ def send(root, action, *, answer=ANSWER, workflow=WORKFLOW, **given):
 
 def test_without_tools_the_next_step_is_named(root):
     assert "There are no tools to answer with" in text_of(root.get("/playground/"))
+
+
+def test_tools_that_wait_are_not_taken_for_none(root):
+    ToolFactory(server=ServerFactory(name="fs"), name="read", state="pending")
+    assert "1 tool cannot be used yet" in text_of(root.get("/playground/"))
+
+
+def test_who_may_not_add_servers_is_not_sent_there(member):
+    answer = member.get("/playground/")
+    assert "an admin of this installation adds" in text_of(answer)
+    assert "/servers/add/" not in answer.content.decode()
+
+
+def test_a_wish_made_from_the_tools_at_hand_is_answered_by_one_press(root, tools):
+    page = root.get("/playground/")
+    (wish, *_) = page.context["examples"]
+    assert wish == ("List all of the files", "fs")
+    assert "Try one of these" in text_of(page)
+    answer = text_of(root.post("/playground/", {"intent": wish.text, "action": "ask"}))
+    assert "What it would do" in answer
+    assert "Try one of these" not in answer
 
 
 def test_an_intent_is_answered_with_tools_and_a_workflow(root, tools):
