@@ -77,12 +77,7 @@ def _observe(draw: random.Random) -> dict[str, object]:
             "arguments": {"reservation_id": next(numbers), "user_id": next(numbers)},
             "schema_arguments": {"cabin": 1},
             "complete": True,
-            "values": {
-                f"/{draw.choice(WORDS)}/*/{draw.choice(WORDS)}_{draw.choice(WORDS)}": [
-                    [next(numbers), item] for item in range(draw.randrange(1, 6))
-                ]
-                for _ in range(RESULT_PATHS)
-            },
+            "values": _place_values(draw, numbers),
             "statements": [],
             "shapes": {},
             "ms": 12.5,
@@ -90,9 +85,22 @@ def _observe(draw: random.Random) -> dict[str, object]:
     }
 
 
+def _place_values(draw: random.Random, numbers: Iterator[int]) -> dict[str, list[list[int]]]:
+    """Return where the values of a result stood, by path, in the order of the paths."""
+    placed = {
+        f"/{draw.choice(WORDS)}/*/{draw.choice(WORDS)}_{draw.choice(WORDS)}": [
+            [next(numbers), item] for item in range(draw.randrange(1, 6))
+        ]
+        for _ in range(RESULT_PATHS)
+    }
+    return dict(sorted(placed.items()))
+
+
 def _make_event(
     draw: random.Random, team: int, number: int, data: Mapping[str, object] | None = None
 ) -> Event:
+    if data is not None:
+        return _make_observation(draw, team, number, data)
     is_predicted = number % 4 == 0
     return Event(
         kind=EventKind.SPECULATION_END if is_predicted else EventKind.TASK_COMPLETE,
@@ -106,7 +114,19 @@ def _make_event(
         prediction=UUID(int=draw.getrandbits(128)) if is_predicted else None,
         outcome=EventOutcome.SUCCEEDED,
         duration_ms=12.5,
-        data=data or {},
+    )
+
+
+def _make_observation(
+    draw: random.Random, team: int, number: int, data: Mapping[str, object]
+) -> Event:
+    return Event(
+        kind=EventKind.OBSERVATION,
+        at=START + number,
+        team=team,
+        session=draw.getrandbits(63),
+        tool=draw.randrange(1, 500),
+        data=data,
     )
 
 

@@ -259,15 +259,15 @@ def _locate(error: BaseException) -> str:
 
 
 def _describe_taught(session: Session, taught: Taught) -> Event:
-    """Return the event of what a call taught."""
+    """Return the event of what a call taught.
+
+    Arguments and context are in the event of the call itself.
+    """
     return Event(
         kind=EventKind.OBSERVATION,
         at=taught.call.at,
         team=session.team,
         session=session.hash,
         tool=taught.call.tool.pk,
-        arguments_hash=taught.call.arguments_hash,
-        context_hash=session.context.context if session.context else None,
-        context_check=session.context.check if session.context else None,
         data={"observation": taught.observation.to_json()},
     )
