@@ -17,13 +17,13 @@ from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.configuration.document import (
     FORMAT,
-    SECTIONS,
     VERSION,
     Document,
     InvalidConfiguration,
     read_document,
     to_json,
 )
+from gateway_project.configuration.sections import SECTIONS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.use_cases.import_configuration import (

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from gateway_project.configuration.document import SECTIONS, Document, Entry, Key
+from gateway_project.configuration.document import Document, Entry, Key
+from gateway_project.configuration.sections import SECTIONS
 from gateway_project.foundation.text import shorten
 
 MAX_SHOWN: Final = 80

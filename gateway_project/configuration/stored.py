@@ -11,7 +11,6 @@ from execution.store import agreements, grants
 from gateway_project.access import roles
 from gateway_project.configuration.document import (
     FORMAT,
-    SECTIONS,
     VERSION,
     Document,
     Entry,
@@ -22,8 +21,10 @@ from gateway_project.configuration.document import (
     parse_document,
 )
 from gateway_project.configuration.fields import KEPT, escape_step
+from gateway_project.configuration.sections import SECTIONS
 from gateway_project.foundation.redaction import REDACTED
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.webhooks import store as webhooks
 from graph.record import RelationRecord
 from graph.relations import EvidenceSource
 from graph.store import names, relations
@@ -53,11 +54,13 @@ class StoredConfiguration:
         document: All of it, without secrets.
         servers: All fields of each server, with its secrets.
         tools: Primary keys of tools by id.
+        webhooks: Rows of webhooks by name.
     """
 
     document: Document
     servers: Mapping[str, Mapping[str, Any]] = field(repr=False)
     tools: Mapping[str, int] = field(repr=False)
+    webhooks: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +70,12 @@ class WantedConfiguration:
     Attributes:
         document: Without secrets: one equal to the stored secret is `KEPT`, another `NEW_SECRET`.
         servers: All fields of its servers, with their secrets; kept ones are filled in.
+        webhook_urls: Addresses of its webhooks by name, as they are.
     """
 
     document: Document
     servers: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    webhook_urls: Mapping[str, str] = field(repr=False)
 
 
 def load_stored(sealer: Sealer) -> StoredConfiguration:
@@ -80,6 +85,7 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
         UnsealingFailed: If the installation's keys do not open a server's secrets.
     """
     servers = configuration.load_servers(sealer)
+    hooks = {row.name: row for row in webhooks.select_webhooks()}
     document = parse_document(
         {
             "format": FORMAT,
@@ -95,6 +101,7 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
             "servers": {name: _write_server(server) for name, server in servers.items()},
             "tools": configuration.load_tool_settings(),
             "tool_groups": dict(_write_groups()),
+            "webhooks": {name: _write_webhook(row) for name, row in hooks.items()},
             "dangerous_operations": dict(_write_operations()),
             "relations": list(_write_relations()),
             "budgets": dict(_write_budgets()),
@@ -105,7 +112,10 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
         }
     )
     return StoredConfiguration(
-        document=document, servers=servers, tools=configuration.load_tool_keys()
+        document=document,
+        servers=servers,
+        tools=configuration.load_tool_keys(),
+        webhooks=hooks,
     )
 
 
@@ -161,12 +171,22 @@ def resolve_wanted(wanted: Document, stored: StoredConfiguration) -> WantedConfi
         path = find_pointer(wanted, "servers", key)
         filled[key[0]] = {**entry, **_fill_secrets(entry, before, path, problems)}
         hidden[key] = {**entry, **_hide_secrets(filled[key[0]], before)}
+    urls: dict[str, str] = {}
+    shown_webhooks: dict[Key, Entry] = {}
+    for key, entry in wanted.get("webhooks", {}).items():
+        kept = stored.webhooks.get(key[0])
+        place = f"{find_pointer(wanted, 'webhooks', key)}/url"
+        urls[key[0]] = _fill_url(entry["url"], kept.url if kept else "", place, problems)
+        shown = _hide_url(urls[key[0]], kept.url if kept else "")
+        shown_webhooks[key] = {**entry, "url": shown}
     if problems:
         raise InvalidConfiguration(problems)
     document = {section: _list_effective(section, wanted, stored.document) for section in wanted}
     if "servers" in wanted:
         document["servers"] = hidden
-    return WantedConfiguration(document=document, servers=filled)
+    if "webhooks" in wanted:
+        document["webhooks"] = shown_webhooks
+    return WantedConfiguration(document=document, servers=filled, webhook_urls=urls)
 
 
 def _list_effective(section: str, wanted: Document, stored: Document) -> Mapping[Key, Entry]:
@@ -296,6 +316,32 @@ def _write_operations() -> Iterator[tuple[str, dict[str, Any]]]:
         entry = {"danger": stored.danger, "reason": stored.reason, "enabled": stored.enabled}
         if stored.source != SEEDED or seeds.get((stored.pattern,)) != entry:
             yield stored.pattern, entry
+
+
+def _write_webhook(row: Any) -> dict[str, Any]:
+    return {
+        "team": row.team.name if row.team else None,
+        "url": written_secrets.redact_url(row.url),
+        "events": sorted(row.events),
+        "enabled": row.enabled,
+    }
+
+
+def _hide_url(url: str, stored: str) -> str:
+    """Return an address without the secrets in it, which differ from the stored ones or not."""
+    hidden = written_secrets.redact_url(url)
+    is_same_place = url != stored and hidden == written_secrets.redact_url(stored)
+    return f"{hidden} with another secret" if is_same_place else hidden
+
+
+def _fill_url(url: str, stored: str, path: str, problems: list[Problem]) -> str:
+    """Return the address of a webhook, the stored one where the document only redacts it."""
+    if stored and url == written_secrets.redact_url(stored):
+        return stored
+    if REDACTED in url:
+        message = f"differs from what is stored; write it out, without {REDACTED}"
+        problems.append(Problem(path, message))
+    return url
 
 
 def _write_groups() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -17,7 +17,6 @@ from gateway_project.access import audit
 from gateway_project.configuration import difference
 from gateway_project.configuration.difference import Change
 from gateway_project.configuration.document import (
-    SECTIONS,
     Document,
     InvalidConfiguration,
     Key,
@@ -25,6 +24,7 @@ from gateway_project.configuration.document import (
     find_dangling,
     find_pointer,
 )
+from gateway_project.configuration.sections import SECTIONS
 from gateway_project.configuration.stored import (
     DEFAULT_TOOL,
     StoredConfiguration,
@@ -44,11 +44,13 @@ from gateway_project.use_cases import (
     curate_danger,
     curate_relations,
     curate_tool_groups,
+    curate_webhooks,
     grant_speculation,
     limit_speculation,
 )
 from gateway_project.use_cases.curate_danger import InvalidOperation
 from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
+from gateway_project.use_cases.curate_webhooks import InvalidWebhook
 from gateway_project.use_cases.import_relation_entries import (
     RelationsRefused,
     find_relation_keys,
@@ -256,6 +258,7 @@ class _Application:
             "servers": self._apply_server,
             "tools": self._apply_tool,
             "tool_groups": self._apply_group,
+            "webhooks": self._apply_webhook,
             "dangerous_operations": self._apply_operation,
             "budgets": self._apply_budget,
             "users": self._apply_user,
@@ -268,7 +271,7 @@ class _Application:
             apply_one(change)
         except ValidationError as error:
             self._refuse(change, " ".join(error.messages))
-        except (InvalidServerEntry, InvalidOperation, InvalidToolGroup) as error:
+        except (InvalidServerEntry, InvalidOperation, InvalidToolGroup, InvalidWebhook) as error:
             self._refuse(change, str(error))
 
     def _refuse(self, change: Change, message: str) -> None:
@@ -347,6 +350,17 @@ class _Application:
             curate_tool_groups.delete_group(self._caller, name)
         else:
             curate_tool_groups.save_group(self._caller, name, change.after)
+
+    def _apply_webhook(self, change: Change) -> None:
+        """Apply a webhook; a new one gets a secret, which nobody is shown."""
+        (name,) = change.key
+        row = self._stored.webhooks.get(name)
+        if change.after is not None:
+            values = {**change.after, "name": name, "url": self._resolved.webhook_urls[name]}
+            pk = row.pk if row else None
+            curate_webhooks.save_webhook(self._caller, values, pk=pk, sealer=self._sealer)
+        elif row is not None:
+            curate_webhooks.delete_webhook(self._caller, row.pk)
 
     def _apply_operation(self, change: Change) -> None:
         (pattern,) = change.key

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_project.configuration.difference import apply_changes, find_changes
-from gateway_project.configuration.document import SECTIONS, parse_document, to_json
+from gateway_project.configuration.document import parse_document, to_json
+from gateway_project.configuration.sections import SECTIONS
 
 TOOLS = st.sampled_from([f"{server}:{tool}" for server in "ab" for tool in ("x", "y", "ü é")])
 NAMES = st.sampled_from(["a", "b", "über", "x y", "é"])
@@ -57,6 +58,10 @@ SECTION_VALUES = {
     "tools": st.dictionaries(TOOLS, st.fixed_dictionaries({"pinned": st.booleans()})),
     "tool_groups": st.dictionaries(
         st.sampled_from(["a", "b-c"]), st.fixed_dictionaries({"servers": st.lists(NAMES)})
+    ),
+    "webhooks": st.dictionaries(
+        NAMES,
+        st.fixed_dictionaries({"url": TEXTS.filter(str.strip), "events": st.just(["run.failed"])}),
     ),
     "dangerous_operations": st.dictionaries(
         NAMES, st.fixed_dictionaries({"enabled": st.booleans()})

@@ -134,6 +134,18 @@ def documents(draw):
                 ),
             )
         ),
+        "webhooks": draw(
+            st.dictionaries(
+                st.sampled_from(["pager", "mail"]),
+                st.fixed_dictionaries(
+                    {
+                        "url": st.sampled_from(["https://x.example/a", "mailto:ann@x.example"]),
+                        "events": st.just(["run.failed", "approval.waiting"]),
+                    },
+                    optional={"team": st.sampled_from([None, "ops"]), "enabled": st.booleans()},
+                ),
+            )
+        ),
         "dangerous_operations": draw(
             st.dictionaries(
                 st.sampled_from(["exec", "Drop", "launch rocket"]),

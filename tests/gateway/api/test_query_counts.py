@@ -22,7 +22,7 @@ QUERY_COUNTS = {
     "approvals/": 2,
     "approvals/<uuid:approval>/": 3,
     "audit/": 1,
-    "configuration/": 11,
+    "configuration/": 12,
     "dangerous-operations/": 1,
     "dangerous-operations/<int:pk>/": 1,
     "definitions/": 3,
