@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,7 +14,11 @@ from execution.speculation_rules import AdmissibilityRules, GrantedDefinition
 from execution.store import grants as grant_store
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
+from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
+
+_PROPOSALS: Final = "grant_proposals"
+"""Key of the proposals among what is derived from a catalogue."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,29 +36,32 @@ class GrantOutcome:
     refused: Mapping[str, str]
 
 
-def load_rules() -> AdmissibilityRules:
-    """Load the catalogue and the grants in force."""
+def load_rules(catalogue: Catalogue | None = None) -> AdmissibilityRules:
+    """Load the grants in force, and the catalogue unless one is given."""
     return AdmissibilityRules(
-        catalogue=catalogue_store.load_catalogue(), grants=grant_store.load_grants()
+        catalogue=catalogue_store.load_catalogue() if catalogue is None else catalogue,
+        grants=grant_store.load_grants(),
     )
 
 
 def list_proposals(rules: AdmissibilityRules, *, server: str = "") -> list[GrantProposal]:
     """Return a proposal for each tool, those to be granted first, then by id.
 
+    They are kept with the catalogue, for as long as the grants are the same.
+
     Args:
         rules: Catalogue and grants.
         server: Name of the only server to consider; empty: all.
     """
-    proposals = [
-        propose_grant(tool, rules)
-        for tool in rules.catalogue.tools.values()
-        if server in ("", tool.server)
-    ]
-    return sorted(
-        proposals,
-        key=lambda item: (not item.is_proposed, not item.can_be_granted, item.tool.tool),
-    )
+    kept = rules.catalogue.derived_cache
+    grants, proposals = kept.get(_PROPOSALS, (None, ()))
+    if grants != rules.grants:
+        proposals = sorted(
+            (propose_grant(tool, rules) for tool in rules.catalogue.tools.values()),
+            key=lambda item: (not item.is_proposed, not item.can_be_granted, item.tool.tool),
+        )
+        kept[_PROPOSALS] = (rules.grants, proposals)
+    return [item for item in proposals if server in ("", item.tool.server)]
 
 
 def grant_speculation(

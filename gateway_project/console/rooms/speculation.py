@@ -24,7 +24,7 @@ from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
-from gateway_project.console.rooms.catalogue import load_visibility
+from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -140,7 +140,7 @@ def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
 def show_grants(request: RoomRequest) -> HttpResponse:
     """List what may be called ahead, and proposals with what speaks for and against each."""
     caller = request.caller
-    rules = grant_speculation.load_rules()
+    rules = grant_speculation.load_rules(load_catalogue(request))
     server = request.GET.get("server", "")
     proposals = [
         proposal
