@@ -32,6 +32,8 @@ WIDE: Final = {"width": 1440, "height": 900}
 NARROW: Final = {"width": 390, "height": 844}
 SIZES: Final = {"wide": WIDE, "narrow": NARROW}
 SCHEMES: Final = ("light", "dark")
+MIN_TOUCH_PX: Final = 44
+"""Height of a button that a thumb hits."""
 MAX_TRANSFERRED: Final = 500_000
 """Bytes of the first visit of a page, with everything that it loads."""
 SERIOUS: Final = frozenset({"serious", "critical"})

@@ -302,6 +302,27 @@ def test_a_call_is_approved_by_keyboard_as_it_arrives(world: World, chromium: An
         state_of(page, "asks").get_by_text("succeeded").wait_for()
 
 
+def test_a_long_call_is_decided_on_a_phone_without_scrolling_to_its_end(
+    world: World, chromium: Any
+) -> None:
+    asked = {"id": "asks", "tool": "counting:count_once", "arguments": {"name": "word " * 3_000}}
+    world.gateway.start_run([asked])
+    with looking(world, chromium, size="narrow") as page:
+        page.goto("/approvals/")
+        page.get_by_role("link", name="See all arguments and decide").click()
+        page.keyboard.press("r")
+        reject = page.get_by_role("button", name="Reject")
+        reject.wait_for()
+        assert page.evaluate("document.activeElement.matches('[data-reject]')")
+        for button in (reject, page.get_by_role("button", name="Approve, once")):
+            box = button.bounding_box()
+            assert box["height"] >= browser.MIN_TOUCH_PX
+            assert box["y"] + box["height"] <= browser.NARROW["height"]
+        assert browser.find_barriers(page) == []
+        browser.press(page, reject)
+        page.get_by_text("Rejected: counting:count_once").wait_for()
+
+
 def test_a_second_call_is_compared_with_the_one_that_was_allowed_on_a_phone(
     world: World, chromium: Any
 ) -> None:

@@ -27,7 +27,7 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import make_key, read_key
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
-from gateway_project.console.rooms import run_picture, run_workflow
+from gateway_project.console.rooms import audit_sentences, run_picture, run_workflow
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
@@ -110,6 +110,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         may_replan=may_control and not view.status.is_final and view.workflow is not None,
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),
+        connection=audit_sentences.describe_connection(view.kind),
         record_url=_find_record(request, run),
         states=STATES,
     )
@@ -316,7 +317,8 @@ def _explain_status(view: RunView) -> str:
     failed = [task for task in view.tasks if task.status is TaskStatus.FAILED]
     if failed and view.status.is_final:
         first: TaskView = min(failed, key=lambda task: (task.ended_at is None, task.ended_at))
-        return f"Task {first.task} failed first, with {first.error_code or 'an error'}."
+        code = (first.error_code or "an error").replace("_", " ")
+        return f"Task {first.task} failed first: {code}. What it said is in the table below."
     return ""
 
 

@@ -1,9 +1,9 @@
-// The inbox: follows what waits, and is used by keyboard.
+// Approvals are decided by keyboard; the inbox follows what waits.
 
 import { follow, refreshParts } from "./live.js";
 
 const list = document.querySelector("[data-follow]");
-const cards = () => [...list.querySelectorAll("[data-approval]")];
+const cards = () => [...document.querySelectorAll("[data-approval]")];
 
 async function show(pending) {
   const wanted = new Set(pending.map((one) => one.id));
@@ -24,13 +24,14 @@ document.addEventListener("keydown", (event) => {
   if (!all.length) return;
   const position = all.findIndex((card) => card.contains(document.activeElement));
   const card = all[Math.max(0, position)];
+  const find = (selector) => (list ? card : document).querySelector(selector);
   if (event.key === "j") all[Math.min(position + 1, all.length - 1)].focus();
   else if (event.key === "k") all[Math.max(position - 1, 0)].focus();
-  else if (event.key === "a") card.querySelector("[data-approve]")?.focus();
-  else if (event.key === "r") card.querySelector("[data-reject]")?.focus();
-  else if (event.key === "o") card.querySelector("[data-open]").click();
+  else if (event.key === "a") find("[data-approve]")?.focus();
+  else if (event.key === "r") find("[data-reject]")?.focus();
+  else if (event.key === "o") find("[data-open]")?.click();
   else return;
   event.preventDefault();
 });
 
-follow(list.dataset.follow, { onMessage: (message) => show(message.pending) });
+if (list) follow(list.dataset.follow, { onMessage: (message) => show(message.pending) });

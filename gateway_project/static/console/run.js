@@ -142,7 +142,7 @@ function showTask(task) {
   if (result.dataset.stamp !== stamp && (size !== null || task.error_code)) {
     const link = document.createElement("a");
     link.href = "";
-    link.textContent = task.error_code ? `${task.error_code}: show` : `${size} bytes: show`;
+    link.textContent = task.error_code ? `${task.error_code.replaceAll("_", " ")}: show` : `${size} bytes: show`;
     result.replaceChildren(link);
   }
   result.dataset.stamp = stamp;
@@ -190,8 +190,8 @@ function showTimeline(timeline) {
   const saving = document.createElement("p");
   saving.className = "muted";
   saving.textContent =
-    `${formatDuration(timeline.elapsed_ms)} in all; one after another the calls would have taken ` +
-    `${formatDuration(timeline.sequential_ms)}, ${timeline.speed_up.toFixed(1)} times as long as they were under way.`;
+    `${formatDuration(timeline.elapsed_ms)} in all. One after another, the calls would have taken ` +
+    `${formatDuration(timeline.sequential_ms)}.`;
   place.replaceChildren(list, saving);
 }
 

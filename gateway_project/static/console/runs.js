@@ -38,7 +38,7 @@ function update(row, run) {
   status.replaceChildren(makeBadge(run.status));
   if (run.error_code) {
     const code = document.createElement("code");
-    code.textContent = run.error_code;
+    code.textContent = run.error_code.replaceAll("_", " ");
     status.append(" ", code);
   }
   row.querySelector("[data-part=tasks]").textContent = `${run.done} of ${run.tasks}`;

@@ -96,7 +96,7 @@ def test_results_and_errors_are_shown_as_quotations(root, sealer):
     shown = text(root, f"/runs/{run}/")
     assert NASTY not in shown
     assert shown.count("alert(1)") == 2
-    assert "Task b failed first, with tool_error." in shown
+    assert "Task b failed first: tool error." in shown
 
 
 def test_a_run_that_waits_says_for_what(root, sealer):
