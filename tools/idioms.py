@@ -10,8 +10,15 @@ from typing import Final, NamedTuple
 MAX_CHARS: Final = 500
 """Longer queries are descriptions, not everyday wishes; they are left as they are."""
 
-_GAP: Final = r"((?:\s+[\w'./#@:-]+){1,3}?)"
+_GAP: Final = r"((?:\s+[\w'./#@:-]+){1,4}?)"
 _WORD: Final = re.compile(r"[\w']+")
+_CONTRACTIONS_LIST: Final = (
+    "what's who's where's how's when's that's don't doesn't didn't can't haven't hasn't isn't "
+    "aren't won't i'm i've let's"
+)
+_CONTRACTIONS: Final = {word.replace("'", ""): word for word in _CONTRACTIONS_LIST.split()}
+"""Contractions as people type them in a hurry, and as the phrases are written."""
+_CONTRACTED: Final = re.compile(rf"\b(?:{'|'.join(_CONTRACTIONS)})\b")
 _APOSTROPHES: Final = str.maketrans("’ʼ", "''")  # noqa: RUF001 - as people type them
 
 
@@ -43,7 +50,8 @@ def rewrite_idioms(query: str) -> str:
     """
     if len(query) > MAX_CHARS:
         return ""
-    text = before = query.lower().translate(_APOSTROPHES)
+    text = query.lower().translate(_APOSTROPHES)
+    text = before = _CONTRACTED.sub(lambda match: _CONTRACTIONS[match[0]], text)
     words = frozenset(_WORD.findall(text))
     for idiom in load_idioms():
         if any(words.isdisjoint(alternatives) for alternatives in idiom.required):
