@@ -32,6 +32,7 @@ _DEFINITION: dict[str, Any] = {
         "description": _TEXT,
         "input_schema": {"type": "object"},
         "findings": {"type": "array", "items": {"type": "object"}},
+        "unstable": {"type": "array", "items": _TEXT},
         "changes": {
             "type": "array",
             "items": {
@@ -49,6 +50,10 @@ class DefinitionApprovalSerializer(serializers.Serializer[Any]):
 
     definition = serializers.RegexField(
         "^[0-9a-f]{64}$", help_text="Hash of the definition that you saw"
+    )
+    ignore_unstable = serializers.BooleanField(
+        default=False,
+        help_text="Ignore future changes at its `unstable` places, which differ at each start",
     )
 
 
@@ -90,11 +95,13 @@ class DefinitionView(ApiView):
         given = DefinitionApprovalSerializer(data=self.read_object())
         given.is_valid(raise_exception=True)
         found = self._find(pk)
+        ignores = given.validated_data["ignore_unstable"]
         approved = approve_tools(
             self.caller,
             approvals.unapproved_rows([found]),
             user=get_user_model().objects.get(username=self.caller.user),
             shown={pk: given.validated_data["definition"]},
+            ignore={pk: found.unstable_places} if ignores and found.unstable_places else {},
         )
         if found.tool not in approved:
             message = "its definition is not the one that you saw; look at it again"
@@ -121,4 +128,5 @@ def _to_json(one: UnapprovedTool) -> dict[str, Any]:
         "input_schema": strip_invisible_deep(one.listed.input_schema),
         "findings": [dict(finding) for finding in one.findings],
         "changes": strip_invisible_deep(changes),
+        "unstable": strip_invisible_deep(list(one.unstable_places)),
     }

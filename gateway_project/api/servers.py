@@ -5,6 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from asgiref.sync import async_to_sync
+from django.conf import settings
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -148,6 +150,40 @@ class ServerView(ApiView):
         self.check_unchanged(ServerSerializer(_load_server(self, name)).data)
         change_servers.delete_server(self.caller, name)
         return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class ServerTestSerializer(serializers.Serializer[Any]):
+    """The result of a test of a server; nothing of it is stored."""
+
+    server = serializers.CharField()
+    error = serializers.CharField(allow_blank=True, help_text="Empty: it answered")
+    output = serializers.ListField(
+        child=serializers.CharField(allow_blank=True), help_text="What it wrote to stderr"
+    )
+    tools = serializers.ListField(child=serializers.CharField())
+    new_tools = serializers.ListField(child=serializers.CharField())
+    missing_tools = serializers.ListField(child=serializers.CharField())
+    duration_s = serializers.FloatField()
+
+
+class ServerTestView(ApiView):
+    """A test of a server."""
+
+    scopes: ClassVar = {"POST": SCOPE_ALL}
+
+    @extend_schema(operation_id="test_server", request=None, responses=ServerTestSerializer)
+    def post(self, _request: Request, name: str) -> Response:
+        """Connect to a server, also a disabled one, and list its tools without storing them."""
+        server = _load_server(self, name)
+        (test,) = async_to_sync(discover_servers.try_servers)(
+            self.caller, [server.name], config=settings.FOREGATE
+        )
+        listed = [tool.name for tool in test.listing.tools] if test.listing else []
+        result = {
+            name: getattr(test, name)
+            for name in ("server", "error", "output", "new_tools", "missing_tools", "duration_s")
+        }
+        return Response(ServerTestSerializer({**result, "tools": listed}).data)
 
 
 class DiscoveryView(ApiView):

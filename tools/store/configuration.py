@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from gateway_project.foundation.sealing import Sealer
@@ -164,7 +165,9 @@ def change_tool(pk: int | None, values: Mapping[str, Any]) -> None:
         setattr(row, TOOL_COLUMNS[name], values[name])
     if "category" in values:
         wanted = values["category"]
-        row.category = None if wanted is None else Category.objects.get(name=wanted)
+        row.category = Category.objects.filter(name=wanted).first()
+        if wanted is not None and row.category is None:
+            raise ValidationError(f"there is no category {wanted!r}")
     row.clean_fields(exclude={field.name for field in Tool._meta.fields} - set(changed))
     row.save(update_fields=changed)
 

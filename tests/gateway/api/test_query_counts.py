@@ -22,6 +22,8 @@ QUERY_COUNTS = {
     "approvals/": 2,
     "approvals/<uuid:approval>/": 3,
     "audit/": 1,
+    "budgets/": 2,
+    "budgets/<path:server>/": 2,
     "configuration/": 12,
     "dangerous-operations/": 1,
     "dangerous-operations/<int:pk>/": 1,
@@ -42,9 +44,11 @@ QUERY_COUNTS = {
     "search/": 0,
     "servers/": 1,
     "servers/<path:name>/": 1,
+    "settings/": 0,
     "speculations/": 1,
     "speculations/<uuid:speculation>/": 1,
     "speculation/": 1,
+    "storage/": 2,
     "thresholds/": 1,
     "thresholds/<int:pk>/": 1,
     "thresholds/<int:pk>/history/": 2,
@@ -57,6 +61,7 @@ QUERY_COUNTS = {
     "tools/": 0,
     "tools/<path:tool>/related/": 0,
     "tools/<path:tool>/alternatives/": 0,
+    "tools/<path:tool>/settings/": 0,
     "tools/<path:tool>/": 0,
 }
 

@@ -52,6 +52,12 @@ BODIES: dict[str, Any] = {
     "calls/": {"tool": "bravo:notes", "arguments": {}},
     "workflows/": {"workflow": {"tasks": [{"id": "a", "tool": "bravo:notes"}]}},
     "grants/": {"tool": "bravo:notes", "definition": "0" * 64},
+    "relations/": {
+        "source": "bravo:notes",
+        "kind": "precedes",
+        "target": "shared:read",
+        "decision": "add",
+    },
     "dangerous-operations/preview/": {"pattern": "notes"},
     "intents/": {"intent": "read bravo notes"},
 }
@@ -146,6 +152,7 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
         ids={
             "agreements": {"pk": agreement.pk},
             "approvals": {"approval": approval.pk},
+            "budgets": {"server": name},
             "definitions": {"pk": pending.pk},
             "grants": {"pk": grant.pk},
             "patterns": {"pk": pattern.pk},

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from pydantic_settings import BaseSettings
 
 from gateway_project.access import grant
-from gateway_project.console.rooms import installation
+from gateway_project.api import installation
 from gateway_project.foundation.config import Config
 from gateway_project.models import ApiToken, AuditEntry
 from tests.factories import MembershipFactory, TeamFactory, UserFactory

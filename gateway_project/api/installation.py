@@ -1,0 +1,167 @@
+"""How the installation is set up: its settings, and what it stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+from django.apps import apps
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from pydantic import SecretStr
+from pydantic_settings import BaseSettings
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access.roles import ADMINISTER
+from gateway_project.api.views import ApiView
+from gateway_project.foundation import table_sizes
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.config import PREFIX
+from tools import overview
+
+SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^(database|email)_url$")
+"""Names of settings whose values are never shown."""
+_CREDENTIALS: Final = re.compile(r"://[^/]*@")
+"""An address with a user or a password in it."""
+_LABELS: Final[Mapping[str, str]] = {
+    "tools": "Servers and tools",
+    "graph": "Tool graph",
+    "execution": "Runs and speculation",
+    "learning": "Learning",
+    "gateway_project": "Access",
+}
+_TABLE_LABELS: Final[Mapping[str, str]] = {
+    "api tokens": "API tokens",
+    "oauth clients": "OAuth clients",
+    "one time passwords": "One-time passwords",
+    "server sign ins": "Sign-ins to servers",
+    "sign in attempts": "Sign-in attempts",
+}
+"""Labels of tables whose plural name is not English as it is."""
+
+
+class SettingSerializer(serializers.Serializer[Any]):
+    """A setting in force."""
+
+    variable = serializers.CharField()
+    value = serializers.CharField(help_text="As text; of a secret only whether it is set")
+    is_set = serializers.BooleanField(help_text="False: the default")
+    description = serializers.CharField(allow_blank=True)
+
+
+class SettingListSerializer(serializers.Serializer[Any]):
+    """All settings."""
+
+    items = SettingSerializer(many=True)
+
+
+class TableSerializer(serializers.Serializer[Any]):
+    """A table with its size."""
+
+    section = serializers.CharField()
+    table = serializers.CharField()
+    rows = serializers.IntegerField(help_text="About how many, as of its last analysis")
+    bytes = serializers.IntegerField(help_text="With its indexes")
+
+
+class DatabaseSerializer(serializers.Serializer[Any]):
+    """The database."""
+
+    kind = serializers.ChoiceField(["embedded", "external"])
+    version = serializers.CharField()
+    bytes = serializers.IntegerField()
+
+
+class StorageSerializer(serializers.Serializer[Any]):
+    """What is stored."""
+
+    database = DatabaseSerializer()
+    items = TableSerializer(many=True)
+
+
+class SettingsView(ApiView):
+    """Settings."""
+
+    scopes: ClassVar = {"GET": ADMINISTER}
+
+    @extend_schema(operation_id="list_settings", responses=SettingListSerializer)
+    def get(self, _request: Request) -> Response:
+        """List the settings in force, without any secret."""
+        return Response(SettingListSerializer({"items": load_settings()}).data)
+
+
+class StorageView(ApiView):
+    """The database."""
+
+    scopes: ClassVar = {"GET": SCOPE_ALL}
+
+    @extend_schema(operation_id="get_storage", responses=StorageSerializer)
+    def get(self, _request: Request) -> Response:
+        """Return the sizes of all tables, the largest of each section first."""
+        items = [
+            {
+                "section": section["label"],
+                "table": row["label"],
+                "rows": row["size"].rows,
+                "bytes": row["size"].total_bytes,
+            }
+            for section in list_tables()
+            for row in section["tables"]
+        ]
+        described = {"database": overview.describe_database(), "items": items}
+        return Response(StorageSerializer(described).data)
+
+
+def load_settings() -> list[dict[str, Any]]:
+    """Return all settings in force, those of serving over HTTPS too where they apply."""
+    rows = list(describe_settings(settings.FOREGATE))
+    https = getattr(settings, "HTTPS", None)
+    return rows if https is None else [*rows, *describe_settings(https)]
+
+
+def describe_settings(config: BaseSettings) -> Iterator[dict[str, Any]]:
+    """Yield name, value, source and meaning of each setting, without any secret."""
+    for name, field in type(config).model_fields.items():
+        value = getattr(config, name)
+        is_set = name in config.model_fields_set
+        variable = "DATABASE_URL" if name == "database_url" else f"{PREFIX}{name.upper()}"
+        yield {
+            "variable": variable,
+            "value": _write_value(name, value),
+            "is_set": is_set,
+            "description": field.description or "",
+        }
+
+
+def _label_table(plural: str) -> str:
+    return _TABLE_LABELS.get(plural, plural.capitalize())
+
+
+def list_tables() -> list[dict[str, Any]]:
+    """Return the tables of each app with their models and sizes, the largest first."""
+    sizes = table_sizes.load_table_sizes()
+    sections = []
+    for app, label in _LABELS.items():
+        rows: list[dict[str, Any]] = [
+            {
+                "label": _label_table(str(model._meta.verbose_name_plural)),
+                "size": sizes[model._meta.db_table],
+                "model": model,
+            }
+            for model in apps.get_app_config(app).get_models()
+            if model._meta.db_table in sizes
+        ]
+        rows.sort(key=lambda row: row["size"].total_bytes, reverse=True)
+        sections.append({"label": label, "tables": rows})
+    return sections
+
+
+def _write_value(name: str, value: Any) -> str:
+    if value is None or value == "":
+        return "not set"
+    if isinstance(value, SecretStr) or SECRET_NAME.search(name) or _CREDENTIALS.search(str(value)):
+        return "set, not shown"
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
