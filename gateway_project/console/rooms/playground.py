@@ -31,6 +31,8 @@ from gateway_project.mcp import arguments, meta_tools
 from gateway_project.runs import approval_text
 from gateway_project.runs.request import RunRequest
 from gateway_project.user_errors import USER_ERRORS
+from tools.catalogue import CatalogueTool
+from tools.store import overview
 
 MAX_FOUND: Final = 6
 MAX_WORKFLOW_CHARS: Final = 500_000
@@ -274,12 +276,25 @@ def _render(
         workflow_json=json.dumps(workflow, ensure_ascii=False) if workflow else "",
         workflow_text=json.dumps(workflow, indent=2, ensure_ascii=False) if workflow else "",
         may_call=request.caller.has_scope(CALL),
-        has_tools=any(tool.is_usable for tool in tools),
+        without_tools=_explain_no_tools(request.caller, tools),
         waiting_tools=len(tools),
-        may_add_servers=request.caller.has_scope(SCOPE_ALL),
         examples=[] if intent else example_wishes.make_wishes(tools),
         **more,
     )
+
+
+def _explain_no_tools(caller: Caller, tools: Sequence[CatalogueTool]) -> str:
+    """Return why nothing can answer yet, for the template; empty if something can."""
+    if any(tool.is_usable for tool in tools):
+        return ""
+    if tools:
+        return "unusable"
+    states = {server.state for server in overview.load_visible_summaries(caller)} - {"disabled"}
+    if states & {"starting", "never contacted"}:
+        return "starting"
+    if states:
+        return "failing"
+    return "may_add" if caller.has_scope(SCOPE_ALL) else "ask_admin"
 
 
 def _find_tools(effects: Effects, caller: Caller, intent: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import pytest
 
 from gateway_project.console.rooms import playground
 from tests.factories import ServerFactory, ToolFactory
-from tests.gateway.rooms.test_servers_room import text_of
+from tests.gateway.rooms.test_servers_room import failing, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
 READ = {
@@ -65,6 +65,19 @@ def test_without_tools_the_next_step_is_named(root):
 def test_tools_that_wait_are_not_taken_for_none(root):
     ToolFactory(server=ServerFactory(name="fs"), name="read", state="pending")
     assert "1 tool cannot be used yet" in text_of(root.get("/playground/"))
+
+
+def test_servers_without_tools_are_not_taken_for_none(root):
+    def ask():
+        return text_of(root.get("/playground/"))
+
+    server = ServerFactory(name="fs")
+    assert "Your servers are being asked for their tools" in ask()
+    server.enabled = False
+    server.save()
+    assert "Tools come with servers: add one" in ask()
+    failing("bad")
+    assert "See what is wrong with them" in ask()
 
 
 def test_who_may_not_add_servers_is_not_sent_there(member):
