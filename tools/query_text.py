@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tools import embedding_text
 from tools.idioms import rewrite_idioms
+from tools.value_words import describe_values, find_file_names
 
 MAX_CHARS = 4_000
 """More than any model reads; a longer query is cut, with a warning."""
@@ -17,6 +18,12 @@ MIN_SENTENCE_CHARS = 9  # for scripts that put no spaces between words
 MAX_WORDS = 200
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - CJK marks
+MAX_SPLIT_CHARS = 160
+"""A longer query describes a goal; its parts are its sentences."""
+_PART_END = re.compile(
+    rf"{_SENTENCE_END.pattern}|,\s+(?:(?:and|then)\s+)*|\s(?:and then|and|then)\s+|[，、]",  # noqa: RUF001
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")  # noqa: RUF001 - an apostrophe as people type it
 
 
@@ -30,10 +37,12 @@ class PreparedQuery:
 
     Attributes:
         text: The whole query, cleaned and bounded.
-        sentences: Its sentences if there are several; each is also embedded by itself.
-        words: Its words, including those inside compound names, and those of `plain`.
-        plain: The query with its idioms in plain words, which is also embedded; empty if it has
-            none.
+        sentences: Its sentences if there are several, and the parts of a short one; each is also
+            embedded by itself.
+        words: Its words, including those inside compound names, and those of `plain`. Whole
+            paths and addresses count as the kind of thing they name.
+        plain: The query with its idioms in plain words and its values by kind, which is also
+            embedded; empty if it has neither.
         is_cut: Whether it exceeded the limit.
     """
 
@@ -67,8 +76,10 @@ def read_query(raw: str) -> PreparedQuery:
     if not whole:
         raise QueryError("the query is empty: describe in words what the tool should do")
     text = whole[:MAX_CHARS]
-    plain = rewrite_idioms(text)
-    words = dict.fromkeys((*split_words(text), *split_words(plain)))
+    described = describe_values(text)
+    plain = rewrite_idioms(described) or ("" if described == text else described)
+    named = " ".join(find_file_names(text))  # they name things; parts of whole paths seldom do
+    words = dict.fromkeys((*split_words(described), *split_words(named), *split_words(plain)))
     return PreparedQuery(
         text=text.replace("\n", " "),
         sentences=_split_sentences(text),
@@ -79,7 +90,8 @@ def read_query(raw: str) -> PreparedQuery:
 
 
 def _split_sentences(text: str) -> tuple[str, ...]:
-    parts = [part.strip() for part in _SENTENCE_END.split(text)]
+    boundary = _PART_END if len(text) <= MAX_SPLIT_CHARS else _SENTENCE_END
+    parts = [part.strip() for part in boundary.split(text)]
     sentences = [
         part
         for part in parts

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from graph.suggestion.binding import plain_revisions
+from graph.data_flow.words import split_raw_name
+from graph.suggestion.binding import plain_names, plain_revisions
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.plain_statement import (
     PlainStatement,
@@ -55,6 +56,7 @@ _LOWER_NAMES: Final = frozenset(_LOWER_NAMES_LIST.split())
 _UPPER_NAMES_LIST: Final = "high max maximum upper to end max_value upper_bound"
 _UPPER_NAMES: Final = frozenset(_UPPER_NAMES_LIST.split())
 _SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_symbol", "stock"])
+_SYMBOL_LISTS: Final = frozenset(["symbols", "tickers"])
 
 _GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
 _COUNT: Final = re.compile(
@@ -65,6 +67,16 @@ _COUNT: Final = re.compile(
 )
 _TERM: Final = r"\({0,3}-?\d++(?:\.\d++)?\){0,3}"
 _SUM: Final = re.compile(rf"(?<![\w.(]){_TERM}(?:\s*[-+*/\u00d7\u00f7^%]\s*{_TERM})+")
+_OPERATORS: Final = tuple(
+    (re.compile(rf"(?<=\d)\s*{words}\s*(?=[\d(])", re.IGNORECASE), sign)
+    for words, sign in (
+        (r"(?:%|percent|per cent)\s+of", "/100*"),
+        ("(?:plus|added to)", "+"),
+        ("minus", "-"),
+        ("(?:times|multiplied by)", "*"),
+        ("divided by", "/"),
+    )
+)
 _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
@@ -104,6 +116,15 @@ _QUERY_HEAD: Final = re.compile(
     r"(?:on|about|regarding|of|for|named|called)\s+",
     re.IGNORECASE,
 )
+_CODE_NAME: Final = re.compile(r"(?<![\w/.])(?:[a-z]+[A-Z]\w*|[a-z]+_\w+)(?![\w/.])")
+_SEARCHING: Final = frozenset({"search", "find", "lookup"})
+_ASKED: Final = re.compile(
+    r"^(?:(?:please|can|could|you|where|what|who|which|how|when|is|are|was|do|does|did|have|has|we"
+    r"|i|our|my|your|the|a|an|any|some|find|search|look|up|show|get|me|for|us|there|still|on|in"
+    r"|papers?|articles?|pages?|notes?|about|know)\b[\s']*)+(?P<query>.+)$",
+    re.IGNORECASE,
+)
+"""A question, with what is asked for behind its first words."""
 _IN_PLACE: Final = re.compile(
     r"\b(?:in|of|for|at|inside|within|under|from|repo|repository)\s+[\"'`]?$", re.IGNORECASE
 )
@@ -172,7 +193,7 @@ def _bind_paths(one: PlainStatement) -> None:
             for parameters, path in zip(ends, paths, strict=True):
                 one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
         return
-    paths = _bind_workspace(one, paths)
+    paths = _bind_by_extension(one, _bind_workspace(one, paths))
     targets = one.find_open(
         lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
     )
@@ -193,6 +214,19 @@ def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[State
     place = places[0]
     one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
     return [path for path in paths if path is not place]
+
+
+def _bind_by_extension(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
+    """Bind "in.csv" to `csv_path`; return the other paths."""
+    left = []
+    for path in paths:
+        extension = path.text.rpartition(".")[2].lower()
+        named = [p for p in one.find_open(_takes_path) if extension in p.name_words]
+        if len(paths) > 1 and len(named) == 1:
+            one.bind(named, path.text, (path.start, path.end), ValueKind.PATH)
+        else:
+            left.append(path)
+    return left
 
 
 def _bind_pattern(one: PlainStatement) -> None:
@@ -249,10 +283,22 @@ def _bind_count(one: PlainStatement) -> None:
 
 
 def _bind_sum(one: PlainStatement) -> None:
+    names = has_name(frozenset({"expression", "formula", "equation", "calculation"}))
     sums = list(_SUM.finditer(one.part))
-    if len(sums) == 1:
-        names = has_name(frozenset({"expression", "formula", "equation", "calculation"}))
+    spoken = list(_SUM.finditer(_write_operators(one.part)))
+    if len(spoken) == 1 and (not sums or spoken[0][0] != sums[0][0]):
+        one.bind(
+            one.find_open(names), spoken[0][0].strip(), (one.start, one.end), ValueKind.QUOTED
+        )
+    elif len(sums) == 1:
         one.bind(one.find_open(names), sums[0][0].strip(), one.span_of(sums[0]), ValueKind.QUOTED)
+
+
+def _write_operators(text: str) -> str:
+    """Write arithmetic in words as signs: "15% of 80 plus 2" is 15/100*80 + 2."""
+    for pattern, sign in _OPERATORS:
+        text = pattern.sub(sign, text)
+    return text
 
 
 def _bind_range(one: PlainStatement) -> None:
@@ -315,7 +361,7 @@ def _bind_members(one: PlainStatement) -> None:
             quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
         }
         named = [choice for choice in described if choice in words]
-        if len(described) > 1 and len(named) == 1:
+        if len(named) == 1 and (len(described) > 1 or parameter.is_identifier):
             match = words[named[0]]
             one.bind([parameter], described[named[0]], one.span_of(match), ValueKind.WORD)
 
@@ -337,6 +383,8 @@ def _bind_symbol(one: PlainStatement) -> None:
             one.span_of(symbols[0]),
             ValueKind.CODE,
         )
+        lists = [p for p in one.find_open(takes_texts, required=True) if p.name in _SYMBOL_LISTS]
+        one.bind(lists, [symbols[0][0]], one.span_of(symbols[0]), ValueKind.CODE)
 
 
 def _bind_identifier(one: PlainStatement) -> None:
@@ -374,7 +422,13 @@ def _bind_query(one: PlainStatement) -> None:
     parameters = one.find_open(has_name(_QUERY_NAMES), required=True)
     if len(parameters) != 1:
         return
+    codes = list(_CODE_NAME.finditer(one.part))
+    if len(codes) == 1:
+        one.bind(parameters, codes[0][0], one.span_of(codes[0]), ValueKind.CODE)
+        return
     match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
+    if match is None and _SEARCHING & set(split_raw_name(one.step.tool.name)):
+        match = _ASKED.search(one.part)
     if match is None:
         return
     query = match["query"]
@@ -408,9 +462,14 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     _bind_sum,
     plain_revisions.bind_branches,
     plain_revisions.bind_revision,
+    plain_names.bind_forms,
+    plain_names.bind_items,
+    plain_names.bind_kinds,
+    plain_names.bind_named,
     _bind_range,
     _bind_zones,
     _bind_members,
+    plain_names.bind_choices,
     _bind_symbol,
     _bind_identifier,
     _bind_query,

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from graph.suggestion.intent.clauses import split_pieces, split_sentences
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
 from tools.idioms import rewrite_idioms
+from tools.value_words import describe_values
 
 MAX_REQUESTS: Final = 12
 _LEAD_IN: Final = re.compile(
@@ -45,6 +46,10 @@ _NOUN_PHRASE: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)?")
+_SCOPE: Final = re.compile(r"[\w-]+:\s+")
+"""Where the request is to be done: "confluence: write a page"."""
+_LABELLED_NUMBER: Final = re.compile(r"[^\W\d_]+[\s:=]+[$€£¥]?-?\d+(?:[.,]\d+)*\s?[%$€£¥k]?")
+"""An item of data, as in "rent 900, food 400"; no request, whatever its first word."""
 _VERBS_LIST: Final = (
     "accept activate add adjust alert allocate analyse analyze announce answer append apply "
     "approve archive arrange ask assess assign attach authenticate authorise authorize back "
@@ -57,10 +62,10 @@ _VERBS_LIST: Final = (
     "encrypt end engage enroll enter erase escape estimate evaluate execute expand explain "
     "export extract fax feed fetch figure fill filter find finish fire fix flag flip follow "
     "forecast forget fork format forward gather generate get give go grab grant hand hide "
-    "highlight hold hop identify import improve increase inform insert inspect install invite "
+    "highlight hit hold hop identify import improve increase inform insert inspect install invite "
     "invoke join jot keep kick know land launch learn leave let like limit link list load "
     "locate lock log look lookup mail make mark measure merge message modify monitor mount "
-    "move multiply mute name navigate notify obtain open optimize order organize outline pack "
+    "move multiply mute name navigate new notify obtain open optimize order organize outline pack "
     "park parse paste pause pay perform pick pin ping place plan play plot pop post predict "
     "prepare press print proceed process produce provide publish pull purchase push put query "
     "queue raise react read rebase recommend record redeem reduce refresh refund register "
@@ -86,7 +91,7 @@ class StatedRequest:
     Attributes:
         text: Verbatim from the intent.
         wording: The text with its idioms in plain words, as search reads them.
-        masked: The wording without literal values; may be empty.
+        masked: The wording with values by kind, or without them; may be empty.
         start: Index of its first character in the intent.
         action: The verb or question word it begins with, in lower case; a further object has that
             of its request. Empty if it begins with neither.
@@ -127,13 +132,19 @@ def split_requests(text: str) -> tuple[StatedRequest, ...]:
             StatedRequest(
                 text=part,
                 wording=wording,
-                masked=mask_values(wording),
+                masked=_mask(wording),
                 start=span.start,
                 action=action if action in _VERBS | QUESTION_WORDS else "",
                 is_certain=span.is_certain,
             )
         )
     return tuple(requests)
+
+
+def _mask(wording: str) -> str:
+    """Return a wording without values, or with their kinds if words are left beside them."""
+    masked = mask_values(wording)
+    return mask_values(describe_values(wording)) if masked else ""
 
 
 class RequestSpan(NamedTuple):
@@ -185,13 +196,17 @@ def begins_request(piece: str) -> bool:
         >>> begins_request("could you please close it"), begins_request("the last five commits")
         (True, False)
     """
+    if _LABELLED_NUMBER.fullmatch(piece):
+        return False
     return _find_action(piece) in _VERBS | QUESTION_WORDS
 
 
 def _find_action(text: str) -> str:
     """Return the first word after polite ones, in lower case; empty if there is none."""
-    lead_in = _LEAD_IN.match(text)
-    word = _FIRST_WORD.match(text, lead_in.end() if lead_in else 0)
+    scope = _SCOPE.match(text)
+    start = scope.end() if scope else 0
+    lead_in = _LEAD_IN.match(text, start)
+    word = _FIRST_WORD.match(text, lead_in.end() if lead_in else start)
     return word[0].lower() if word else ""
 
 

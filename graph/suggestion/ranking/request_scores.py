@@ -65,6 +65,8 @@ def score_requests(
     cosines = np.stack([compared[row.tobytes()] for row in rows])
     raw, whole = cosines[:requests], cosines[-1]
     mean = (raw + cosines[requests:-1]) / 2
+    if requests == 1:  # then the whole is the request as it was typed, before idioms
+        mean = (2 * mean + whole) / 3
     context = whole + LEXICAL_WEIGHT * _score_words(encoded.words, view)
     fixed = view.find_positions(tools)
     found = []

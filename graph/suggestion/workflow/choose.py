@@ -23,6 +23,9 @@ MIN_TOOL_PROBABILITY: Final = 0.15
 """No workflow is suggested if the likeliest tool is less probable than this."""
 MIN_RISKY_PROBABILITY: Final = 0.3
 """Minimum probability of a destructive tool in a workflow."""
+MIN_ALTERNATIVE_SHARE: Final = 0.25
+"""Share of the likeliest set's confidence below which another set is no substitute for it if it
+only holds an unlikely destructive tool: then it is reduced."""
 FAINT_PROBABILITY: Final = 0.2
 """No tool clearly fits if the likeliest is less probable than this."""
 MAX_REQUIRED_TOOLS: Final = 20
@@ -75,9 +78,15 @@ def choose_set(ranking: Ranking, context: SuggestionContext) -> ChosenTools | No
         # The set that overlaps most with many unlikely ones would hold tools without evidence.
         candidates.sort(key=lambda ranked: -ranked.confidence)
     objections: list[str] = []
+    least = 0.0
     for ranked in candidates:
+        if ranked.confidence < least:
+            break
         chosen = _add_requirements(ranked, ranked.tools, context)
-        reason = _find_conflict(chosen, context) or _find_risk(ranked, ranking, context)
+        conflict = _find_conflict(chosen, context)
+        reason = conflict or _find_risk(ranked, ranking, context)
+        if not objections and not conflict:
+            least = MIN_ALTERNATIVE_SHARE * ranked.confidence
         if not reason:
             changes = _explain_passed_over(candidates[0], objections, chosen, context)
             return replace(chosen, changes=changes)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
 from graph.suggestion.workflow.request_fit import measure_action, measure_name, measure_values
+from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
@@ -34,6 +36,10 @@ NAME_WEIGHT: Final = 0.15
 """Worth of `request_fit`'s measures in units of cosine; chosen by hand on everyday wishes."""
 SAME_SERVER_BONUS: Final = 0.1
 """Bonus of a tool of the previous request's server if the request refers back ("close it")."""
+NEAR_SERVER_BONUS: Final = 0.03
+"""The same without such a word: steps of one wish tend to concern one product."""
+NAMED_SERVER_BONUS: Final = 0.1
+"""Bonus of the tools of a server whose name the request mentions ("on GitHub")."""
 FURTHER_OBJECT_LEAD: Final = 0.05
 """Lead over the second best from which a further object of a request gets a tool of its own."""
 
@@ -45,6 +51,9 @@ MAX_PLANNED_REQUESTS: Final = 3
 MAX_UNSPLIT_CLAUSES: Final = 2
 """Longer intents, of more requests or with many clauses that are none, describe a goal rather than
 steps: ranked sets serve them better (on ultratool by six points of node F1)."""
+MIN_ASKED_PROBABILITY: Final = 0.3
+"""Least probability of a tool whose name states the action that its request asks for; enough for
+a draft with a destructive tool, see `choose.MIN_RISKY_PROBABILITY`."""
 MIN_COMPLETED_CONFIDENCE: Final = 0.2
 """Confidence from which a ranked set may add steps to the plan that no request names."""
 MIN_RIVAL_DISTANCE: Final = 0.1
@@ -62,7 +71,13 @@ CONFIDENCE: Final[Mapping[str, float]] = {
 """Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
 `python -m benchmarks.fit_plan` prints them."""
 
-COVERING_WEIGHTS: Final = {"word_share": 0.25, "name": 0.2, "action": 0.04, "values": 0.06}
+COVERING_WEIGHTS: Final = {
+    "word_share": 0.25,
+    "name": 0.2,
+    "action": 0.08,
+    "values": 0.06,
+    "server": 0.1,
+}
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
@@ -174,7 +189,10 @@ def _fit_tools(
         action = measure_action(request, tool.name)
         values = measure_values(request, reading.text, tool.input_schema)
         name = measure_name(request, tool.name, _server_of(tool))
-        bonus = SAME_SERVER_BONUS if refers_back and _server_of(tool) == server else 0.0
+        is_named = _is_named(_server_of(tool), request.text)
+        bonus = NAMED_SERVER_BONUS if is_named else 0.0
+        if server and _server_of(tool) == server:
+            bonus += SAME_SERVER_BONUS if refers_back else NEAR_SERVER_BONUS
         fits.append(
             FittedTool(
                 tool=tool,
@@ -187,11 +205,19 @@ def _fit_tools(
                 + COVERING_WEIGHTS["word_share"] * candidate.word_share
                 + COVERING_WEIGHTS["name"] * name
                 + COVERING_WEIGHTS["action"] * action
-                + COVERING_WEIGHTS["values"] * values,
+                + COVERING_WEIGHTS["values"] * values
+                + COVERING_WEIGHTS["server"] * is_named,
                 action=action,
             )
         )
     return tuple(sorted(fits, key=lambda one: -one.score))
+
+
+@lru_cache(maxsize=4_096)
+def _is_named(server: str, text: str) -> bool:
+    """Whether a text mentions all words of a server's name."""
+    words = split_name_words(server)
+    return bool(words) and set(words) <= set(split_name_words(text))
 
 
 def _server_of(tool: SuggestTool) -> str:
@@ -210,7 +236,8 @@ def apply_plan(
     """
     if not is_planned(ranking, plan, reading):
         return ranking
-    tools = [one.best.tool.pk for one in _select_used(plan) if one.best is not None]
+    used = _select_used(plan)
+    tools = [one.fits[0].tool.pk for one in used]
     if _is_completed(ranking, plan, tools):
         return ranking
     planned = RankedSet(
@@ -218,9 +245,11 @@ def apply_plan(
     )
     others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
     alternatives = [one for one in others if set(one.tools) != set(planned.tools)]
-    probabilities = dict(ranking.tool_probabilities) | {
-        pk: max(planned.confidence, ranking.tool_probabilities.get(pk, 0.0)) for pk in tools
-    }
+    probabilities = dict(ranking.tool_probabilities)
+    for one in used:
+        fit = one.fits[0]
+        own = max(estimate_confidence([one]), MIN_ASKED_PROBABILITY if fit.action > 0 else 0.0)
+        probabilities[fit.tool.pk] = max(own, probabilities.get(fit.tool.pk, 0.0))
     return replace(
         ranking,
         best=planned,

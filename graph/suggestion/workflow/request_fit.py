@@ -39,6 +39,7 @@ _FAMILY_LIST: Final = (
     "summarize summarise summary sum condense",
     "random roll flip pick generate draw",
     "comment reply answer respond react add",
+    "approve accept decline reject respond create submit",
 )
 _FAMILIES: Final = tuple(frozenset(words.split()) for words in _FAMILY_LIST)
 """Verbs of requests and of tool names that ask for the same kind of action."""
@@ -61,7 +62,11 @@ _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "slug": re.compile(r"(?<![\w/.@~-])[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?![\w/])"),
     "clock": re.compile(r"\b\d{1,2}(?::\d{2}| ?[ap]\.?m\b)", re.IGNORECASE),
-    "sum": re.compile(r"\d\s*[-+*/\u00d7\u00f7^]\s*\(?\d"),
+    "sum": re.compile(
+        r"\d\s*[-+*/\u00d7\u00f7^]\s*\(?\d|\d\s*% of \$?\d"
+        r"|\d\s+(?:plus|minus|times|divided by|multiplied by)\s+\$?\d"
+    ),
+    "cells": re.compile(r"(?<![\w:])[A-Z]{1,3}\d+:[A-Z]{1,3}\d+(?![\w:])"),
     "currency": re.compile(
         r"\b[A-Z]{3}\b.*\b[A-Z]{3}\b|[$€£¥]|\b(?:dollars?|euros?|pounds?|yen)\b"
     ),
@@ -78,6 +83,7 @@ _KIND_NAMES: Final[Mapping[str, frozenset[str]]] = {
     "clock": frozenset(["time", "hour"]),
     "sum": frozenset(["expression", "formula", "equation"]),
     "currency": frozenset(["currency", "currencies"]),
+    "cells": frozenset(["range", "cell", "cells"]),
 }
 """Words of the names of such parameters."""
 _IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -86,8 +92,25 @@ _IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
     "slug": frozenset({"repository", "repo"}),
     "currency": frozenset({"currency", "exchange", "rate"}),
     "sum": frozenset({"calculate"}),
+    "cells": frozenset({"range", "cell"}),
 }
 """Words of tool names that a stated value implies."""
+_NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
+    "date": re.compile(
+        r"\b(?:today|tonight|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*"
+        r"|months?|years?|days?|jan\w*|feb\w*|march|april|june|july|aug\w*|sep\w*|oct\w*|nov\w*"
+        r"|dec\w*|since|until|(?:19|20)\d\d|\d{1,2}[./-]\d{1,2})\b",
+        re.IGNORECASE,
+    ),
+    "code": re.compile(
+        r"[\w#-]*\d[\w-]*|[A-Z]{2}[A-Z0-9_-]+|['\"`]|\b(?:it|its|them|that|this|these|those)\b"
+    ),
+}
+"""Values that many tools take besides; they count only against tools that require them."""
+_NEEDED_NAMES: Final[Mapping[str, frozenset[str]]] = {
+    "date": frozenset(["date"]),
+    "code": frozenset(["id", "ids", "revision", "sha"]),
+}
 _NEW_OBJECT: Final = re.compile(
     r"\b(?:open|raise|file)\s+(?:an?|another|new)\s+(?:new\s+)?(?:\w+\s+)?"
     r"(?:issue|pull|ticket|bug|pr|request|account|case)\b",
@@ -178,12 +201,14 @@ def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]
     names = properties if isinstance(properties, Mapping) else {}
     required = schema.get("required")
     taken = _kinds_of_names(tuple(str(name) for name in names))
-    needed = _kinds_of_names(
-        tuple(str(name) for name in required if isinstance(name, str))
+    required_names = (
+        tuple(name for name in required if isinstance(name, str))
         if isinstance(required, Iterable) and not isinstance(required, str)
         else ()
     )
-    return float(len(own & taken) - len(own - taken) - len(needed - stated))
+    unstated = len(_kinds_of_names(required_names) - stated)
+    unstated += len(_needed_by_names(required_names) - _list_needed_kinds(whole))
+    return float(len(own & taken) - len(own - taken) - unstated)
 
 
 @lru_cache(maxsize=256)
@@ -197,6 +222,17 @@ def list_kinds(text: str) -> frozenset[str]:
         rest = _VALUE_KINDS["path"].sub(" ", text)
         found -= {"slug"} if not _VALUE_KINDS["slug"].search(rest) else frozenset()
     return frozenset(found)
+
+
+@lru_cache(maxsize=256)
+def _list_needed_kinds(text: str) -> frozenset[str]:
+    return frozenset(kind for kind, pattern in _NEEDED_KINDS.items() if pattern.search(text))
+
+
+@lru_cache(maxsize=4_096)
+def _needed_by_names(names: tuple[str, ...]) -> frozenset[str]:
+    words = {word for name in names for word in split_name_words(name)}
+    return frozenset(kind for kind, of_kind in _NEEDED_NAMES.items() if words & of_kind)
 
 
 @lru_cache(maxsize=4_096)

@@ -61,3 +61,18 @@ def test_idioms_are_read_in_plain_words() -> None:
     (one,) = split_requests("jot that down")
     assert (one.text, one.action) == ("jot that down", "create")
     assert one.wording != one.text
+
+
+def test_labelled_numbers_are_data_and_no_requests() -> None:
+    (request,) = split_requests("draw a pie: rent 7, food 4")
+    assert request.text == "draw a pie: rent 7, food 4"
+
+
+def test_a_scope_before_the_verb_does_not_hide_it() -> None:
+    (request,) = split_requests("wiki: create a page for the team")
+    assert request.action == "create"
+
+
+def test_masked_requests_say_of_what_kind_their_values_are() -> None:
+    (request,) = split_requests("read /srv/plan.xlsx")
+    assert request.masked == "read excel workbook"

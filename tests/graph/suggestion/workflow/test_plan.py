@@ -222,3 +222,10 @@ def test_each_task_is_bound_to_its_own_request() -> None:
         READ: {"path": "/srv/a.txt"},
         LIST: {"path": "/srv/b"},
     }
+
+
+def test_the_server_that_a_request_names_is_preferred() -> None:
+    found = suggest("something at hand", (candidate(OTHER, 0.5), candidate(POST, 0.48)))
+    assert tools_of(found) == [OTHER]
+    found = suggest("something in chat", (candidate(OTHER, 0.5), candidate(POST, 0.48)))
+    assert tools_of(found) == [POST]

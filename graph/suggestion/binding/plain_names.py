@@ -1,0 +1,272 @@
+"""Bind what a request names: "namespace shop", "PR 90", "by bike", "rent 900, food 400"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
+from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.vocabulary import (
+    IDENTIFIER_WORDS,
+    LONG_TEXT_WORDS,
+    PATH_WORDS,
+    STOP_WORDS,
+    normalize_word,
+    normalize_words,
+)
+from tools.idioms import rewrite_idioms
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.plain_statement import PlainStatement
+    from graph.suggestion.binding.schemas import ToolParameter
+
+_GENERIC_WORDS: Final = IDENTIFIER_WORDS | normalize_words(
+    ["name", "number", "list", "index", "type", "value", "query", "user", "to", "from"]
+)
+_MEASURES_LIST: Final = "date time day at amount price currency title description summary subject"
+_MEASURE_WORDS: Final = normalize_words(_MEASURES_LIST.split())
+"""Words of parameters whose values have a form of their own, or are texts."""
+_SPOKEN_NAMES: Final[Mapping[str, str]] = {
+    "pr": "pull",
+    "host": "hostname",
+    "server": "hostname",
+    "mail": "email",
+    "message": "email",
+    "invite": "event",
+    "invitation": "event",
+    "meeting": "event",
+    "appointment": "event",
+    "ticket": "issue",
+    "tab": "sheet",
+    "repo": "repository",
+}
+"""Everyday words for things, and how parameters call them."""
+_TOKEN: Final = r"#?[\w][\w.:@-]*"  # noqa: S105 - a pattern
+_NAMED: Final = re.compile(
+    rf"(?<![\w.-])(?=(?P<noun>[A-Za-z]{{2,20}})\s+(?:called\s+|named\s+)?"
+    rf"(?P<values>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
+)
+_LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
+_CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
+_QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
+_CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
+_DURATION: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s?[wdhm](?!\w)")
+_PERSON: Final = re.compile(r"\b(?:to|for)\s+@?(?P<name>[a-z]+[._][\w.]*\w|[A-Z][a-z]+)(?!\w)")
+_BRANCH_TOKEN: Final = re.compile(
+    r"\bto\s+(?:the\s+)?(?P<name>(?=[\w./-]*[\d/-])[A-Za-z][\w./-]*\w|main|master|develop)(?!\w)"
+)
+_PAIR: Final = re.compile(
+    r"(?P<label>[^\W\d_](?:[^\W\d_]|[ '-](?=[^\W\d_])){0,30})[\s:=]+"
+    r"(?P<number>-?\d+(?:\.\d+)?)(?=\s*(?:[,;\uff0c\u3001]|and\b|$))"
+)
+_MIN_PAIRS: Final = 2
+_SPOKEN_MEMBERS: Final[Mapping[str, str]] = {
+    "bike": "bicycling",
+    "bicycle": "bicycling",
+    "foot": "walking",
+    "car": "driving",
+    "bus": "transit",
+    "train": "transit",
+    "metro": "transit",
+}
+"""Everyday words for members of enumerations."""
+_MIN_STEM: Final = 4
+
+
+def bind_named(one: PlainStatement) -> None:
+    """Bind "namespace shop", "PR 90" or "mails 7 and 8" to the parameter called like the noun."""
+    for match in _NAMED.finditer(one.part):
+        if match["noun"].lower() in STOP_WORDS:
+            continue
+        parameters = one.find_open(partial(_is_called, nouns=_read_noun(match["noun"])))
+        if len(parameters) == 1:
+            _bind_values(one, parameters[0], match)
+
+
+def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
+    listed = _LISTED.split(match["values"])
+    named = listed if parameter.is_array else listed[:1]
+    values = [value.rstrip(".:,") for value in named if _may_be_name(value, parameter)]
+    if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
+        return
+    start = one.part.index(values[0], match.start("values"))
+    end = one.part.index(values[-1], start) + len(values[-1])
+    texts = [value.lstrip("#") for value in values]
+    single = int(texts[0]) if parameter.is_number else texts[0]
+    value = texts if parameter.is_array else single
+    one.bind([parameter], value, (one.start + start, one.start + end), ValueKind.CODE)
+
+
+def _read_noun(word: str) -> frozenset[str]:
+    lower = word.lower()
+    singular = lower.removesuffix("s")
+    spoken = _SPOKEN_NAMES.get(lower) or _SPOKEN_NAMES.get(singular)
+    return normalize_word(lower) | (normalize_word(spoken) if spoken else frozenset())
+
+
+def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
+    words = parameter.name_words - _GENERIC_WORDS
+    takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
+    is_name = bool(words & nouns) and not parameter.name_words & (PATH_WORDS | LONG_TEXT_WORDS)
+    is_measure = bool(parameter.name_words & _MEASURE_WORDS)
+    return takes and not parameter.members and is_name and not is_measure
+
+
+def _may_be_name(value: str, parameter: ToolParameter) -> bool:
+    """Whether a token is a code, or a plain word for a parameter that names something."""
+    if _CODE.fullmatch(value):
+        return True
+    if parameter.is_identifier or parameter.is_number:
+        return False
+    return _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
+
+
+def bind_kinds(one: PlainStatement) -> None:
+    """Bind "pod cart-1" or "the web deployment" to `name`, and the kind if it is a choice."""
+    names = one.find_open(lambda p: p.is_text and p.name == "name", required=True)
+    if len(names) != 1:
+        return
+    kinds = {
+        str(member).lower(): (parameter, member)
+        for parameter in one.find_open(lambda p: bool(p.members) and "type" in p.name_words)
+        for member in parameter.members
+        if isinstance(member, str)
+    }
+    described = {word.lower() for word in re.findall(r"[A-Za-z]+", names[0].description)}
+    described -= STOP_WORDS | {"name"}
+    for pattern, group in ((_NAMED, "values"), (_QUALIFIED, "value")):
+        for match in pattern.finditer(one.part):
+            noun = match["noun"].lower()
+            value = _LISTED.split(match[group])[0].rstrip(".:,")
+            is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
+            if noun not in described | kinds.keys() or not (is_word or _CODE.fullmatch(value)):
+                continue
+            start = one.start + match.start(group)
+            one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
+            if noun in kinds:
+                parameter, member = kinds[noun]
+                one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
+            return
+
+
+def bind_choices(one: PlainStatement) -> None:
+    """Bind the member of an enumeration whose stem the request states, also by an idiom."""
+    plain = rewrite_idioms(one.part)
+    words = {match[0].lower(): match for match in re.finditer(r"[A-Za-z]+", one.part)}
+    spoken = {
+        _SPOKEN_MEMBERS[word]: match for word, match in words.items() if word in _SPOKEN_MEMBERS
+    }
+    for parameter in one.find_open(lambda p: p.is_text and bool(p.members)):
+        members = [member for member in parameter.members if isinstance(member, str)]
+        named = [member for member in members if member.lower() in spoken]
+        if len(named) == 1:
+            match = spoken[named[0].lower()]
+            one.bind([parameter], named[0], one.span_of(match), ValueKind.WORD)
+            continue
+        stated = {word: one.span_of(match) for word, match in words.items()}
+        if parameter.is_required:
+            whole = (one.start, one.end)
+            stated = dict.fromkeys(re.findall(r"[a-z]+", plain), whole) | stated
+        exact = [member for member in members if member.lower() in stated]
+        found = exact or [
+            member
+            for member in members
+            if parameter.is_required and any(_share_stem(member.lower(), word) for word in stated)
+        ]
+        if len(found) == 1 and len(found[0]) >= _MIN_STEM:
+            span = next(
+                span
+                for word, span in stated.items()
+                if word == found[0].lower() or _share_stem(found[0].lower(), word)
+            )
+            one.bind([parameter], found[0], span, ValueKind.WORD)
+
+
+def _share_stem(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
+    return (
+        len(short) >= _MIN_STEM
+        and long.startswith(short.removesuffix("e"))
+        and long[len(short.removesuffix("e")) :] in ("", "e", "d", "ed", "s", "es", "ing")
+    )
+
+
+def bind_forms(one: PlainStatement) -> None:
+    """Bind cells, durations, people and branches, which their form or place gives away."""
+    tool = set(plain_name_words(one))
+    _bind_only(one, _CELLS, has_name(frozenset({"range", "cell", "cells", "cell_range"})))
+    spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
+    _bind_only(one, _DURATION, spent)
+    people = mentions(normalize_words(["assignee", "reviewer"]))
+    _bind_only(one, _PERSON, people, "name")
+    if tool & {"checkout", "switch"}:
+        _bind_only(one, _BRANCH_TOKEN, has_name(frozenset({"branch", "branch_name"})), "name")
+
+
+def plain_name_words(one: PlainStatement) -> tuple[str, ...]:
+    """Return the words of the tool's name."""
+    return tuple(re.findall(r"[a-z]+", one.step.tool.name.lower()))
+
+
+def _bind_only(
+    one: PlainStatement,
+    pattern: re.Pattern[str],
+    accepts: Callable[[ToolParameter], bool],
+    group: str | int = 0,
+) -> None:
+    matches = list(pattern.finditer(one.part))
+    if len(matches) == 1:
+        match = matches[0]
+        one.bind(one.find_open(accepts), match[group], one.span_of(match, group), ValueKind.CODE)
+
+
+def bind_items(one: PlainStatement) -> None:
+    """Bind "rent 900, food 400" or the only quoted text to the only required list of objects."""
+    lists = one.find_open(lambda p: p.is_array and p.item_types == {"object"}, required=True)
+    if len(lists) != 1:
+        return
+    fields = _read_fields(lists[0])
+    texts = [name for name, kind in fields if kind == "string"]
+    numbers = [name for name, kind in fields if kind in ("number", "integer")]
+    if len(texts) == 1 and len(numbers) == 1 and len(fields) == len(texts) + len(numbers):
+        pairs = list(_PAIR.finditer(one.part))
+        if len(pairs) >= _MIN_PAIRS:
+            items = [
+                {texts[0]: pair["label"].strip(), numbers[0]: _read_number(pair["number"])}
+                for pair in pairs
+            ]
+            span = (one.start + pairs[0].start(), one.start + pairs[-1].end())
+            one.bind(lists, items, span, ValueKind.PHRASE)
+    quoted = one.list_values(ValueKind.QUOTED)
+    if len(texts) == 1 and len(fields) == 1 and len(quoted) == 1:
+        value = quoted[0]
+        one.bind(lists, [{texts[0]: value.value}], (value.start, value.end), ValueKind.QUOTED)
+
+
+def _read_number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def _read_fields(parameter: ToolParameter) -> list[tuple[str, str]]:
+    """Return the required fields of a list's items with their types."""
+    items = parameter.schema.get("items")
+    if not isinstance(items, Mapping):
+        return []
+    properties, required = items.get("properties"), items.get("required")
+    if not isinstance(properties, Mapping) or not isinstance(required, list):
+        return []
+    return list(_iterate_fields(properties, required))
+
+
+def _iterate_fields(
+    properties: Mapping[str, Any], required: list[Any]
+) -> Iterator[tuple[str, str]]:
+    for name in required:
+        part = properties.get(name)
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        yield str(name), kind if isinstance(kind, str) else ""

@@ -1,0 +1,38 @@
+import pytest
+
+from tools.query_text import read_query
+from tools.value_words import MAX_CHARS, describe_values, find_file_names
+
+
+@pytest.mark.parametrize(
+    ("text", "described"),
+    [
+        ("sort /srv/plan.xlsx", "sort excel workbook"),
+        ("list /srv/api", "list path"),
+        ("mail bo@example.org", "mail email address"),
+        ("open https://example.org/a", "open web page url"),
+        ("show A1:B2 of it", "show cells range of it"),
+        ("log 2h", "log hours of work"),
+        ("open notes.txt", "open file"),
+        ("who owns example.com", "who owns example.com"),
+        ("list the branches", "list the branches"),
+    ],
+)
+def test_values_are_replaced_by_the_kind_of_thing_they_name(text, described):
+    assert describe_values(text) == described
+
+
+def test_long_texts_stay_as_they_are():
+    text = "read /etc/hosts " * MAX_CHARS
+    assert describe_values(text) == text
+    assert find_file_names(text) == []
+
+
+def test_words_of_a_path_are_no_words_of_the_query():
+    assert "hosts" not in read_query("read /etc/hosts").words
+    assert "report" in read_query("read report.docx").words
+
+
+def test_the_parts_of_a_short_query_are_embedded_too():
+    query = read_query("show the weather in Oslo, then tell the whole team")
+    assert query.sentences == ("show the weather in Oslo", "tell the whole team")
