@@ -1,4 +1,4 @@
-// Reloads the part of a page that shows servers being contacted, until none is.
+// Reloads the part of a page that shows servers being contacted and tools being embedded.
 
 const INTERVAL_MS = 2000;
 
