@@ -20,9 +20,9 @@ log = structlog.get_logger(__name__)
 def load_or_build(path: Path, build: Callable[[], bytes]) -> memoryview:
     """Map the cached model into memory; build and cache it if it is missing or damaged.
 
-    Pages of the file are shared by all processes, and read only where they are used. Safe in
-    several processes at once: files are replaced atomically. If the folder is not writable, the
-    model is rebuilt at each start.
+    The file is mapped as long as the result is referred to; onnxruntime copies what it needs.
+    Safe in several processes at once: files are replaced atomically. If the folder is not
+    writable, the model is rebuilt at each start.
 
     Args:
         path: The cache file.
