@@ -1,4 +1,4 @@
-"""Discovery and embedding of 200 tools on real stdio servers."""
+"""Discovery and embedding of 500 tools on real stdio servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
 from tools.store import servers
 
-SERVERS = 4
+SERVERS = 10
 TOOLS_EACH = 50
 
 
@@ -30,12 +30,14 @@ def run() -> str:
         refreshed = asyncio.run(refresh_catalogue(settings.FOREGATE))
         discovered_s = time.perf_counter() - started
         assert sum(outcome.tools for outcome in refreshed.servers) == SERVERS * TOOLS_EACH
-        started = time.perf_counter()
+        started, processor_started = time.perf_counter(), time.process_time()
         embedded = embed_missing(make_embedder(settings.FOREGATE)).embedded
         embedded_s = time.perf_counter() - started
-        rows.append((label, f"{discovered_s:.2f}", embedded, f"{embedded_s:.2f}"))
-    headings = [f"{SERVERS} servers of {TOOLS_EACH} tools", "discovery s", "embedded", "seconds"]
-    return markdown(headings, rows)
+        processor_s = time.process_time() - processor_started
+        seconds = (f"{embedded_s:.2f}", f"{processor_s:.2f}")
+        rows.append((label, f"{discovered_s:.2f}", embedded, *seconds))
+    what = f"{SERVERS} servers of {TOOLS_EACH} tools"
+    return markdown([what, "discovery s", "embedded", "seconds", "of the processor"], rows)
 
 
 def _register() -> None:

@@ -90,6 +90,7 @@ class GatewayProcess:
         """Return the seconds since the process was started."""
         return time.perf_counter() - self.started
 
-    def rss_mb(self) -> float:
-        """Return the resident memory of the gateway without its children, in MB."""
-        return psutil.Process(self.process.pid).memory_info().rss / 1e6
+    def memory_mb(self) -> tuple[float, float]:
+        """Return the gateway's resident and private memory without its children, in MB."""
+        memory = psutil.Process(self.process.pid).memory_full_info()
+        return memory.rss / 1e6, memory.uss / 1e6

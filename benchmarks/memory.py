@@ -17,34 +17,45 @@ from tools.models import Server
 from tools.store import servers
 
 TOOLS = 500
+SEARCHES = 200
 SERVERS, TOOLS_EACH = 15, 10
+
+Memory = tuple[float, float]
+"""Resident and private memory in MB."""
 
 
 def run() -> str:
-    """Measure the resident memory of the gateway, without the servers it starts."""
+    """Measure the memory of the gateway, without the servers it starts."""
     catalogues.fill(TOOLS)
-    before, after = _over_stdio()
+    before, after, later = _over_stdio()
     rows = [
         (f"over stdio, {TOOLS} tools, before the model", before),
         (f"over stdio, {TOOLS} tools, after a search", after),
+        (f"over stdio, {TOOLS} tools, after {SEARCHES} searches", later),
         (f"over HTTP, {TOOLS} tools, before the model", _over_http()),
         (f"over stdio, {SERVERS} servers connected, before the model", _connected()),
     ]
-    return markdown(["gateway process", "RSS MB"], [(name, f"{mb:.0f}") for name, mb in rows])
+    return markdown(
+        ["gateway process", "RSS MB", "private MB"],
+        [(name, f"{rss:.0f}", f"{private:.0f}") for name, (rss, private) in rows],
+    )
 
 
-def _over_stdio() -> tuple[float, float]:
+def _over_stdio() -> tuple[Memory, Memory, Memory]:
     with GatewayProcess() as gateway:
         gateway.initialize()
         # Answered only once the catalogue is loaded; the model is loaded after the first list.
         gateway.call("describe_tool", {"tool": "bench0:none"})
-        before = gateway.rss_mb()
+        before = gateway.memory_mb()
         gateway.request("tools/list", {})
         gateway.call("search_tools", {"query": "find a flight to Lisbon"})
-        return before, gateway.rss_mb()
+        after = gateway.memory_mb()
+        for number in range(SEARCHES):
+            gateway.call("search_tools", {"query": f"find flight {number} to Lisbon and book it"})
+        return before, after, gateway.memory_mb()
 
 
-def _over_http() -> float:
+def _over_http() -> Memory:
     port = free_port()
     program = ["manage.py", "run_gateway", "--http", f"127.0.0.1:{port}", "--no-auth"]
     with started(program, port=port) as running:
@@ -52,7 +63,7 @@ def _over_http() -> float:
         while not _ready(port) and time.monotonic() < deadline:
             time.sleep(0.05)
         running.settle()
-        return running.rss_mb()
+        return running.memory_mb()
 
 
 def _ready(port: int) -> bool:
@@ -66,7 +77,7 @@ def _ready(port: int) -> bool:
         connection.close()
 
 
-def _connected() -> float:
+def _connected() -> Memory:
     """Call a tool of each of many servers, so that each runs; return the gateway's memory."""
     from django.core.management import call_command
 
@@ -86,4 +97,4 @@ def _connected() -> float:
         gateway.initialize()
         for name in names:
             gateway.call("call_tool", {"tool": f"{name}:echo", "arguments": {"text": "x"}})
-        return gateway.rss_mb()
+        return gateway.memory_mb()

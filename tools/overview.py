@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -48,13 +49,16 @@ def _row_to_json(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def load_embedding_coverage(model: str) -> dict[str, Any]:
+def load_embedding_coverage(
+    model: str, *, servers: Collection[str] | None = None
+) -> dict[str, Any]:
     """Return how many tools a model has embedded.
 
     Args:
         model: Name as configured.
+        servers: Names of the servers whose tools count; None: all.
     """
     with suppress(UnknownModel):  # models of the other engine keep their own names
         model = find_recipe(model).repo
-    coverage = embeddings.load_coverage(model)
+    coverage = embeddings.load_coverage(model, servers=servers)
     return {"model": model, "tools": coverage.total, "embedded": coverage.embedded}

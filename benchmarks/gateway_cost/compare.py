@@ -101,7 +101,7 @@ def _measured(running: RunningServer, call: Mapping[str, Any]) -> tuple[str, ...
         *(f"{rate:,.0f}" for rate in rates),
         f"{cpu_ms:.2f}",
         f"{running.cold_start_s:.1f}",
-        f"{running.rss_mb():.0f}",
+        f"{running.memory_mb()[0]:.0f}",
     )
 
 

@@ -68,9 +68,10 @@ class RunningServer:
                 total += times.user + times.system
         return total
 
-    def rss_mb(self) -> float:
-        """Return the resident memory of the process without its children, in MB."""
-        return float(self.process.memory_info().rss / 1e6)
+    def memory_mb(self) -> tuple[float, float]:
+        """Return the resident and private memory of the process without its children, in MB."""
+        memory = self.process.memory_full_info()
+        return memory.rss / 1e6, memory.uss / 1e6
 
 
 def free_port() -> int:

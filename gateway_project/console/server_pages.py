@@ -12,9 +12,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from gateway_project.console.audited_admin import caller_of
+from gateway_project.console.embedding_progress import load_embedding_progress
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import discover_servers
@@ -25,7 +27,7 @@ from tools.store import overview
 MAX_TESTED_SERVERS: Final = 20
 """Servers tested at once; each may start a process."""
 REFRESH_S: Final = 2
-"""Reload interval of the progress page while servers are being contacted."""
+"""Reload interval of the progress page while servers are contacted and tools embedded."""
 
 
 @require_POST
@@ -42,11 +44,12 @@ def discover_server(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def show_progress(request: HttpRequest) -> HttpResponse:
-    """Show the discovery status of the requested servers; reloads while any is contacted."""
+    """Show the discovery status of the requested servers; reloads until all are embedded."""
     if not request.user.is_superuser:
         raise PermissionDenied
     summaries = overview.load_server_summaries(names=request.GET.getlist("server"))
-    is_running = any(server.state == "starting" for server in summaries)
+    embedding = load_embedding_progress(summaries, now=timezone.now())
+    is_starting = any(server.state == "starting" for server in summaries)
     return _render_page(
         request,
         "console/server_progress.html",
@@ -59,7 +62,9 @@ def show_progress(request: HttpRequest) -> HttpResponse:
             }
             for server in summaries
         ],
-        refresh_s=REFRESH_S if is_running else None,
+        is_starting=is_starting,
+        embedding=embedding,
+        refresh_s=REFRESH_S if is_starting or embedding else None,
     )
 
 

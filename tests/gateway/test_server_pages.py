@@ -212,6 +212,17 @@ def test_discover_now_requests_a_discovery_and_shows_its_progress(client):
 
 
 @pytest.mark.django_db
+def test_the_progress_page_follows_how_many_tools_are_embedded(client):
+    sign_in_root(client)
+    ToolFactory(server=ServerFactory(name="git", discovered_at=timezone.now()))
+    ToolFactory(server=ServerFactory(name="other"))
+    shown = client.get(reverse("server-progress"), {"server": ["git"]}).content.decode()
+    assert "Embedded 0 of 1 tools" in shown
+    assert 'http-equiv="refresh"' in shown
+    assert "is contacting the servers" not in shown
+
+
+@pytest.mark.django_db
 def test_discovering_a_disabled_server_is_refused_with_a_message(client):
     sign_in_root(client)
     off, on = ServerFactory(name="off", enabled=False), ServerFactory(name="on")

@@ -15,6 +15,7 @@ from tools.embed.recipes import ModelRecipe
 EXPORT_PATH = "onnx/model.onnx"
 TOKENIZER_PATH = "tokenizer.json"
 KEY_LENGTH = 16
+LENGTH_BYTES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +25,12 @@ class ModelFiles:
     Attributes:
         graph: Path of an ONNX file, or an in-memory graph that refers to `weights`.
         tokenizer: Path of its `tokenizer.json`.
-        weights: Safetensors file of an in-memory graph.
+        weights: Weights of an in-memory graph.
     """
 
     graph: Path | bytes
     tokenizer: Path
-    weights: Path | None = None
+    weights: memoryview | None = None
 
 
 def find_model_files(recipe: ModelRecipe, *, home: Path, download: bool) -> ModelFiles:
@@ -45,8 +46,7 @@ def find_model_files(recipe: ModelRecipe, *, home: Path, download: bool) -> Mode
     """
     folder = find_packaged_folder(recipe)
     if folder is not None:
-        weights = folder / "model.safetensors"
-        graph = _load_packaged_graph(recipe, weights, home=home)
+        graph, weights = _load_packaged_model(recipe, folder / "model.safetensors", home=home)
         return ModelFiles(graph=graph, tokenizer=folder / TOKENIZER_PATH, weights=weights)
     manual_folder = home / "models" / recipe.repo
     if (manual_folder / EXPORT_PATH).is_file() and (manual_folder / TOKENIZER_PATH).is_file():
@@ -79,22 +79,31 @@ def _find_packaged_file(recipe: ModelRecipe) -> importlib.metadata.PackagePath |
     return next((file for file in files if file.as_posix() == recipe.weights), None)
 
 
-def _load_packaged_graph(recipe: ModelRecipe, weights: Path, *, home: Path) -> bytes:
+def _load_packaged_model(
+    recipe: ModelRecipe, weights: Path, *, home: Path
+) -> tuple[bytes, memoryview]:
+    """Return the graph with 8-bit weights, and these weights."""
     name = recipe.repo.replace("/", "--")
-    path = home / "cache" / "embed" / f"{name}-{_weights_key(recipe, weights)}.graph"
+    path = home / "cache" / "embed" / f"{name}-{_weights_key(recipe, weights)}.model"
     try:
-        return graph_cache.load_or_build(path, lambda: _build_graph(weights))
+        content = graph_cache.load_or_build(path, lambda: _build_model(weights))
     except (OSError, ValueError) as error:
         raise EmbeddingUnavailable(
             f"the packaged model {recipe.repo} is damaged ({error}); "
             f"reinstall the package {recipe.distribution}"
         ) from error
+    graph_end = len(content) - LENGTH_BYTES
+    graph_start = graph_end - int.from_bytes(content[graph_end:], "little")
+    return bytes(content[graph_start:graph_end]), content[:graph_start]
 
 
-def _build_graph(weights: Path) -> bytes:
+def _build_model(weights: Path) -> bytes:
+    """Return weights, graph, and the graph's length."""
     from tools.embed import bert_graph
 
-    return bert_graph.build_graph(weights=weights, config=weights.with_name("config.json"))
+    built = bert_graph.build_graph(weights=weights, config=weights.with_name("config.json"))
+    length = len(built.graph).to_bytes(LENGTH_BYTES, "little")
+    return built.weights + built.graph + length
 
 
 def _weights_key(recipe: ModelRecipe, weights: Path) -> str:

@@ -1,4 +1,4 @@
-"""Engine onnx: runs an exported encoder with onnxruntime in fp32."""
+"""Engine onnx: runs an encoder with onnxruntime."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ def _open_session(files: ModelFiles, *, threads: int) -> onnxruntime.InferenceSe
     if isinstance(files.graph, Path):
         return onnxruntime.InferenceSession(str(files.graph), options, providers=PROVIDERS)
     assert files.weights is not None  # noqa: S101 - a graph in memory comes with its weights
-    weights = np.memmap(files.weights, dtype=np.uint8, mode="r")
+    weights = np.frombuffer(files.weights, dtype=np.uint8)
     options.add_external_initializers_from_files_in_memory([WEIGHTS], [weights], [weights.nbytes])
     return onnxruntime.InferenceSession(files.graph, options, providers=PROVIDERS)

@@ -114,10 +114,17 @@ def load_missing(model: str) -> list[MissingEmbedding]:
     ]
 
 
-def load_coverage(model: str) -> EmbeddingCoverage:
-    """Count the tools with a vector of their current text."""
-    total = _embeddable_tools().count()
-    return EmbeddingCoverage(embedded=total - _tools_without_vector(model).count(), total=total)
+def load_coverage(model: str, *, servers: Collection[str] | None = None) -> EmbeddingCoverage:
+    """Count the tools with a vector of their current text.
+
+    Args:
+        model: The model.
+        servers: Names of the servers whose tools count; None: all.
+    """
+    among = Q() if servers is None else Q(server__name__in=servers)
+    total = _embeddable_tools().filter(among).count()
+    missing = _tools_without_vector(model).filter(among).count()
+    return EmbeddingCoverage(embedded=total - missing, total=total)
 
 
 def load_model_names() -> tuple[str, ...]:

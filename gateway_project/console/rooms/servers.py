@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from gateway_project.access.roles import READ, require_scope
 from gateway_project.api import runtime
+from gateway_project.console.embedding_progress import load_embedding_progress
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
 from gateway_project.console.rooms.call_hours import HOURS, describe_hours
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
@@ -84,6 +85,7 @@ def list_servers(request: RoomRequest) -> HttpResponseBase:
         up=sum(server.state == "up" for server in summaries),
         troubled=[row for row in rows if row["state"] in TROUBLED],
         is_starting=any(server.state == "starting" for server in summaries),
+        embedding=load_embedding_progress(summaries, now=timezone.now()),
         may_add=caller.has_scope(SCOPE_ALL),
         add_url=reverse("server-add"),
     )
@@ -121,6 +123,7 @@ def _render_server(
         title=approval_text.single_line(server.name),
         server=describe_server(server, calls),
         explanation=EXPLANATIONS[server.state],
+        embedding=load_embedding_progress([server], now=timezone.now()),
         output=[approval_text.single_line(line) for line in server.last_output],
         stored=describe_settings(stored) if is_superuser else None,
         instructions=strip_invisible(stored.instructions),

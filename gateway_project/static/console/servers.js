@@ -1,8 +1,10 @@
-// The states of servers as they change, on the list of servers and on the page of one.
+// The states of servers as they change, on the list of servers and on the page of one, and how many
+// tools are embedded.
 
 import { follow, refreshParts, settle } from "./live.js";
 
 const REFRESH_MS = 300;
+const EMBEDDING_MS = 2000;
 const place = document.querySelector("[data-follow]");
 const only = place.dataset.only;
 const refreshSoon = settle(refreshParts, REFRESH_MS);
@@ -26,3 +28,7 @@ function show(servers) {
 }
 
 follow(place.dataset.follow, { onMessage: (message) => show(message.servers) });
+
+setInterval(() => {
+  if (document.querySelector("[data-embedding]")) refreshParts();
+}, EMBEDDING_MS);

@@ -10,6 +10,7 @@ import pytest
 from django.utils import timezone
 
 from gateway_project.api import runtime
+from gateway_project.console.embedding_progress import LONGEST
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from gateway_project.readiness import NotReady
@@ -17,7 +18,8 @@ from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.models import EpisodicEvent
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.gateway.rooms.conftest import browser
-from tools.models import Server, ServerDiscovery
+from tools.embed.recipes import MINILM
+from tools.models import Server, ServerDiscovery, ToolEmbedding
 from tools.store.servers import ServerRegistration, register_servers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
@@ -26,6 +28,16 @@ SERVERS = Path(__file__).resolve().parent.parent.parent / "servers"
 
 def text_of(answer):
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", answer.content.decode())).split())
+
+
+def embed(tool):
+    ToolEmbedding.objects.create(
+        tool=tool,
+        model=MINILM,
+        content_hash=tool.definition.text_hash,
+        dimensions=2,
+        vector=[1.0, 0.0],
+    )
 
 
 def failing(name, **values):
@@ -48,6 +60,25 @@ def called(tool, *, ms=100.0, outcome=EventOutcome.SUCCEEDED, ago=timedelta(), t
 def test_a_new_installation_says_how_to_get_servers(root, member):
     assert "Add servers" in text_of(root.get("/servers/"))
     assert "Only a superuser can add servers" in text_of(member.get("/servers/"))
+
+
+def test_pages_of_servers_follow_how_many_new_tools_are_embedded(root):
+    listed = ServerFactory(name="listed", discovered_at=timezone.now())
+    first, second = ToolFactory(server=listed), ToolFactory(server=listed)
+    embed(first)
+    ToolFactory(server=ServerFactory(name="long-ago"))
+    for page, tools in (("/servers/", 3), ("/servers/listed/", 2)):
+        answer = root.get(page)
+        assert f"Embedded 1 of {tools} tools" in text_of(answer)
+        assert "console/servers.js" in answer.content.decode()
+    assert "Embedded" not in text_of(root.get("/servers/long-ago/"))
+    embed(second)
+    assert "Embedded" not in text_of(root.get("/servers/listed/"))
+
+
+def test_tools_that_nothing_embeds_are_not_followed_for_ever(root):
+    ToolFactory(server=ServerFactory(discovered_at=timezone.now() - LONGEST))
+    assert "Embedded" not in text_of(root.get("/servers/"))
 
 
 def test_a_broken_server_never_looks_fine(root):

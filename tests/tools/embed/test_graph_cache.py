@@ -12,7 +12,7 @@ def test_a_graph_is_built_once(tmp_path):
 
 def test_a_damaged_file_is_built_again(tmp_path):
     path = tmp_path / "a.graph"
-    load_or_build(path, lambda: b"graph")
+    load_or_build(path, lambda: b"graph").release()
     path.write_bytes(path.read_bytes()[:-1] + b"X")
     assert load_or_build(path, lambda: b"new") == b"new"
     assert load_or_build(path, lambda: b"other") == b"new"

@@ -45,7 +45,14 @@ def test_texts_alike_in_meaning_are_near(embedder):
 
 def test_known_numbers_come_out(embedder):
     vector = embedder.embed(["what time is it in Tokyo right now please"], kind="query")[0]
-    assert vector[:4] == pytest.approx([0.008099, -0.044595, 0.021714, -0.003044], abs=1e-5)
+    exact = [0.008099, -0.044595, 0.021714, -0.003044]  # with weights of 32 bits
+    assert vector[:4] == pytest.approx(exact, abs=5e-3)
+
+
+def test_a_text_has_one_vector_whatever_is_embedded_with_it(embedder):
+    texts = ["what time is it", "x " * 200, "current time of day"]
+    alone = np.concatenate([embedder.embed([text], kind="query") for text in texts])
+    assert (embedder.embed(texts, kind="query") * alone).sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_text_beyond_the_models_length_is_cut_not_refused(embedder):
@@ -62,10 +69,11 @@ def test_no_texts_give_no_vectors(embedder):
     assert (embedder.model, embedder.dimensions) == (MINILM, 384)
 
 
-def test_the_graph_is_kept_in_the_home_and_small(tmp_path):
+def test_8_bit_weights_are_kept_in_the_home(tmp_path):
     files = locate.find_model_files(RECIPE, home=tmp_path, download=False)
     (kept,) = (tmp_path / "cache" / "embed").iterdir()
-    assert kept.stat().st_size < 100_000
+    packaged = locate.find_packaged_folder(RECIPE) / "model.safetensors"
+    assert kept.stat().st_size < packaged.stat().st_size / 3
     assert locate.find_model_files(RECIPE, home=tmp_path, download=False) == files
 
 
@@ -127,7 +135,7 @@ def test_both_engines_agree_on_the_packaged_model(embedder):
     texts = ["what time is it", "Get Time: current time. time zone: IANA name.", "x " * 400, "猫"]
     for kind in ("query", "document"):
         cosines = (embedder.embed(texts, kind=kind) * other.embed(texts, kind=kind)).sum(axis=1)
-        assert cosines.min() >= 0.9999
+        assert cosines.min() >= 0.998
     assert other.dimensions == embedder.dimensions
 
 
