@@ -33,7 +33,8 @@ COLD_FEATURES = frozenset(
         "stated_score", "stated_rank", "arguments", "similarity_least", "similarity_mean",
         "shape_least", "item_position", "follows_used_item", "last_was_sibling", "steps_back",
         "is_newest", "is_stated_now", "is_answered", "same_item", "share_least",
-        "share_product", "name_overlap", "candidates", "server_reads",
+        "share_product", "name_overlap", "candidates", "server_reads", "clause_step",
+        "clause_is_next", "clause_distance", "schema_named",
     }
 )  # fmt: skip
 """Features that mean something before anything was counted."""
@@ -79,6 +80,27 @@ def fit_priors(sets: Sequence[LabelledSet]) -> dict[str, ChanceModel]:
 
 
 def _fit_chances(sets: Sequence[Sequence[LabelledCandidates]], used: Any) -> ChanceModel:
+    """Fit both chances, calibrated on sets that they were not fitted on."""
+    fitted = _fit_sets(sets, used)
+    if len(sets) < 2:
+        return fitted
+    others = [_fit_sets([*sets[:at], *sets[at + 1 :]], used) for at in range(len(sets))]
+    return fitting.calibrate_chances(fitted, [_take_evenly(parts) for parts in sets], others)
+
+
+def _take_evenly(parts: Sequence[LabelledCandidates]) -> LabelledCandidates:
+    """Return as many candidates of a set as of each other one, spread over all of them."""
+    joined = fitting.join_labels(parts)
+    taken = np.linspace(0, len(joined.rows) - 1, int(SET_WEIGHT)).astype(int)
+    return LabelledCandidates(
+        rows=joined.rows[taken],
+        came=joined.came[taken],
+        came_next=joined.came_next[taken],
+        sessions=joined.sessions[taken],
+    )
+
+
+def _fit_sets(sets: Sequence[Sequence[LabelledCandidates]], used: Any) -> ChanceModel:
     parts = [part for labelled in sets for part in labelled]
     rows = np.concatenate([part.rows for part in parts])
     weights = np.concatenate(

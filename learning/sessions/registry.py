@@ -151,11 +151,12 @@ class SessionRegistry:
         session.call_count += 1
         _note_downstream(session, ended.downstream)
         raw = ended.result.raw if ended.result is not None else None
+        is_kept = arguments_hash is not None or not _is_large(ended.arguments)
         self._let_wait(
             session,
             AnsweredCall(
                 tool=tool,
-                arguments=None if _is_large(ended.arguments) else ended.arguments,
+                arguments=ended.arguments if is_kept else None,
                 result=keep_root(raw) if raw is not None and is_small_result(raw) else None,
                 is_error=outcome is not EventOutcome.SUCCEEDED,
                 arguments_hash=arguments_hash,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from graph.suggestion.next_call.counts import rank_step
+from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.profiles import (
     GENERIC_STEMS,
@@ -99,6 +99,8 @@ def _iterate_tools(state: SessionState, model: NextCallModel) -> Iterator[int]:
     last = state.order[-1]
     yield from model.list_followers(last)[:12]
     yield from state.stated_tools
+    for stated in list(state.stated_tools)[:MAX_SAID]:
+        yield from model.list_stated_followers(stated)[:6]
     yield from model.frequent_tools[:20]
     yield from list(state.all_stated_tools)[:8]
     for stem in _recent_stems(state):
@@ -234,7 +236,7 @@ def list_choices(
                 known = best.get(choice.number or 0)
                 if known is None or choice.share > known.share:
                     best[choice.number or 0] = choice
-    found = [*best.values(), *_list_schema_choices(model, profile, parameter)]
+    found = [*best.values(), *_list_schema_choices(model, profile, parameter, state.schema_words)]
     found.sort(key=_read_share, reverse=True)
     return found
 
@@ -325,13 +327,17 @@ def _is_number(shape: str) -> bool:
 
 
 def _list_schema_choices(
-    model: NextCallModel, profile: ToolProfile, parameter: Parameter
+    model: NextCallModel, profile: ToolProfile, parameter: Parameter, words: frozenset[str]
 ) -> Iterator[Choice]:
     total = model.count_given(profile.tool, parameter.name)
-    for position in range(len(parameter.schema_values)):
+    named = [bool(stems) and stems <= words for stems in parameter.value_stems]
+    for position, is_named in enumerate(named):
         hits = model.count_schema_value(profile.tool, parameter.name, position)
-        if not hits and not (parameter.is_enumerated or position == parameter.default):
+        is_offered = parameter.is_enumerated or position == parameter.default or is_named
+        if not hits and not is_offered:
             continue
         guess = 0.5 if position == parameter.default else 0.5 / len(parameter.schema_values)
+        guess = 0.8 if is_named else guess
         share = (hits + PRIOR_WEIGHT * guess) / (total + PRIOR_WEIGHT)
-        yield Choice(parameter.name, None, position, None, share, 0.0, 0.5, total)
+        fits = float(is_named) if any(named) else 0.5
+        yield Choice(parameter.name, None, position, None, share, float(is_named), fits, total)

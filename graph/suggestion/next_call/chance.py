@@ -75,6 +75,11 @@ FEATURES: Final = (
     "name_overlap",
     "candidates",
     "server_reads",
+    "clause_step",
+    "clause_is_next",
+    "clause_distance",
+    "said_sum",
+    "schema_named",
 )
 """Names of the features, in their order."""
 
@@ -109,11 +114,15 @@ class LogisticChance:
         """Return the probability of each row, in (0, 1)."""
         if not len(rows):
             return []
+        chances: list[float] = compute_sigmoid(self.compute_logits(rows)).tolist()
+        return chances
+
+    def compute_logits(self, rows: Sequence[Sequence[float]] | Floats) -> Floats:
+        """Return the log-odds of each row; at least one."""
         means, scales, coefficients = _read_arrays(self)
         scaled = (np.asarray(rows) - means) / scales
-        logits = np.clip(scaled, -MAX_SCALED, MAX_SCALED) @ coefficients
-        chances: list[float] = compute_sigmoid(logits + self.intercept).tolist()
-        return chances
+        logits: Floats = np.clip(scaled, -MAX_SCALED, MAX_SCALED) @ coefficients
+        return logits + self.intercept
 
 
 def _read_arrays(chances: LogisticChance) -> tuple[Floats, Floats, Floats]:

@@ -27,6 +27,8 @@ def compute_features(
     for tool, group in by_tool.items():
         of_tool = _describe_tool(state, model, tool)
         company = _measure_company(state, model, tool)
+        clauses = _describe_clause(state, tool)
+        said = _sum_said(state, model, tool)
         overlap = _measure_name_overlap(state, tool)
         reads = math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server])
         ranked = sorted(group, key=lambda c: -c.share)
@@ -47,6 +49,10 @@ def compute_features(
                 overlap,
                 math.log1p(len(candidates)),
                 reads,
+                *clauses,
+                _measure_clause_distance(state, candidate),
+                said,
+                _measure_schema_values(candidate),
             ]
     return [rows[id(candidate)] for candidate in candidates]
 
@@ -137,10 +143,21 @@ def _measure_sources(
 ) -> dict[int, MeasuredSource]:
     """Measure the source of each choice once, by the id of the choice: candidates share them."""
     measured: dict[int, MeasuredSource] = {}
+    by_key: dict[tuple[object, ...], MeasuredSource] = {}
+    newest = len(state.order) - 1
     for candidate in candidates:
         for choice in candidate.choices:
-            if id(choice) not in measured:
-                measured[id(choice)] = _measure_source(state, model, candidate.tool, choice)
+            if id(choice) in measured:
+                continue
+            place = choice.occurrence
+            key = (
+                (candidate.tool, choice.name, choice.observed)
+                if place is None
+                else (candidate.tool, choice.name, place.source, place.step == newest)
+            )
+            if key not in by_key:
+                by_key[key] = _measure_source(state, model, candidate.tool, choice)
+            measured[id(choice)] = by_key[key]
     return measured
 
 
@@ -169,6 +186,44 @@ def _find_least_source_after(
         default=1 / (1 + math.exp(-of_tool[0])),
     )
     return [least, _logit(least)]
+
+
+def _describe_clause(state: SessionState, tool: int) -> list[float]:
+    """Return how many clauses after the last one done speaks of a tool, and if it is the next."""
+    clause = state.stated_clauses.get(tool)
+    if clause is None:
+        return [0.0, 0.0]
+    ahead = clause - state.clause_done
+    nearer = any(state.clause_done < other < clause for other in state.stated_clauses.values())
+    return [float(max(-3, min(3, ahead))), float(ahead > 0 and not nearer)]
+
+
+def _measure_clause_distance(state: SessionState, candidate: Candidate) -> float:
+    """Return how many clauses lie between what speaks of a tool and the values stated for it."""
+    clause = state.stated_clauses.get(candidate.tool)
+    found = [
+        state.clause_of_number.get(c.number) for c in candidate.choices if c.number is not None
+    ]
+    stated = [other for other in found if other is not None]
+    if clause is None or not stated:
+        return -1.0
+    return sum(min(3, abs(clause - other)) for other in stated) / len(stated)
+
+
+def _sum_said(state: SessionState, model: NextCallModel, tool: int) -> float:
+    """Return how much likelier the tools that the client spoke of make this one (naive Bayes)."""
+    counts = model.counts
+    anyway = (counts["any", tool] + 0.5) / (counts["points",] + 20)
+    total = 0.0
+    for stated in list(state.stated_tools)[:MAX_SAID]:
+        share = (counts["said+", stated, tool] + 2 * anyway) / (counts["said", stated] + 2)
+        total += math.log(share / anyway)
+    return max(-3.0, min(6.0, total))
+
+
+def _measure_schema_values(candidate: Candidate) -> float:
+    """Return how many values of the schema the client named, less those chosen instead."""
+    return sum(2 * c.fits_shape - 1 for c in candidate.choices if c.occurrence is None)
 
 
 def _measure_name_overlap(state: SessionState, tool: int) -> float:
@@ -205,8 +260,7 @@ def _describe_candidate(
         min((c.fits_shape for c in choices), default=1.0),
         *_describe_items(state, candidate.tool, lead),
         *_describe_values(state, choices),
-        float(_is_answered(state, candidate)),
-        _count_used(state, candidate),
+        *_count_equal_calls(state, candidate),
     ]
 
 
@@ -238,18 +292,21 @@ def _describe_items(state: SessionState, tool: int, lead: Choice | None) -> list
 def _describe_values(state: SessionState, choices: Sequence[Choice]) -> list[float]:
     newest = len(state.order) - 1
     placed = [choice.occurrence for choice in choices if choice.occurrence is not None]
-    steps = [newest - o.step for o in placed]
-    stated = [state.stated_numbers.get(o.number, -1) for o in placed]
-    kinds = [o.source[0] for o in placed]
+    if not placed:
+        return [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(bool(choices)), 0.0]
+    steps = [occurrence.step for occurrence in placed]
+    stated = [state.stated_numbers.get(occurrence.number, -1) for occurrence in placed]
+    kinds = {occurrence.source[0] for occurrence in placed}
+    seen = min([len(state.by_number[occurrence.number]) for occurrence in placed])
     return [
-        math.log1p(max(steps, default=0)),
-        float(bool(steps) and min(steps) == 0),
-        float(bool(placed) and all(step >= 0 for step in stated)),
-        float(any(step == state.last_statement and step >= 0 for step in stated)),
+        math.log1p(newest - min(steps)),
+        float(max(steps) == newest),
+        float(min(stated) >= 0),
+        float(state.last_statement >= 0 and state.last_statement in stated),
         float("stated" in kinds),
         float("argument" in kinds),
-        float(any(choice.occurrence is None for choice in choices)),
-        math.log1p(min((len(state.by_number[o.number]) for o in placed), default=0)),
+        float(len(placed) < len(choices)),
+        math.log1p(seen),
     ]
 
 
@@ -266,26 +323,17 @@ def matches_call(
     )
 
 
-def _is_answered(state: SessionState, candidate: Candidate) -> bool:
-    return any(
-        call.tool == candidate.tool
-        and matches_call(candidate, call.arguments, call.schema_arguments)
-        for call in state.since_write
-    )
-
-
-def _count_used(state: SessionState, candidate: Candidate) -> float:
-    """Return how often exactly this call was made in the session."""
-    return float(
-        min(
-            3,
-            sum(
-                call.tool == candidate.tool
-                and matches_call(candidate, call.arguments, call.schema_arguments)
-                for call in state.calls
-            ),
+def _count_equal_calls(state: SessionState, candidate: Candidate) -> tuple[float, float]:
+    """Return whether exactly this call is answered and valid, and how often it was made."""
+    made = [
+        index
+        for index in state.calls_of.get(candidate.tool, ())
+        if matches_call(
+            candidate, state.calls[index].arguments, state.calls[index].schema_arguments
         )
-    )
+    ]
+    is_answered = bool(made) and made[-1] >= len(state.calls) - len(state.since_write)
+    return float(is_answered), float(min(3, len(made)))
 
 
 def _measure_coherence(candidate: Candidate) -> float:

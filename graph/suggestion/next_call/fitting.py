@@ -28,6 +28,11 @@ MIN_SESSIONS = 5
 """Below this the shipped prior is used as it is."""
 PRECISION = 10.0
 """Of the prior of each coefficient, in independent candidates."""
+REFERENCE_SESSIONS = 20
+"""Sessions at which a prior weighs twice as much as among very many: few of them say little about
+others, however many candidates they hold."""
+CALIBRATION_PRECISION = 1.0
+"""Of the scale and the shift of log-odds, in independent candidates."""
 MAX_SESSIONS = 600
 """Newest sessions that coefficients are fitted on; all of them are counted."""
 
@@ -124,12 +129,12 @@ class FittedHistory:
     Attributes:
         model: The model.
         blocks: The labelled sessions of each block; empty: there were too few to fit.
-        prior: Coefficients that it was fitted from.
+        chances: For each block, coefficients fitted on the others.
     """
 
     model: NextCallModel
     blocks: tuple[LabelledBlock, ...]
-    prior: ChanceModel
+    chances: tuple[ChanceModel, ...]
 
 
 def fit_model(
@@ -175,10 +180,17 @@ def fit_in_steps(
     model = NextCallModel.from_observations(used)
     prior = priors["learned" if used else "cold"]
     if len(used) < MIN_SESSIONS:
-        return FittedHistory(model.with_chances(prior), (), prior)
+        return FittedHistory(model.with_chances(prior), (), ())
     blocks = yield from _label_blocks(used[-MAX_SESSIONS:], tools)
-    labelled = stack_labels([point for block in blocks for session in block for point in session])
-    return FittedHistory(model.with_chances(fit_chances(labelled, prior)), tuple(blocks), prior)
+    labelled = [stack_labels(chain.from_iterable(block)) for block in blocks]
+    of_blocks = []
+    for index in range(len(blocks)):
+        of_blocks.append(fit_chances(join_labels(labelled[:index] + labelled[index + 1 :]), prior))
+        yield
+    every = join_labels(labelled)
+    chances = calibrate_chances(fit_chances(every, prior), labelled, of_blocks)
+    calibrated = tuple(calibrate_chances(one, labelled, of_blocks) for one in of_blocks)
+    return FittedHistory(model.with_chances(chances), tuple(blocks), calibrated)
 
 
 def rehearse_history(fitted: FittedHistory) -> tuple[RehearsedSession, ...]:
@@ -200,16 +212,15 @@ def rehearse_in_steps(
     fitted: FittedHistory,
 ) -> Generator[None, None, tuple[RehearsedSession, ...]]:
     """Rehearse as `rehearse_history` does, giving way after each block of sessions."""
-    labelled = [stack_labels(chain.from_iterable(block)) for block in fitted.blocks]
     rehearsed: list[RehearsedSession] = []
-    for index, block in enumerate(fitted.blocks):
-        chances = fit_chances(_join(labelled[:index] + labelled[index + 1 :]), fitted.prior)
+    for chances, block in zip(fitted.chances, fitted.blocks, strict=True):
         rehearsed.extend(_rehearse(session, chances) for session in block)
         yield
     return tuple(rehearsed)
 
 
-def _join(parts: Sequence[LabelledCandidates]) -> LabelledCandidates:
+def join_labels(parts: Sequence[LabelledCandidates]) -> LabelledCandidates:
+    """Return the candidates of several parts as one; sessions keep their indexes."""
     return LabelledCandidates(
         rows=np.concatenate([part.rows for part in parts]),
         came=np.concatenate([part.came for part in parts]),
@@ -242,6 +253,48 @@ def fit_chances(labelled: LabelledCandidates, prior: ChanceModel) -> ChanceModel
     )
 
 
+def calibrate_chances(
+    chances: ChanceModel, parts: Sequence[LabelledCandidates], of_parts: Sequence[ChanceModel]
+) -> ChanceModel:
+    """Scale and shift log-odds so that they keep what they promise on candidates never fitted on.
+
+    Args:
+        chances: What is calibrated.
+        parts: Labelled candidates.
+        of_parts: For each part, coefficients fitted on the others.
+
+    References:
+        Platt, Probabilistic outputs for support vector machines, Advances in Large Margin
+        Classifiers (1999).
+    """
+    ever = [one.ever.compute_logits(part.rows) for one, part in zip(of_parts, parts, strict=True)]
+    soon = [one.soon.compute_logits(part.rows) for one, part in zip(of_parts, parts, strict=True)]
+    every = join_labels(parts)
+    return ChanceModel(
+        ever=_calibrate(chances.ever, np.concatenate(ever), every.came, every.sessions),
+        soon=_calibrate(chances.soon, np.concatenate(soon), every.came_next, every.sessions),
+    )
+
+
+def _calibrate(
+    chances: LogisticChance, logits: Floats, targets: Floats, sessions: NDArray[np.int64]
+) -> LogisticChance:
+    if not len(logits):
+        return chances
+    effect = estimate_design_effect(logits, targets, sessions)
+    effect *= 1 + REFERENCE_SESSIONS / len(np.unique(sessions))
+    columns = np.column_stack([logits, np.ones(len(logits))])
+    scale, shift = fit_logistic(
+        columns, targets, prior=np.array([1.0, 0.0]), l2=CALIBRATION_PRECISION * effect
+    )
+    return LogisticChance(
+        means=chances.means,
+        scales=chances.scales,
+        coefficients=tuple(scale * one for one in chances.coefficients),
+        intercept=float(scale * chances.intercept + shift),
+    )
+
+
 def _fit(
     rows: Floats, targets: Floats, sessions: NDArray[np.int64], prior: LogisticChance
 ) -> LogisticChance:
@@ -255,6 +308,7 @@ def _fit(
     scaled = scale_rows(rows, prior)
     start = np.array([*prior.coefficients, prior.intercept])
     effect = estimate_design_effect(scaled @ start, targets, sessions)
+    effect *= 1 + REFERENCE_SESSIONS / len(np.unique(sessions))
     fitted = fit_logistic(scaled, targets, prior=start, l2=PRECISION * effect)
     return LogisticChance(
         means=prior.means,

@@ -31,12 +31,17 @@ class ObservedStatement:
     """A statement of the client: the numbers of its values and the tools it may speak of.
 
     Attributes:
-        values: Shape, stems of parameter names that stand before it, and number of each value.
+        values: Shape, stems of parameter names that stand before it, number, and clause of each
+            value.
         tools: Tools whose words it uses, each with a score in (0, 1].
+        clauses: Clause that speaks most of each of these tools.
+        schema_words: Stems of values that schemas list and the statement names.
     """
 
-    values: tuple[tuple[str, frozenset[str], int], ...]
+    values: tuple[tuple[str, frozenset[str], int, int], ...]
     tools: Mapping[int, float]
+    clauses: Mapping[int, int] = field(default_factory=dict)
+    schema_words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,13 +88,7 @@ class CallObservation:
             "schema_arguments": dict(self.schema_arguments),
             "complete": self.is_complete,
             "values": places,
-            "statements": [
-                {
-                    "values": [[shape, sorted(near), n] for shape, near, n in said.values],
-                    "tools": [[tool, score] for tool, score in said.tools.items()],
-                }
-                for said in self.statements
-            ],
+            "statements": [_write_statement(said) for said in self.statements],
             "shapes": {str(number): shape for number, shape in self.shapes.items()},
             "ms": round(self.duration_ms, 1),
             **({"restarts": True} if self.restarts else {}),
@@ -133,9 +132,24 @@ def split_restarts(calls: Sequence[CallObservation]) -> list[list[CallObservatio
     return parts
 
 
+def _write_statement(said: ObservedStatement) -> dict[str, Any]:
+    return {
+        "values": [[shape, sorted(near), n, clause] for shape, near, n, clause in said.values],
+        "tools": [[tool, score, said.clauses.get(tool, 0)] for tool, score in said.tools.items()],
+        **({"words": sorted(said.schema_words)} if said.schema_words else {}),
+    }
+
+
 def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
+    """Read a statement; older ones have no clauses and no words."""
     values: Sequence[Any] = document["values"]
+    tools: Sequence[Any] = document["tools"]
     return ObservedStatement(
-        values=tuple((str(shape), frozenset(near), int(n)) for shape, near, n in values),
-        tools={int(tool): float(score) for tool, score in document["tools"]},
+        values=tuple(
+            (str(shape), frozenset(near), int(n), int(clause[0]) if clause else 0)
+            for shape, near, n, *clause in values
+        ),
+        tools={int(tool): float(score) for tool, score, *_ in tools},
+        clauses={int(tool): int(clause) for tool, _, *rest in tools for clause in rest},
+        schema_words=frozenset(map(str, document.get("words", ()))),
     )

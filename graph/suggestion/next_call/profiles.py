@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -21,6 +21,8 @@ MAX_SCHEMA_VALUES = 16
 """Values of one parameter that its schema lists."""
 MAX_STATED_TOOLS = 8
 """Tools that one statement is taken to speak of."""
+MAX_CLAUSES = 40
+"""Clauses of one statement that are read."""
 MAX_WORD_TOOLS = 400
 """Tools that share a word, beyond which the word says nothing."""
 NAME_WEIGHT = 2.0
@@ -72,6 +74,7 @@ class Parameter:
         default: Position of the default in `schema_values`; None: there is none.
         is_enumerated: Whether no other values than `schema_values` are accepted.
         shapes: Shapes of the examples in its description.
+        value_stems: Stems of the words of each of `schema_values`.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Parameter:
     default: int | None
     is_enumerated: bool
     shapes: frozenset[str]
+    value_stems: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class ToolProfiles:
         word_tools: By stem of a word: tools that it speaks of, with its weight.
         parameter_stems: Stems of all parameter names.
         reads_of_server: How many tools of each server may be predicted.
+        value_stems: Stems of all values that schemas list.
     """
 
     tools: Mapping[int, ToolProfile]
@@ -126,6 +131,7 @@ class ToolProfiles:
     word_tools: Mapping[str, tuple[tuple[int, float], ...]]
     parameter_stems: frozenset[str]
     reads_of_server: Mapping[str, int]
+    value_stems: frozenset[str] = frozenset()
 
     def find_stated_tools(self, text: str) -> dict[int, float]:
         """Return the tools that a statement speaks of, each with a score in (0, 1].
@@ -139,6 +145,19 @@ class ToolProfiles:
                     best[tool] = score
         ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
         return {tool: round(score, 3) for tool, score in ranked[:MAX_STATED_TOOLS]}
+
+    def find_clauses(self, clauses: Sequence[str], stated: Iterable[int]) -> dict[int, int]:
+        """Return the number of the clause that speaks most of each tool, the first of equals."""
+        best: dict[int, tuple[float, int]] = {}
+        for number, clause in enumerate(clauses[:MAX_CLAUSES]):
+            for tool, score in self._score_sentence(clause):
+                if score > best.get(tool, (0.0, 0))[0]:
+                    best[tool] = score, number
+        return {tool: best[tool][1] for tool in stated if tool in best}
+
+    def find_schema_words(self, text: str) -> frozenset[str]:
+        """Return the stems of values listed in schemas that a statement names."""
+        return self.value_stems.intersection(stem_words(text[:4_000]))
 
     def _score_sentence(self, sentence: str) -> Iterator[tuple[int, float]]:
         stems = [stem for stem in set(stem_words(sentence)) if stem in self.word_tools]
@@ -199,6 +218,14 @@ def build_profiles(tools: Iterable[CatalogueTool]) -> ToolProfiles:
         reads_of_server=Counter(
             profile.server for profile in profiles.values() if profile.is_read_only
         ),
+        value_stems=frozenset(
+            stem
+            for profile in profiles.values()
+            if profile.is_read_only
+            for parameter in profile.parameters.values()
+            for stems in parameter.value_stems
+            for stem in stems
+        ),
     )
 
 
@@ -250,18 +277,22 @@ def _read_parameter(name: str, part: Mapping[str, Any], is_required: bool) -> Pa
     enumeration = part.get("enum")
     values = list(_list_schema_values(part, types, description))
     default = part.get("default")
+    listed = tuple(values[:MAX_SCHEMA_VALUES])
     return Parameter(
         name=name,
         stems=stem_name(name),
         types=types,
         item_types=_read_types(part["items"]) if isinstance(part.get("items"), dict) else _ANY,
         is_required=is_required,
-        schema_values=tuple(values[:MAX_SCHEMA_VALUES]),
+        schema_values=listed,
         default=values.index(default) if default is not None and default in values else None,
         is_enumerated=isinstance(enumeration, list) or types == {"boolean"},
         shapes=frozenset(describe_value(text) for text in _find_quoted(description))
         | frozenset(
             describe_value(text) for text in part.get("examples", ()) if isinstance(text, str)
+        ),
+        value_stems=tuple(
+            frozenset(stem_words(value)) if isinstance(value, str) else _ANY for value in listed
         ),
     )
 

@@ -17,7 +17,12 @@ from graph.suggestion.next_call.observation import (
 from graph.suggestion.next_call.profiles import GENERIC_STEMS, ToolProfiles, stem_name
 from graph.suggestion.next_call.results import read_leaves
 from graph.suggestion.next_call.shapes import describe_value, make_value_key
-from graph.suggestion.next_call.statements import find_parameter_stems, read_statement
+from graph.suggestion.next_call.statements import (
+    find_parameter_stems,
+    prepare_statement,
+    read_statement,
+    split_clauses,
+)
 
 MAX_CALLS = 200
 """Calls of a session that are remembered; the next one begins it anew."""
@@ -84,6 +89,7 @@ class SessionState:
         self.recent: list[list[Occurrence]] = []
         self.order: list[int] = [START]
         self.calls: list[CallObservation] = []
+        self.calls_of: dict[int, list[int]] = defaultdict(list)
         self.steps: list[int] = []
         self.since_write: list[CallObservation] = []
         self.used_since_write: set[tuple[int, str, int]] = set()
@@ -92,6 +98,10 @@ class SessionState:
         self.distinct_tools: dict[int, None] = {}
         self.stated_tools: dict[int, float] = {}
         self.all_stated_tools: dict[int, float] = {}
+        self.stated_clauses: dict[int, int] = {}
+        self.clause_of_number: dict[int, int] = {}
+        self.clause_done = -1
+        self.schema_words: frozenset[str] = frozenset()
         self.stated_numbers: dict[int, int] = {}
         self.last_statement = -1
         self._latest: dict[Source, Sequence[Occurrence]] = {}
@@ -107,8 +117,14 @@ class SessionState:
             number = self._intern(found.value)
             if number is not None:
                 near = find_parameter_stems(found, self.tools.parameter_stems)
-                values.append((found.shape, near, number))
-        statement = ObservedStatement(tuple(values), self.tools.find_stated_tools(text))
+                values.append((found.shape, near, number, found.clause))
+        tools = self.tools.find_stated_tools(text)
+        statement = ObservedStatement(
+            tuple(values),
+            tools,
+            self.tools.find_clauses(split_clauses(prepare_statement(text)), tools),
+            self.tools.find_schema_words(text),
+        )
         self._apply_statement(statement)
         self._pending.append(statement)
         return statement
@@ -194,11 +210,15 @@ class SessionState:
         self.order.append(STATEMENT)
         self.last_statement = step
         self.stated_tools = dict(statement.tools)
+        self.stated_clauses = dict(statement.clauses)
+        self.clause_of_number = {number: clause for _, _, number, clause in statement.values}
+        self.clause_done = -1
+        self.schema_words = statement.schema_words
         for tool, score in statement.tools.items():
             self.all_stated_tools[tool] = max(score, self.all_stated_tools.get(tool, 0.0))
-        siblings = Counter(shape for shape, _, _ in statement.values)
+        siblings = Counter(shape for shape, *_ in statement.values)
         found = []
-        for index, (shape, near, number) in enumerate(statement.values):
+        for index, (shape, near, number, _) in enumerate(statement.values):
             self.stated_numbers[number] = step
             found.append(
                 Occurrence(("stated", 0, shape), step, (index,), siblings[shape], number, near)
@@ -209,6 +229,9 @@ class SessionState:
         step = len(self.order)
         self.order.append(observation.tool)
         self.distinct_tools[observation.tool] = None
+        clause = self.stated_clauses.get(observation.tool, -1)
+        self.clause_done = max(self.clause_done, clause)
+        self.calls_of[observation.tool].append(len(self.calls))
         self.calls.append(observation)
         self.steps.append(step)
         if not observation.is_read_only:

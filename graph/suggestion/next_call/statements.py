@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +23,35 @@ _WORD: Final = re.compile(r"[^\s,;:!?()\[\]{}<>\"\u201c\u201d\u2018\u2019`|]+")
 _QUOTED: Final = re.compile(
     r"(?<!\w)['\"\u201c\u2018`]([^'\"\u201c\u201d\u2018\u2019`]{1,80})['\"\u201d\u2019`](?!\w)"
 )
+_CLAUSE_END: Final = re.compile(
+    r"(?<=[.!?;])\s+|\n+|,\s+|\s+(?:and|then|but|before|after|once|so)\s+", re.IGNORECASE
+)
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
+_MONTH: Final = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?"
+_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR: Final = r"(?P<year>\d{4})"
+_DATES: Final = tuple(
+    re.compile(rf"\b{pattern}\b", re.IGNORECASE)
+    for pattern in (
+        rf"{_MONTH}\s+{_DAY},?\s+(?:of\s+)?{_YEAR}",
+        rf"{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}",
+    )
+)
+_NAMED_ID: Final = re.compile(r"[a-z]{2,}_[a-z]{2,}(?:_\d+)?")
 _EDGES: Final = ".,;:!?'\"*()\u2014\u2013-$"
 
 
@@ -33,11 +63,39 @@ class StatedValue:
         shape: Its shape, with its place in a name of several words.
         before: Words that stand shortly before it.
         value: The value.
+        clause: Number of the clause that it stands in.
     """
 
     shape: str
     before: tuple[str, ...]
     value: str
+    clause: int = 0
+
+
+def prepare_statement(text: str) -> str:
+    """Return the part of a statement that is read, with numbers as programs write them.
+
+    Example:
+        >>> prepare_statement("It costs 1,250,000 at most, in 2026.")
+        'It costs 1250000 at most, in 2026.'
+    """
+    return _THOUSANDS.sub("", text[:MAX_CHARS])
+
+
+def find_clause_ends(text: str) -> list[int]:
+    """Return where each clause but the first one begins.
+
+    Example:
+        >>> find_clause_ends("List the files, then show the first and the last.")
+        [16, 36]
+    """
+    return [match.end() for match in _CLAUSE_END.finditer(text)]
+
+
+def split_clauses(text: str) -> list[str]:
+    """Return the clauses of a statement, in their order."""
+    ends = find_clause_ends(text)
+    return [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
 def read_statement(text: str) -> list[StatedValue]:
@@ -48,7 +106,7 @@ def read_statement(text: str) -> list[StatedValue]:
         [('Aa 1', 'Mia'), ('Aa 2', 'Li'), ('Aa Aa', 'Mia Li'), ('9x5', '32286')]
     """
     found: dict[tuple[str, str], StatedValue] = {}
-    for value in _iterate_values(text[:MAX_CHARS]):
+    for value in _iterate_values(prepare_statement(text)):
         found.setdefault((value.shape, value.value), value)
         if len(found) == MAX_VALUES:
             break
@@ -56,25 +114,53 @@ def read_statement(text: str) -> list[StatedValue]:
 
 
 def _iterate_values(text: str) -> Iterator[StatedValue]:
+    ends = find_clause_ends(text)
+    yield from _iterate_dates(text, ends)
     for match in _QUOTED.finditer(text):
         start = match.start()
         before = tuple(_WORD.findall(text[max(0, start - CHARS_BEFORE) : start])[-WORDS_BEFORE:])
-        yield StatedValue(f"quoted {describe_text(match.group(1))}"[:40], before, match.group(1))
-    words = [word.strip(_EDGES) for word in _WORD.findall(text)]
+        shape = f"quoted {describe_text(match.group(1))}"[:40]
+        yield StatedValue(shape, before, match.group(1), bisect_right(ends, start))
+    found = list(_WORD.finditer(text))
+    words = [match.group().strip(_EDGES) for match in found]
     starts = _find_sentence_starts(text)
     position = 0
     while position < len(words):
         names = _read_name(words, position, starts)
         before = tuple(words[max(0, position - WORDS_BEFORE) : position])
+        clause = bisect_right(ends, found[position].start())
         if len(names) > 1:
             for index, name in enumerate(names[:3], start=1):
-                yield StatedValue(f"Aa {index}", before, name)
-            yield StatedValue("Aa Aa", before, " ".join(names))
+                yield StatedValue(f"Aa {index}", before, name, clause)
+            yield StatedValue("Aa Aa", before, " ".join(names), clause)
         elif names and position not in starts:
-            yield StatedValue("Aa", before, names[0])
+            yield StatedValue("Aa", before, names[0], clause)
         elif _is_value(words[position]):
-            yield StatedValue(describe_text(words[position]), before, words[position])
+            word = words[position]
+            yield StatedValue(describe_text(word), before, word, clause)
+            yield from _iterate_parts(word, clause)
         position += max(1, len(names))
+
+
+def _iterate_dates(text: str, ends: Sequence[int]) -> Iterator[StatedValue]:
+    """Yield dates in words as programs write them."""
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            month = 1 + _MONTHS.index(match["month"][:3].lower())
+            date = f"{match['year']}-{month:02}-{int(match['day']):02}"
+            before = tuple(_WORD.findall(text[: match.start()][-CHARS_BEFORE:])[-WORDS_BEFORE:])
+            clause = bisect_right(ends, match.start())
+            yield StatedValue(describe_text(date), before, date, clause)
+
+
+def _iterate_parts(word: str, clause: int) -> Iterator[StatedValue]:
+    """Yield the names that an id is made of, as they are written in texts.
+
+    The words before it name the id, not its parts.
+    """
+    if _NAMED_ID.fullmatch(word):
+        for index, name in enumerate(word.split("_")[:2], start=1):
+            yield StatedValue(f"a {index}", (), name.capitalize(), clause)
 
 
 def _find_sentence_starts(text: str) -> frozenset[int]:

@@ -1,0 +1,136 @@
+"""What is read of the client's words: values in other forms, clauses, and values of schemas."""
+
+import json
+
+import pytest
+
+from graph.suggestion.next_call.candidates import generate_candidates
+from graph.suggestion.next_call.chance import FEATURES
+from graph.suggestion.next_call.features import compute_features
+from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.session import SessionState
+from graph.suggestion.next_call.statements import read_statement, split_clauses
+from tests.graph.next_call import worlds
+
+SHOP = worlds.make_shop()
+
+
+def find_values(text):
+    return {found.value for found in read_statement(text)}
+
+
+def describe(state, model=None):
+    """Return each candidate with its features by name."""
+    candidates = generate_candidates(state, model or NextCallModel())
+    rows = compute_features(state, model or NextCallModel(), candidates)
+    return [
+        (candidate, dict(zip(FEATURES, row, strict=True)))
+        for candidate, row in zip(candidates, rows, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["on October 3rd, 2026", "on the 3rd of October 2026", "on 3 Oct 2026", "on Oct. 3 2026"],
+)
+def test_a_date_in_words_is_also_read_as_programs_write_it(text):
+    assert "2026-10-03" in find_values(text)
+
+
+def test_a_number_with_commas_is_one_value():
+    assert find_values("at most 12,500 in all") == {"12500"}
+    assert find_values("items 12, 500") == {"12", "500"}
+
+
+def test_names_in_an_id_are_read_as_texts_write_them():
+    assert find_values("I am mia_li_3668.") == {"mia_li_3668", "Mia", "Li"}
+
+
+def test_clauses_end_with_signs_and_conjunctions():
+    assert split_clauses("Find the file, read it and then count 1.5 words. Stop") == [
+        "Find the file, ",
+        "read it and ",
+        "then count 1.5 words. ",
+        "Stop",
+    ]
+
+
+def test_what_a_statement_speaks_of_first_is_next_and_then_what_comes_after():
+    state = SessionState(SHOP)
+    state.add_statement("List all product types, then count the words of the file 'a.txt'.")
+
+    before = {c.tool: row["clause_is_next"] for c, row in describe(state)}
+    state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {}))
+    after = {c.tool: row["clause_is_next"] for c, row in describe(state)}
+
+    assert (before[worlds.LIST_TYPES], before[worlds.COUNT]) == (1.0, 0.0)
+    assert (after[worlds.LIST_TYPES], after[worlds.COUNT]) == (0.0, 1.0)
+
+
+def test_a_value_of_the_same_clause_is_nearer():
+    state = SessionState(SHOP)
+    state.add_statement(
+        "List the product types of the file 'b.txt'. Count the words of the file 'a.txt'."
+    )
+
+    distances = {
+        state.values[candidate.choices[0].number]: row["clause_distance"]
+        for candidate, row in describe(state)
+        if candidate.tool == worlds.COUNT and candidate.choices[0].name == "file"
+    }
+
+    assert distances["a.txt"] == 0.0
+    assert distances["b.txt"] > 0
+
+
+def test_a_value_of_the_schema_that_is_named_is_preferred():
+    state = SessionState(SHOP)
+    model = NextCallModel.from_observations(
+        [
+            [
+                SessionState(SHOP).add_call(
+                    worlds.complete(worlds.COUNT, {"file": "a.txt", "mode": "lines"}, {})
+                )
+            ]
+        ]
+    )
+    state.add_statement("Count the words of the file 'b.txt'.")
+
+    named = {
+        choice.position: row["schema_named"]
+        for candidate, row in describe(state, model)
+        for choice in candidate.choices
+        if choice.name == "mode"
+    }
+
+    assert named[1] == 1.0
+    assert named[0] == -1.0
+
+
+def test_only_words_that_schemas_list_are_in_an_observation():
+    state = SessionState(SHOP)
+    state.add_statement("Count the secret words of Eve.")
+    observation = state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {}))
+
+    assert observation.statements[0].schema_words == {"word"}
+    document = json.dumps(observation.to_json())
+    assert "word" in document
+    assert "secret" not in document
+    assert "Eve" not in document
+
+
+def test_statements_stored_without_clauses_are_read():
+    state = SessionState(SHOP)
+    state.add_statement("Count the words of 'a.txt'.")
+    document = state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {})).to_json()
+    (said,) = document["statements"]
+    said["values"] = [[shape, near, number] for shape, near, number, _ in said["values"]]
+    said["tools"] = [[tool, score] for tool, score, _ in said["tools"]]
+    del said["words"]
+
+    (statement,) = CallObservation.from_json(document).statements
+
+    assert statement.tools
+    assert statement.clauses == {}
+    assert {clause for *_, clause in statement.values} == {0}
