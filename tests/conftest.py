@@ -31,6 +31,7 @@ from execution.store import fencing, prepared, transactions
 from gateway_project.foundation import database
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.models import RetiredUserName
 from tests.fakes import FixedClock
 from tests.patience import PATIENCE_S
 from tools.upstream import process, watch
@@ -103,6 +104,8 @@ def _delete_committed_rows(_: TransactionTestCase) -> None:
         cursor.execute(filled)
         for (name,) in cursor.fetchall():
             cursor.execute(f"DELETE FROM {name}")
+        # Deleting users has just retired their names.
+        cursor.execute(f"DELETE FROM {RetiredUserName._meta.db_table}")
 
 
 @pytest.fixture(scope="session", autouse=True)
