@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+
+from gateway_project.foundation.text import strip_invisible
+
+
+def require_visible_name(name: str) -> None:
+    """Refuse a name with characters that nobody sees, which would look like another name.
+
+    Raises:
+        ValidationError: If there is one, such as a mark of direction.
+    """
+    if strip_invisible(name) != name or "\n" in name or "\t" in name:
+        raise ValidationError({"name": "The name holds invisible characters."})
 
 
 class Team(models.Model):
@@ -37,6 +50,10 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Refuse a name that looks like another one."""
+        require_visible_name(self.name)
 
 
 class Membership(models.Model):

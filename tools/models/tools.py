@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Upper
 
-from tools.models.servers import Server
+from tools.models.servers import Server, require_visible_name
 
 
 class Category(models.Model):
@@ -21,6 +21,10 @@ class Category(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Refuse a name that looks like another one."""
+        require_visible_name(self.name)
 
 
 class Tool(models.Model):
