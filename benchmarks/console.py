@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import statistics
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ BATCH = 5_000
 MS_PER_S = 1_000
 MS_PER_MINUTE = 60_000
 
+RUN_ID = re.compile(r"/[0-9a-f-]{36}/")
 MEASURE = """
 () => {
   const visit = performance.getEntriesByType("navigation")[0];
@@ -79,7 +81,7 @@ def _measure(launched: Any, running: RunningServer, cookie: str, path: str) -> l
     first, *others = (_visit(launched, running, cookie, path) for _ in range(1 + VISITS))
     times = zip(*((one.ms, one.console_ms, one.page_ms) for one in others), strict=True)
     figures = (first.size / 1_000, first.ms, *map(statistics.median, times))
-    return [path.partition("?")[0], *(f"{figure:,.0f}" for figure in figures)]
+    return [RUN_ID.sub("/ID/", path), *(f"{figure:,.0f}" for figure in figures)]
 
 
 def _visit(launched: Any, running: RunningServer, cookie: str, path: str) -> Visit:
