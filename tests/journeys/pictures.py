@@ -29,7 +29,7 @@ QUALITY: Final = 82
 """Of the WebP encoder; text stays sharp."""
 SIZE: Final = {"width": 1280, "height": 800}
 PASSWORD: Final = "for-the-pictures-1"
-WISH: Final = "Show the commit log, and tell me the current time in Tokyo"
+WISH: Final = "Convert 09:30 from Europe/Lisbon to Asia/Tokyo, and list the directory /srv/reports"
 PREPARE: Final = f"""
 from django.contrib.auth import get_user_model
 from gateway_project.access.callers import caller_for_user
