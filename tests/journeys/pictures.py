@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -72,6 +73,8 @@ def main() -> None:
         for name, show in PICTURES.items():
             show(page)
             page.wait_for_load_state("networkidle")
+            if page.locator("[data-live]").count():
+                page.locator("[data-live]", has_text=re.compile("^live$")).wait_for()
             _keep(page, IMAGES / f"console_{name}.webp")
         chromium.close()
 
