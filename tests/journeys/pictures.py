@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +30,7 @@ QUALITY: Final = 82
 """Of the WebP encoder; text stays sharp."""
 SIZE: Final = {"width": 1280, "height": 800}
 PASSWORD: Final = "for-the-pictures-1"
-WISH: Final = "Show the commit log, and tell me the current time in Tokyo"
+WISH: Final = "Convert 09:30 from Europe/Lisbon to Asia/Tokyo, and list the directory /srv/reports"
 PREPARE: Final = f"""
 from django.contrib.auth import get_user_model
 from gateway_project.access.callers import caller_for_user
@@ -72,6 +73,8 @@ def main() -> None:
         for name, show in PICTURES.items():
             show(page)
             page.wait_for_load_state("networkidle")
+            if page.locator("[data-live]").count():
+                page.locator("[data-live]", has_text=re.compile("^live$")).wait_for()
             _keep(page, IMAGES / f"console_{name}.webp")
         chromium.close()
 

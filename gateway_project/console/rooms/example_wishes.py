@@ -14,6 +14,8 @@ MAX_SERVERS: Final = 4
 MIN_CHARS: Final = 8
 MAX_CHARS: Final = 90
 """Length of a sentence that serves as a wish."""
+MAX_READ_CHARS: Final = 200
+"""Beginning of a description in which its first sentence has to end."""
 _SENTENCE_END: Final = re.compile(
     r"(?<!\.\w)(?<=[\w)\]])[.!?:;](?:\s|$)|\n|\s(?:-|\u2013|\u2014)\s"
 )
@@ -69,7 +71,8 @@ def write_wish(description: str) -> str:
         >>> write_wish("Fetches a page"), write_wish("Access the log of a host"), write_wish("Go")
         ('Fetch a page', 'Access the log of a host', '')
     """
-    line = approval_text.single_line(description.strip().split("\n\n")[0].replace("\n", " "))
+    beginning = description.strip()[:MAX_READ_CHARS]
+    line = approval_text.single_line(beginning.split("\n\n")[0].replace("\n", " "))
     sentence = _SENTENCE_END.split(line.strip(), maxsplit=1)[0].strip().rstrip(".")
     if verb := _THIRD_PERSON.match(sentence):
         sentence = verb["stem"] + sentence[verb.end("ending") :]

@@ -39,7 +39,7 @@ MAX_WORKFLOW_CHARS: Final = 500_000
 MODES: Final[Mapping[str, tuple[str, str, str]]] = {
     "speculative_execution": ("ok", "sure", "Sure enough to be run ahead of the request"),
     "suggestion": ("info", "suggestion", "A suggestion that the client may run"),
-    "explicit_required": ("warn", "draft", "A draft: the client has to decide itself"),
+    "explicit_required": ("warn", "draft", "A draft: look at tools and arguments before it runs"),
 }
 """How a mode looks, its word and what it means."""
 SOURCES: Final[Mapping[str, str]] = {
