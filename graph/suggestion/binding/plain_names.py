@@ -50,6 +50,8 @@ _NAMED: Final = re.compile(
     rf"(?P<values>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
 )
 _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
+_LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
+"""What follows a plain word that is a name."""
 _CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
@@ -89,8 +91,9 @@ def bind_named(one: PlainStatement) -> None:
 
 def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
     listed = _LISTED.split(match["values"])
-    named = listed if parameter.is_array else listed[:1]
-    values = [value.rstrip(".:,") for value in named if _may_be_name(value, parameter)]
+    named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
+    is_last = _LAST.match(one.part, match.start("values") + len(listed[0])) is not None
+    values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
     start = one.part.index(values[0], match.start("values"))
@@ -116,11 +119,13 @@ def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
     return takes and not parameter.members and is_name and not is_measure
 
 
-def _may_be_name(value: str, parameter: ToolParameter) -> bool:
+def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool:
     """Whether a token is a code, or a plain word for a parameter that names something."""
     if _CODE.fullmatch(value):
         return True
-    if parameter.is_identifier or parameter.is_number:
+    if parameter.is_identifier or parameter.is_number or not (is_last and value.islower()):
+        return False
+    if normalize_word(value.lower()) & (parameter.name_words | _GENERIC_WORDS):
         return False
     return _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
 

@@ -116,12 +116,11 @@ _QUERY_HEAD: Final = re.compile(
     r"(?:on|about|regarding|of|for|named|called)\s+",
     re.IGNORECASE,
 )
-_CODE_NAME: Final = re.compile(r"(?<![\w/.])(?:[a-z]+[A-Z]\w*|[a-z]+_\w+)(?![\w/.])")
+_CODE_NAME: Final = re.compile(r"(?<![\w/.])(?:[a-z]{2,}[A-Z]\w*|[a-z]+_\w+)(?![\w/.])")
 _SEARCHING: Final = frozenset({"search", "find", "lookup"})
 _ASKED: Final = re.compile(
-    r"^(?:(?:please|can|could|you|where|what|who|which|how|when|is|are|was|do|does|did|have|has|we"
-    r"|i|our|my|your|the|a|an|any|some|find|search|look|up|show|get|me|for|us|there|still|on|in"
-    r"|papers?|articles?|pages?|notes?|about|know)\b[\s']*)+(?P<query>.+)$",
+    r"^where\s+(?:(?:is|are|was|do|does|did|have|has|we|i|you|our|my|your|the|a|an|put|find)\s+)+"
+    r"(?P<query>.+)$",
     re.IGNORECASE,
 )
 """A question, with what is asked for behind its first words."""
