@@ -33,7 +33,7 @@ def run() -> str:
         (f"over stdio, {TOOLS} tools, after a search", after),
         (f"over stdio, {TOOLS} tools, after {SEARCHES} searches", later),
         (f"over HTTP, {TOOLS} tools, before the model", _over_http()),
-        (f"over stdio, {SERVERS} servers connected, before the model", _connected()),
+        (f"over stdio, {SERVERS} servers connected", _connected()),
     ]
     return markdown(
         ["gateway process", "RSS MB", "private MB"],
