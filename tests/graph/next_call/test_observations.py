@@ -195,3 +195,29 @@ def test_outcomes_that_only_tell_sessions_apart_move_the_chances_less():
         moved.append(float(np.abs(difference).sum()))
 
     assert moved[1] < 0.7 * moved[0]
+
+
+def test_the_fewer_sessions_the_less_they_move_the_chances():
+    prior = load_priors()["learned"]
+    fitted = fitting.fit_history(worlds.make_history(SHOP), SHOP, load_priors())
+    labelled = fitting.stack_labels(p for b in fitted.blocks for s in b for p in s)
+    moved = []
+    for count in (200, 5):
+        sessions = np.arange(len(labelled.rows)) % count
+        chances = fitting.fit_chances(replace(labelled, sessions=sessions), prior)
+        difference = np.subtract(chances.ever.coefficients, prior.ever.coefficients)
+        moved.append(float(np.abs(difference).sum()))
+
+    assert moved[1] < moved[0]
+
+
+def test_chances_that_promise_too_much_on_other_sessions_are_taken_back():
+    fitted = fitting.fit_history(worlds.make_history(SHOP), SHOP, load_priors())
+    labelled = fitting.stack_labels(p for b in fitted.blocks for s in b for p in s)
+    chances = load_priors()["learned"]
+    never = replace(labelled, came=np.zeros(len(labelled.rows)))
+
+    calibrated = fitting.calibrate_chances(chances, [never], [chances])
+
+    before, after = (np.mean(one.ever.estimate(labelled.rows)) for one in (chances, calibrated))
+    assert after < 0.5 * before
