@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tools import embedding_text
 from tools.idioms import rewrite_idioms
+from tools.translate import gloss_text
 
 MAX_CHARS = 4_000
 """More than any model reads; a longer query is cut, with a warning."""
@@ -34,6 +35,8 @@ class PreparedQuery:
         words: Its words, including those inside compound names, and those of `plain`.
         plain: The query with its idioms in plain words, which is also embedded; empty if it has
             none.
+        gloss: The English for a query in another language, embedded instead of it; empty if it
+            needs none.
         is_cut: Whether it exceeded the limit.
     """
 
@@ -41,12 +44,17 @@ class PreparedQuery:
     sentences: tuple[str, ...]
     words: tuple[str, ...]
     plain: str
+    gloss: str
     is_cut: bool
 
     @property
     def embedded_texts(self) -> list[str]:
-        """The whole, its sentences, and its plain form: what is embedded, in this order."""
-        return [self.text, *self.sentences, *((self.plain,) if self.plain else ())]
+        """The whole in English, its sentences, and its plain form: what is embedded, in order."""
+        return [
+            self.gloss or self.text,
+            *self.sentences,
+            *((self.plain,) if self.plain else ()),
+        ]
 
 
 def read_query(raw: str) -> PreparedQuery:
@@ -67,13 +75,15 @@ def read_query(raw: str) -> PreparedQuery:
     if not whole:
         raise QueryError("the query is empty: describe in words what the tool should do")
     text = whole[:MAX_CHARS]
-    plain = rewrite_idioms(text)
-    words = dict.fromkeys((*split_words(text), *split_words(plain)))
+    gloss = gloss_text(text)
+    plain = rewrite_idioms(gloss or text)
+    words = dict.fromkeys((*split_words(text), *split_words(gloss), *split_words(plain)))
     return PreparedQuery(
         text=text.replace("\n", " "),
-        sentences=_split_sentences(text),
+        sentences=_split_sentences(gloss or text),
         words=tuple(words)[:MAX_WORDS],
         plain=plain,
+        gloss=gloss,
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
 
