@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tools import embedding_text
 from tools.idioms import rewrite_idioms
+from tools.translate import gloss_text
 from tools.value_words import describe_values, find_file_names
 
 MAX_CHARS = 4_000
@@ -39,10 +40,12 @@ class PreparedQuery:
         text: The whole query, cleaned and bounded.
         sentences: Its sentences if there are several, and the parts of a short one; each is also
             embedded by itself.
-        words: Its words, including those inside compound names, and those of `plain`. Whole
-            paths and addresses count as the kind of thing they name.
-        plain: The query with its idioms in plain words and its values by kind, which is also
-            embedded; empty if it has neither.
+        words: Its words, including those inside compound names, and those of `gloss` and `plain`.
+            Whole paths and addresses count as the kind of thing they name.
+        plain: The query in English with its idioms in plain words and its values by kind, which
+            is also embedded; empty if it has neither.
+        gloss: The English for a query in another language, embedded instead of it; empty if it
+            needs none.
         is_cut: Whether it exceeded the limit.
     """
 
@@ -50,12 +53,17 @@ class PreparedQuery:
     sentences: tuple[str, ...]
     words: tuple[str, ...]
     plain: str
+    gloss: str
     is_cut: bool
 
     @property
     def embedded_texts(self) -> list[str]:
-        """The whole, its sentences, and its plain form: what is embedded, in this order."""
-        return [self.text, *self.sentences, *((self.plain,) if self.plain else ())]
+        """The whole in English, its sentences, and its plain form: what is embedded, in order."""
+        return [
+            self.gloss or self.text,
+            *self.sentences,
+            *((self.plain,) if self.plain else ()),
+        ]
 
 
 def read_query(raw: str) -> PreparedQuery:
@@ -76,15 +84,21 @@ def read_query(raw: str) -> PreparedQuery:
     if not whole:
         raise QueryError("the query is empty: describe in words what the tool should do")
     text = whole[:MAX_CHARS]
-    described = describe_values(text)
-    plain = rewrite_idioms(described) or ("" if described == text else described)
+    gloss = gloss_text(text)
+    english = gloss or text
+    described = describe_values(english)
+    plain = rewrite_idioms(described) or ("" if described == english else described)
     named = " ".join(find_file_names(text))  # they name things; parts of whole paths seldom do
-    words = dict.fromkeys((*split_words(described), *split_words(named), *split_words(plain)))
+    foreign = describe_values(text) if gloss else ""
+    words = dict.fromkeys(
+        word for part in (foreign, described, named, plain) for word in split_words(part)
+    )
     return PreparedQuery(
         text=text.replace("\n", " "),
-        sentences=_split_sentences(text),
+        sentences=_split_sentences(english),
         words=tuple(words)[:MAX_WORDS],
         plain=plain,
+        gloss=gloss,
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
 

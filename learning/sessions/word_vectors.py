@@ -37,7 +37,7 @@ class WordVectors:
         if self._capture.has_vector(team=team, model=model, intent_hash=words.words_hash):
             return
         try:
-            text = read_query(words.text).text
+            text = read_query(words.text).embedded_texts[0]
         except QueryError:
             return
         vectors = self._embedder.recall([text])

@@ -1,0 +1,110 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.example_wishes import load_known_tools
+from tools.idioms import load_idioms
+from tools.translate import MAX_CHARS, detect_language, gloss_text
+
+BASE = Path(__file__).resolve().parents[2]
+ENGLISH = [
+    "weather in Rio de Janeiro",
+    "flights from Las Vegas to El Paso",
+    "what does 你好 mean",
+    "translate '你好世界' to English",
+    "compute 443 * 349",
+    "send 'mach bitte das Licht aus' to Bo",
+    "open /home/ana/notizen.txt",
+]
+
+
+@pytest.mark.parametrize(
+    ("wish", "gloss"),
+    [
+        ("lösche die Datei a.txt", "delete the file a.txt"),
+        ("loesch Datei a.txt", "delete file a.txt"),
+        ("Kannst du mir den Status zeigen?", "show get the Status?"),
+        ("borra el archivo a.txt", "delete the file a.txt"),
+        ("mandame un correo", "send email"),
+        ("envíale el archivo a Ana", "send the file to Ana"),
+        ("删除文件 a.txt", "delete file a.txt"),
+        ("把文件删除", "delete file"),
+    ],
+)
+def test_wishes_in_other_languages_get_an_english_gloss(wish, gloss):
+    assert gloss_text(wish) == gloss
+
+
+@pytest.mark.parametrize(
+    ("wish", "verb"),
+    [
+        ("leg bitte einen Ordner an", "create"),
+        ("mach die Lampe im Flur aus", "turn off"),
+        ("mach die Lampe im Flur an und sag mir Bescheid", "turn on"),
+        ("ich möchte einen Ordner anlegen", "create"),
+        ("die Datei wurde nicht hochgeladen", "upload"),
+    ],
+)
+def test_separable_verbs_are_read_with_their_prefix(wish, verb):
+    assert gloss_text(wish).startswith(verb)
+
+
+def test_a_preposition_is_not_taken_for_a_separated_prefix():
+    assert gloss_text("setz das auf meine Liste").startswith("set")
+
+
+def test_compounds_are_read_by_their_parts():
+    assert gloss_text("zeig mir den Wetterkalender") == "show get the weather calendar"
+
+
+@pytest.mark.parametrize(
+    ("wish", "value"),
+    [
+        ("lösche '/tmp/und dann'", "'/tmp/und dann'"),
+        ("öffne https://beispiel.de/datei?a=1 bitte", "https://beispiel.de/datei?a=1"),
+        ("帮我看看 /home/li/报告.txt 里写了什么", "/home/li/报告.txt"),
+        ("borra la lista «la lista»", "«la lista»"),
+        ("cuánto es 348 por 27?", "27"),
+        ("schick das an ana@beispiel.de", "ana@beispiel.de"),
+    ],
+)
+def test_values_pass_unchanged(wish, value):
+    assert value in gloss_text(wish)
+
+
+@pytest.mark.parametrize("wish", ENGLISH)
+def test_english_has_no_gloss(wish):
+    assert gloss_text(wish) == ""
+
+
+def test_shipped_english_wishes_and_documentation_have_no_gloss():
+    texts = [idiom.plain for idiom in load_idioms()]
+    texts += [
+        wish for tools in load_known_tools().values() for one in tools for wish in one.wishes
+    ]
+    lines = (BASE / "benchmarks/outside/wishes_open.jsonl").read_text(encoding="utf-8")
+    wishes = map(json.loads, lines.splitlines())
+    texts += [one["wish"] for one in wishes if one["language"] == "en"]
+    for page in ("architecture", "mcp", "binding", "execution"):
+        prose = (BASE / f"docs/{page}.md").read_text(encoding="utf-8")
+        texts += re.split(r"(?<=[.!?])\s+|\n\n", prose)
+    assert [text for text in texts if gloss_text(text)] == []
+
+
+def test_japanese_is_not_taken_for_chinese():
+    assert detect_language("ファイルを削除してください") is None
+
+
+def test_long_texts_are_left_as_they_are():
+    assert gloss_text("lösche die Datei " * MAX_CHARS) == ""
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text):
+    assert isinstance(gloss_text(text), str)
+    for language in ("de", "es", "zh"):
+        assert isinstance(gloss_text(text, language), str)
