@@ -12,7 +12,11 @@ for (const form of document.querySelectorAll("form[data-preview]")) {
       const response = await fetch(form.dataset.preview, { method: "POST", body: new FormData(form) });
       if (!response.ok || response.redirected) throw new Error(String(response.status));
       const html = await response.text();
-      if (asked === latest) target.innerHTML = html; // rendered and escaped by the server
+      if (asked !== latest) return;
+      const { name, value } = document.activeElement;
+      const isInside = target.contains(document.activeElement);
+      target.innerHTML = html; // rendered and escaped by the server
+      if (isInside) [...target.querySelectorAll("input")].find((one) => one.name === name && one.value === value)?.focus();
     } catch {
       if (asked === latest) target.textContent = "The preview could not be made; nothing was changed.";
     }
