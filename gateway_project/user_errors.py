@@ -20,6 +20,8 @@ from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.use_cases.curate_danger import InvalidOperation
+from gateway_project.use_cases.curate_people import InvalidPerson, UnknownPerson
+from gateway_project.use_cases.curate_teams import InvalidTeam
 from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
 from gateway_project.use_cases.curate_webhooks import InvalidWebhook
 from gateway_project.use_cases.import_configuration import ImportInProgress
@@ -31,6 +33,7 @@ from tools.foreign_text import quote_foreign
 from tools.query_text import QueryError
 from tools.store.danger import UnknownOperation
 from tools.store.servers import UnknownServerRow
+from tools.store.teams import UnknownTeam
 from tools.store.tool_groups import UnknownToolGroup
 from tools.upstream.errors import UpstreamError
 
@@ -42,7 +45,9 @@ ERRORS_WITH_CODE: Final = (
     IdempotencyConflict,
     ImportInProgress,
     InvalidOperation,
+    InvalidPerson,
     InvalidServerEntry,
+    InvalidTeam,
     InvalidToolGroup,
     InvalidWebhook,
     InvalidWorkflow,
@@ -60,10 +65,12 @@ ERRORS_WITH_CODE: Final = (
     TooManyRuns,
     UnknownApproval,
     UnknownOperation,
+    UnknownPerson,
     UnknownResult,
     UnknownRun,
     UnknownServerRow,
     UnknownSpeculation,
+    UnknownTeam,
     UnknownToken,
     UnknownToolGroup,
     UnknownWebhook,

@@ -15,6 +15,7 @@ from django.utils.http import urlencode
 from gateway_project.access import audit, callers
 from gateway_project.access.roles import ROLES
 from gateway_project.foundation.access_rules import SUPERUSER, parse_required
+from gateway_project.foundation.caller import Caller
 
 SESSION_KEY: Final = "second_factor_user"
 """Holds the primary key of the user who gave a second factor in this session."""
@@ -52,13 +53,17 @@ def is_missing(session: MutableMapping[str, Any], user: Any) -> bool:
     return session.get(SESSION_KEY) != user.pk and is_required(user)
 
 
-def reset_second_factor(username: str) -> bool:
+def reset_second_factor(username: str, *, by: Caller | None = None) -> bool:
     """Remove the second factor of a user, with an audit entry; return whether there was one.
 
+    Args:
+        username: The user.
+        by: Who removes it; None: the user, on this machine.
+
     Raises:
-        UnknownUser: If there is no active user of that name.
+        UnknownUser: If nobody is given, and there is no active user of that name.
     """
-    caller = callers.caller_for_user(username, kind="command")
+    caller = by or callers.caller_for_user(username, kind="command")
     with transaction.atomic():
         count, _ = Authenticator.objects.filter(user__username=username).delete()
         if count:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from gateway_project.access import oauth_tokens, roles
@@ -116,6 +116,23 @@ def select_visible(caller: Caller) -> QuerySet[ApiToken]:
     """Return the tokens of the caller's team and the caller's own, with users and teams."""
     rows = ApiToken.objects.select_related("user", "team", "tool_group")
     return limit_to_team(rows, caller, is_shared=False) | rows.filter(user__username=caller.user)
+
+
+def count_valid(user: Any) -> int:
+    """Count the tokens of a user that work now."""
+    return int(_filter_usable().filter(user=user).count())
+
+
+def select_of_group(group: Any) -> QuerySet[ApiToken]:
+    """Return the tokens that work now and are limited to a tool group, with their users."""
+    rows: QuerySet[ApiToken] = _filter_usable().filter(tool_group=group)
+    return rows.order_by("name", "pk")
+
+
+def count_by_group() -> dict[int, int]:
+    """Count the tokens that work now and are limited to a tool group, by the group's key."""
+    rows = _filter_usable().filter(tool_group__isnull=False).values("tool_group")
+    return {row["tool_group"]: row["count"] for row in rows.annotate(count=Count("pk"))}
 
 
 def _filter_usable() -> Any:

@@ -195,6 +195,18 @@ class DeliveryListView(ApiView):
         return Response(page.as_json(request, lambda row: DeliverySerializer(row).data))
 
 
+class DeliveryRetryView(ApiView):
+    """Further attempts of a delivery."""
+
+    scopes: ClassVar = {"POST": ADMINISTER}
+
+    @extend_schema(operation_id="retry_webhook_delivery", request=None, responses={202: None})
+    def post(self, _request: Request, pk: int, delivery: int) -> Response:
+        """Have a running process send once more what was given up."""
+        curate_webhooks.retry_delivery(self.caller, pk, delivery, at=timezone.now())
+        return Response(status=HTTPStatus.ACCEPTED)
+
+
 class WebhookTestView(ApiView):
     """Tests of a webhook."""
 

@@ -153,6 +153,23 @@ def send_test(caller: Caller, pk: int, *, at: datetime) -> int:
         return store.queue_test(pk, at=at)
 
 
+def retry_delivery(caller: Caller, pk: int, delivery: int, *, at: datetime) -> None:
+    """Have a running process send once more what was given up.
+
+    Raises:
+        NotPermitted: If the caller lacks the scope.
+        UnknownWebhook: If there is none for the caller.
+        InvalidWebhook: If it is disabled, or has given up no such delivery.
+    """
+    row = find_webhook(caller, pk)
+    if not row.enabled:
+        raise InvalidWebhook("it is disabled; enable it first")
+    with transaction.atomic():
+        if not store.queue_again(pk, delivery, at=at):
+            raise InvalidWebhook(f"it has given up no delivery {delivery}")
+        audit.record_audit(caller, "webhook.retried", row.name, detail={"delivery": delivery})
+
+
 def _find_team(caller: Caller, name: str | None) -> int | None:
     """Return the primary key of the team whose events are told.
 

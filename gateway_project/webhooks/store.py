@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F, Min, QuerySet
+from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery
 
 from execution.store.escaping import unescape_json
 from gateway_project.foundation import notify
@@ -35,6 +35,18 @@ class UnknownWebhook(LookupError):
 def select_webhooks() -> QuerySet[Webhook]:
     """Return all webhooks with their teams."""
     return Webhook.objects.select_related("team")
+
+
+def annotate_outcomes(webhooks: QuerySet[Webhook]) -> QuerySet[Webhook]:
+    """Add the last delivery (`last_status`, `last_event`, `last_at`) and the number `given_up`."""
+    last = WebhookDelivery.objects.filter(webhook=OuterRef("pk")).order_by("-pk")[:1]
+    given_up = Q(deliveries__status=WebhookDelivery.Status.GIVEN_UP)
+    return webhooks.annotate(
+        given_up=Count("deliveries", filter=given_up),
+        last_status=Subquery(last.values("status")),
+        last_event=Subquery(last.values("event")),
+        last_at=Subquery(last.values("occurred_at")),
+    )
 
 
 def select_deliveries(webhook: int) -> QuerySet[WebhookDelivery]:
@@ -85,6 +97,15 @@ def queue_test(webhook: int, *, at: datetime) -> int:
     )
     notify.send_notification(notify.DELIVERIES, "")
     return int(delivery.pk)
+
+
+def queue_again(webhook: int, delivery: int, *, at: datetime) -> bool:
+    """Queue a delivery that was given up once more; return False if there is none."""
+    rows = select_deliveries(webhook).filter(pk=delivery, status=WebhookDelivery.Status.GIVEN_UP)
+    count = rows.update(status=WebhookDelivery.Status.PENDING, next_attempt_at=at, ended_at=None)
+    if count:
+        notify.send_notification(notify.DELIVERIES, "")
+    return bool(count)
 
 
 def claim_due(*, at: datetime, limit: int, sealer: Sealer) -> list[WebhookMessage]:

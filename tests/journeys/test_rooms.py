@@ -25,6 +25,7 @@ BASE: Final = Path(__file__).resolve().parent.parent.parent
 MENU: Final = tuple(room.path for _, rooms in menu.SECTIONS for room in rooms)
 OTHERS: Final = (
     *("/access/people/ann/", "/access/tokens/", "/search/?q=time", "/switch/"),
+    *("/access/teams/1/", "/access/webhooks/1/", "/tools/groups/desk/"),
     *("/servers/time/", "/servers/broken/", "/servers/add/", "/servers/add/?way=json"),
     *("/servers/add/?way=command", "/servers/add/?way=url", "/servers/add/?known=github"),
     *("/servers/add/test/?server=broken", "/tools/?q=time", "/tools/time:get_current_time/"),
@@ -36,13 +37,21 @@ from datetime import timedelta
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from gateway_project.access import grant
-from gateway_project.models import AuditEntry
+from gateway_project.models import AuditEntry, Webhook, WebhookDelivery
+from tools.models import Membership, Team, ToolGroup
 from learning.models import EpisodicEvent
 users = get_user_model().objects
 admin = users.get(username="admin")
 admin.set_password("a-lasting-password-1")
 admin.save()
-users.create_user("ann")
+ann = users.create_user("ann")
+team = Team.objects.create(pk=1, name="research")
+Membership.objects.create(user=ann, team=team, role="admin")
+hook = Webhook.objects.create(pk=1, name="<script>alert(3)</script>", events=["run.failed"],
+                              url="https://hooks.example.com/a", secret_sealed="x", enabled=False)
+WebhookDelivery.objects.create(webhook=hook, event="run.failed", data={}, status="given_up",
+                               occurred_at=timezone.now(), attempts=9, error="HTTP 500 " * 20)
+ToolGroup.objects.create(name="desk", description="For the desk", tools=["time:convert_time"])
 grant.create_user_token("admin", name="<script>alert(1)</script>", scopes=("search",))
 AuditEntry.objects.create(at=timezone.now(), actor="ann", kind="http", action="server.changed",
                           subject="<script>alert(2)</script>" * 20, detail={"a": "<b>"})

@@ -1,4 +1,4 @@
-"""Who may do what: people, roles, teams and tokens."""
+"""Tokens: what lets clients and programs in."""
 
 from __future__ import annotations
 
@@ -11,23 +11,19 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
-from gateway_project.access import grant, people, roles, tokens
+from gateway_project.access import grant, roles, tokens
 from gateway_project.access.grant import TokenNotGrantable, UnknownToken
 from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.pages import encode_cursor, paginate_rows
-from gateway_project.api.problems import NotFound
 from gateway_project.client_config import own_entry
 from gateway_project.client_config.clients import CLIENTS
 from gateway_project.console.rooms import connect
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
-from gateway_project.use_cases.change_roles import change_roles
-from tools.store import configuration
 
-PEOPLE_PER_PAGE: Final = 50
 DEFAULT_DAYS: Final = 90
 SCOPE_WORDS: Final = {
     roles.SEARCH: "find tools and ask for workflows",
@@ -38,12 +34,6 @@ SCOPE_WORDS: Final = {
     roles.METRICS: "read the metrics of the whole installation",
     roles.ADMINISTER: "administer speculation, thresholds, tokens and configuration",
     SCOPE_ALL: "everything its user may do",
-}
-ROLE_WORDS: Final = {
-    "viewer": "searches and reads, calls nothing",
-    "operator": "calls tools, controls runs and decides approvals",
-    "curator": "also curates relations, dangerous operations and changed definitions",
-    "admin": "also administers speculation, tokens and configuration",
 }
 
 
@@ -81,56 +71,13 @@ class TokenForm(forms.Form):
 
 
 @room(scope=ADMINISTER)
-@require_safe
-def show_people(request: RoomRequest) -> HttpResponse:
-    """List people and teams to superusers; others are shown the tokens."""
-    if not request.caller.has_scope(SCOPE_ALL):
-        return redirect("access-tokens")
-    text, after = request.GET.get("q", "").strip(), request.GET.get("after", "")
-    found = people.list_people(text=text, after=after, most=PEOPLE_PER_PAGE + 1)
-    return render_room(
-        request,
-        "console/access/people.html",
-        title="Access",
-        people=found[:PEOPLE_PER_PAGE],
-        next_after=found[PEOPLE_PER_PAGE - 1].name if len(found) > PEOPLE_PER_PAGE else "",
-        text=text,
-        teams=configuration.load_teams(),
-        role_words=ROLE_WORDS,
-    )
-
-
-@room(scope=SCOPE_ALL)
-@require_http_methods(["GET", "HEAD", "POST"])
-def change_person(request: RoomRequest, name: str) -> HttpResponse:
-    """Show one person, and change their roles."""
-    person = people.find_person(name)
-    if person is None:
-        raise NotFound(f"user {name!r}")
-    if request.method == "POST":
-        wanted = [role for role in request.POST.getlist("roles") if role in ROLE_WORDS]
-        before = person.roles
-        change_roles(request.caller, person.name, wanted)
-        if set(before) != set(wanted):
-            messages.success(request, f"{person.name} has other roles now; they hold at once.")
-        return redirect("access")
-    return render_room(
-        request,
-        "console/access/person.html",
-        title=person.name,
-        person=person,
-        role_words=ROLE_WORDS,
-    )
-
-
-@room(scope=ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_tokens(request: RoomRequest) -> HttpResponse:
     """List tokens, and create one of one's own."""
     form = TokenForm(request.caller, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            return _create_token(request, form.cleaned_data)
+            return create_token(request, form.cleaned_data)
         except TokenNotGrantable as error:
             form.add_error(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
     page = paginate_rows(Request(request), tokens.select_visible(request.caller))
@@ -165,17 +112,32 @@ def describe_token(row: Any) -> tuple[str, str]:
     return "ok", "valid"
 
 
-def _create_token(request: RoomRequest, values: dict[str, Any]) -> HttpResponse:
+def create_token(
+    request: RoomRequest, values: dict[str, Any], *, group: str | None = None
+) -> HttpResponse:
+    """Create a token of one's own, and show it once with what to copy into clients.
+
+    Args:
+        request: To a room.
+        values: `name`, `scopes` and `days`.
+        group: Name of the tool group that it is limited to; None: none.
+
+    Raises:
+        TokenNotGrantable: If it cannot be created.
+    """
     days = values["days"]
     made = grant.create_user_token(
         request.caller.user,
         name=values["name"],
         scopes=tuple(sorted(values["scopes"])),
         team=next((one.name for one in request.teams if one.pk == request.caller.team), None),
+        group=group,
         expires_at=timezone.now() + timedelta(days=days) if days else None,
         by=request.caller,
     )
     url = connect.build_endpoint_url(request)
+    if group is not None:
+        url = connect.build_group_url(request, group)
     described = [
         connect.describe_client(client, url, is_local=False) for client in CLIENTS.values()
     ]
@@ -192,8 +154,6 @@ def _create_token(request: RoomRequest, values: dict[str, Any]) -> HttpResponse:
 
 
 urlpatterns = [
-    path("", show_people, name="access"),
-    path("people/<str:name>/", change_person, name="access-person"),
     path("tokens/", show_tokens, name="access-tokens"),
     path("tokens/<int:pk>/revoke", revoke, name="access-revoke"),
 ]

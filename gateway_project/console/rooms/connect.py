@@ -50,6 +50,11 @@ def build_endpoint_url(request: HttpRequest) -> str:
     return f"{base.rstrip('/')}{ENDPOINT_PATH}"
 
 
+def build_group_url(request: HttpRequest, group: str) -> str:
+    """Return the address of the MCP endpoint for clients of a tool group."""
+    return f"{build_endpoint_url(request)}/groups/{group}"
+
+
 def describe_client(client: KnownClient, url: str, *, is_local: bool) -> dict[str, Any]:
     """Return what a person needs to connect a client.
 

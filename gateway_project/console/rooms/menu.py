@@ -97,6 +97,14 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 scope=SEARCH,
             ),
             Room(
+                name="tool_groups",
+                path="/tools/groups/",
+                label="Tool groups",
+                question="Which tools may a client see?",
+                icon="tool",
+                scope=ADMINISTER,
+            ),
+            Room(
                 name="changed_tools",
                 path="/tools/changed/",
                 label="Changed tools",
@@ -157,6 +165,14 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 label="Access",
                 question="Who may do what? People, roles, teams, tokens",
                 icon="people",
+                scope=ADMINISTER,
+            ),
+            Room(
+                name="webhooks",
+                path="/access/webhooks/",
+                label="Webhooks",
+                question="Who is told of events?",
+                icon="plug",
                 scope=ADMINISTER,
             ),
             Room(

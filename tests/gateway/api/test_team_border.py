@@ -156,9 +156,11 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
             "definitions": {"pk": pending.pk},
             "grants": {"pk": grant.pk},
             "patterns": {"pk": pattern.pk},
+            "people": {"name": user.get_username()},
             "runs": {"run": approval.run_id},
             "servers": {"name": name},
             "speculations": {"speculation": speculation.pk},
+            "teams": {"name": name, "person": user.get_username()},
             "thresholds": {"pk": threshold.pk},
             "tokens": {"pk": row.pk},
             "tool-groups": {"name": f"{name}-group"},
@@ -240,6 +242,8 @@ def body_of(route: str) -> Any:
         return {"definition": "0" * 64}
     if route.startswith("speculations/"):
         return {"verdict": "accept"}
+    if route.startswith("teams/"):
+        return {"role": "member"}
     return {"override": 0.8}
 
 

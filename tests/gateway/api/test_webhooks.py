@@ -109,6 +109,21 @@ def test_a_test_is_queued_and_its_delivery_read(root):
     assert WebhookDelivery.objects.count() == 1
 
 
+def test_what_was_given_up_is_sent_once_more(root):
+    pk = root.post("webhooks/", OPS).json()["id"]
+    delivery = root.post(f"webhooks/{pk}/test/").json()["delivery"]
+    address = f"webhooks/{pk}/deliveries/{delivery}/retry/"
+    assert root.post(address).status_code == 400  # it is on its way
+    WebhookDelivery.objects.update(status="given_up", next_attempt_at=None, error="no answer")
+    assert root.post(address).status_code == 202
+    row = WebhookDelivery.objects.get()
+    assert (row.status, row.ended_at) == ("pending", None)
+    assert row.next_attempt_at is not None
+    assert AuditEntry.objects.filter(action="webhook.retried", subject="ops").exists()
+    root.send("PATCH", f"webhooks/{pk}/", {"enabled": False})
+    assert "disabled" in root.post(address).json()["detail"]
+
+
 def test_admins_curate_the_webhooks_of_their_team(sign_in):
     alpha = TeamFactory(name="alpha")
     ann = sign_in("admin", name="ann", team=alpha)
@@ -120,6 +135,7 @@ def test_admins_curate_the_webhooks_of_their_team(sign_in):
     for path in ("", "deliveries/"):
         assert bob.get(f"webhooks/{pk}/{path}").status_code == 404
     assert bob.post(f"webhooks/{pk}/test/").status_code == 404
+    assert bob.post(f"webhooks/{pk}/deliveries/1/retry/").status_code == 404
     for team in ("bravo", None):
         given = ann.send("PATCH", f"webhooks/{pk}/", {"team": team})
         assert given.status_code == (400 if team else 200)

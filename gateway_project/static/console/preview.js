@@ -1,4 +1,4 @@
-// Shows what a pattern matches while it is typed, before anything is saved.
+// Shows what a pattern or a tool group matches while it is edited, before anything is saved.
 
 const DELAY_MS = 200;
 
@@ -14,8 +14,11 @@ for (const form of document.querySelectorAll("form[data-preview]")) {
       if (!response.ok || response.redirected) throw new Error(String(response.status));
       const html = await response.text();
       if (asked !== latest) return;
+      const { name, value } = document.activeElement;
+      const isInside = target.contains(document.activeElement);
       target.innerHTML = html; // rendered and escaped by the server
-      save.hidden = !form.elements.pattern.value.trim();
+      if (isInside) [...target.querySelectorAll("input")].find((one) => one.name === name && one.value === value)?.focus();
+      if (save) save.hidden = !form.elements.pattern.value.trim();
     } catch {
       if (asked === latest) target.textContent = "The preview could not be made; nothing was changed.";
     }

@@ -1,0 +1,202 @@
+"""People: who may sign in, and what they may do."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access import people
+from gateway_project.access.roles import ADMINISTER, ROLES
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import paginate_rows
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.access_rules import MEMBER, TEAM_ADMIN
+from gateway_project.use_cases import curate_people
+
+TEAM_ROLES = (MEMBER, TEAM_ADMIN)
+_FILTER = OpenApiParameter("text", OpenApiTypes.STR, description="Part of the name")
+
+
+def _roles() -> serializers.ListField:
+    return serializers.ListField(
+        child=serializers.ChoiceField([*ROLES]),
+        required=False,
+        max_length=len(ROLES),
+        help_text="Empty: what a member may do",
+    )
+
+
+class TeamMembershipSerializer(serializers.Serializer[Any]):
+    """A team that a person belongs to."""
+
+    team = serializers.CharField()
+    role = serializers.ChoiceField(TEAM_ROLES)
+
+
+class PersonSerializer(serializers.Serializer[Any]):
+    """A person."""
+
+    name = serializers.CharField(max_length=150)
+    roles = _roles()
+    is_superuser = serializers.BooleanField(help_text="Whether they may do everything")
+    is_active = serializers.BooleanField(help_text="Whether they may sign in")
+    is_denied = serializers.BooleanField(
+        help_text="Whether their identity provider no longer gives them a role"
+    )
+    is_from_provider = serializers.BooleanField()
+    has_second_factor = serializers.BooleanField()
+    teams = TeamMembershipSerializer(many=True, source="memberships")
+    may_change = serializers.BooleanField(
+        help_text="Whether the caller may change more of them than their membership"
+    )
+    last_login = serializers.DateTimeField(allow_null=True)
+
+
+class NewPersonSerializer(serializers.Serializer[Any]):
+    """A person to create."""
+
+    name = serializers.CharField(max_length=150)
+    roles = _roles()
+    team = serializers.CharField(
+        max_length=100,
+        required=False,
+        allow_null=True,
+        help_text="Their first team; default: none, or that of an admin who is no superuser",
+    )
+    team_role = serializers.ChoiceField(TEAM_ROLES, required=False)
+    is_superuser = serializers.BooleanField(required=False)
+
+
+class PersonChangeSerializer(serializers.Serializer[Any]):
+    """What changes of a person."""
+
+    name = serializers.CharField(
+        max_length=150, required=False, help_text="New name; their runs keep to them"
+    )
+    roles = _roles()
+    is_active = serializers.BooleanField(required=False)
+    is_superuser = serializers.BooleanField(required=False)
+
+
+class PersonPageSerializer(serializers.Serializer[Any]):
+    """A page of people."""
+
+    items = PersonSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class NewPasswordSerializer(serializers.Serializer[Any]):
+    """A one-time password."""
+
+    person = serializers.CharField()
+    password = serializers.CharField(help_text="Signs them in once; shown only now")
+
+
+class PersonListView(ApiView):
+    """People: all to superusers, those of their team to its admins."""
+
+    scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
+
+    @extend_schema(
+        operation_id="list_people",
+        parameters=[_FILTER, *PAGE_PARAMETERS],
+        responses=PersonPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List people by name."""
+        text = request.query_params.get("text", "")
+        rows = people.select_people(self.caller).filter(username__icontains=text)
+        page = paginate_rows(request, rows, field="username", descending=False)
+        return Response(page.as_json(request, self._describe))
+
+    @extend_schema(
+        operation_id="create_person",
+        request=NewPersonSerializer,
+        responses={201: NewPasswordSerializer},
+        examples=[
+            OpenApiExample(
+                "person",
+                value={"name": "ann", "roles": ["operator"], "team": "research"},
+                request_only=True,
+            )
+        ],
+    )
+    def post(self, _request: Request) -> Response:
+        """Create a person, who signs in with the returned one-time password."""
+        given = NewPersonSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        return _answer_password(curate_people.create_person(self.caller, **given.validated_data))
+
+    def _describe(self, row: Any) -> Any:
+        return PersonSerializer(people.make_person(self.caller, row)).data
+
+
+class PersonView(ApiView):
+    """One person."""
+
+    scopes: ClassVar = {"GET": ADMINISTER, "PATCH": ADMINISTER, "DELETE": ADMINISTER}
+
+    @extend_schema(operation_id="get_person", responses=PersonSerializer)
+    def get(self, _request: Request, name: str) -> Response:
+        """Return a person."""
+        return Response(self._load(name))
+
+    @extend_schema(
+        operation_id="change_person",
+        request=PersonChangeSerializer(partial=True),
+        responses=PersonSerializer,
+    )
+    def patch(self, _request: Request, name: str) -> Response:
+        """Rename a person, change their roles, deactivate or reactivate them."""
+        before = self._load(name)
+        given = PersonChangeSerializer(data=self.read_object(), partial=True)
+        given.is_valid(raise_exception=True)
+        self.check_unchanged(before)
+        changed = curate_people.change_person(self.caller, name, given.validated_data)
+        return Response(PersonSerializer(changed).data)
+
+    @extend_schema(operation_id="delete_person", responses={204: None})
+    def delete(self, _request: Request, name: str) -> Response:
+        """Delete a person with their tokens and memberships; their runs are kept."""
+        self.check_unchanged(self._load(name))
+        curate_people.delete_person(self.caller, name)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+    def _load(self, name: str) -> Any:
+        return PersonSerializer(curate_people.find_person(self.caller, name)).data
+
+
+class PasswordView(ApiView):
+    """One-time passwords of a person."""
+
+    scopes: ClassVar = {"POST": ADMINISTER}
+
+    @extend_schema(
+        operation_id="issue_password", request=None, responses={201: NewPasswordSerializer}
+    )
+    def post(self, _request: Request, name: str) -> Response:
+        """Issue a one-time password; earlier unused ones stop working."""
+        return _answer_password(curate_people.issue_password(self.caller, name))
+
+
+class SecondFactorView(ApiView):
+    """The second factor of a person."""
+
+    scopes: ClassVar = {"DELETE": ADMINISTER}
+
+    @extend_schema(operation_id="reset_second_factor", responses={204: None})
+    def delete(self, _request: Request, name: str) -> Response:
+        """Remove it; they sign in with their password alone until they set up another."""
+        curate_people.reset_second_factor(self.caller, name)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+def _answer_password(made: curate_people.NewPassword) -> Response:
+    content = NewPasswordSerializer(made).data
+    return Response(content, HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,160 @@
+"""Teams, and who belongs to them."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, ClassVar, Final
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway_project.access.roles import ADMINISTER
+from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.pages import paginate_rows
+from gateway_project.api.people import TEAM_ROLES
+from gateway_project.api.views import ApiView
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases import curate_teams
+from tools.store import teams
+
+APPROVE_FROM: Final = ("dangerous", "destructive", "write", "read")
+
+
+class TeamSerializer(serializers.Serializer[Any]):
+    """A team."""
+
+    name = serializers.CharField(max_length=100)
+    approve_from = serializers.ChoiceField(
+        APPROVE_FROM,
+        default=APPROVE_FROM[0],
+        help_text="Lowest danger class of members' calls that a person has to approve",
+    )
+    members = serializers.IntegerField(read_only=True)
+    servers = serializers.IntegerField(read_only=True, source="server_count")
+
+
+class TeamChangeSerializer(TeamSerializer):
+    """What changes of a team."""
+
+    approve_from = serializers.ChoiceField(APPROVE_FROM, required=False)
+
+
+class TeamPageSerializer(serializers.Serializer[Any]):
+    """A page of teams."""
+
+    items = TeamSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class MemberSerializer(serializers.Serializer[Any]):
+    """A member of a team."""
+
+    person = serializers.CharField(source="user", read_only=True)
+    role = serializers.ChoiceField(TEAM_ROLES)
+
+
+class MemberPageSerializer(serializers.Serializer[Any]):
+    """A page of members."""
+
+    items = MemberSerializer(many=True)
+    next = serializers.URLField(allow_null=True)
+
+
+class TeamListView(ApiView):
+    """Teams: all to superusers, to others the one that they administer."""
+
+    scopes: ClassVar = {"GET": ADMINISTER, "POST": SCOPE_ALL}
+
+    @extend_schema(
+        operation_id="list_teams", parameters=[*PAGE_PARAMETERS], responses=TeamPageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        """List teams by name."""
+        rows = curate_teams.select_teams(self.caller)
+        page = paginate_rows(request, rows, field="name", descending=False)
+        return Response(page.as_json(request, lambda row: TeamSerializer(row).data))
+
+    @extend_schema(
+        operation_id="create_team", request=TeamSerializer, responses={201: TeamSerializer}
+    )
+    def post(self, _request: Request) -> Response:
+        """Create a team without members."""
+        given = TeamSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        made = curate_teams.create_team(self.caller, **given.validated_data)
+        return Response(TeamSerializer(made).data, HTTPStatus.CREATED)
+
+
+class TeamView(ApiView):
+    """One team."""
+
+    scopes: ClassVar = {"GET": ADMINISTER, "PATCH": SCOPE_ALL, "DELETE": SCOPE_ALL}
+
+    @extend_schema(operation_id="get_team", responses=TeamSerializer)
+    def get(self, _request: Request, name: str) -> Response:
+        """Return a team."""
+        return Response(TeamSerializer(curate_teams.find_team(self.caller, name)).data)
+
+    @extend_schema(
+        operation_id="change_team",
+        request=TeamChangeSerializer(partial=True),
+        responses=TeamSerializer,
+    )
+    def patch(self, _request: Request, name: str) -> Response:
+        """Rename a team, or change which of its calls are approved by a person."""
+        before = TeamSerializer(curate_teams.find_team(self.caller, name)).data
+        given = TeamChangeSerializer(data=self.read_object(), partial=True)
+        given.is_valid(raise_exception=True)
+        self.check_unchanged(before)
+        values = given.validated_data
+        changed = curate_teams.change_team(
+            self.caller,
+            name,
+            new_name=values.get("name"),
+            approve_from=values.get("approve_from"),
+        )
+        return Response(TeamSerializer(changed).data)
+
+    @extend_schema(operation_id="delete_team", responses={204: None})
+    def delete(self, _request: Request, name: str) -> Response:
+        """Delete a team without members, servers, tokens, groups and webhooks."""
+        self.check_unchanged(TeamSerializer(curate_teams.find_team(self.caller, name)).data)
+        curate_teams.delete_team(self.caller, name)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+
+class MemberListView(ApiView):
+    """Members of a team."""
+
+    scopes: ClassVar = {"GET": ADMINISTER}
+
+    @extend_schema(
+        operation_id="list_members", parameters=[*PAGE_PARAMETERS], responses=MemberPageSerializer
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """List members, newest first."""
+        team = curate_teams.find_team(self.caller, name)
+        page = paginate_rows(request, teams.select_members(team.pk))
+        return Response(page.as_json(request, lambda row: MemberSerializer(row).data))
+
+
+class MemberView(ApiView):
+    """One person's membership."""
+
+    scopes: ClassVar = {"PUT": ADMINISTER, "DELETE": ADMINISTER}
+
+    @extend_schema(operation_id="set_member", request=MemberSerializer, responses={204: None})
+    def put(self, _request: Request, name: str, person: str) -> Response:
+        """Change a member's role; superusers also add people."""
+        given = MemberSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        curate_teams.set_member(self.caller, name, person, role=given.validated_data["role"])
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+    @extend_schema(operation_id="remove_member", responses={204: None})
+    def delete(self, _request: Request, name: str, person: str) -> Response:
+        """Take somebody out of a team."""
+        curate_teams.remove_member(self.caller, name, person)
+        return Response(status=HTTPStatus.NO_CONTENT)

@@ -1,0 +1,139 @@
+"""Webhooks: who is told of which events, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+from rest_framework.request import Request
+
+from gateway_project.access.roles import ADMINISTER
+from gateway_project.api.pages import encode_cursor, paginate_rows
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation import sealing
+from gateway_project.use_cases import curate_webhooks
+from gateway_project.use_cases.curate_webhooks import InvalidWebhook, SavedWebhook
+from gateway_project.webhooks import store
+from gateway_project.webhooks.message import SELECTABLE_EVENTS
+
+EVENT_WORDS = {
+    "approval.waiting": "a call waits for a person's approval",
+    "run.failed": "a run failed",
+    "definition.changed": "a tool's definition changed and is quarantined",
+}
+
+
+class WebhookForm(forms.Form):
+    """A webhook, without its secret."""
+
+    name = forms.CharField(max_length=100)
+    url = forms.CharField(
+        max_length=2_000,
+        label="Address",
+        help_text="https://…, or mailto:ADDRESS. Stored as it is: keep secrets out of it.",
+    )
+    events = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        label="It is told when",
+        choices=[(one.value, EVENT_WORDS.get(one.value, one.value)) for one in SELECTABLE_EVENTS],
+    )
+
+
+@room(scope=ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_webhooks(request: RoomRequest) -> HttpResponse:
+    """List webhooks with what became of their last events; a POST registers one."""
+    form = WebhookForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        try:
+            return _show_secret(request, _save(request, form.cleaned_data))
+        except InvalidWebhook as error:
+            form.add_error(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    rows = store.annotate_outcomes(curate_webhooks.select_webhooks(request.caller))
+    return render_room(
+        request,
+        "console/webhooks/list.html",
+        title="Webhooks",
+        status=400 if form.is_bound else 200,
+        webhooks=rows.order_by("name"),
+        form=form,
+        has_mail=bool(settings.FOREGATE.email_url),
+        mail_from=settings.FOREGATE.email_from,
+    )
+
+
+@room(scope=ADMINISTER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
+    """Show a webhook with its deliveries; a POST changes, tests or deletes it."""
+    row = curate_webhooks.find_webhook(request.caller, pk)
+    action = request.POST.get("action", "")
+    given = request.POST if action == "save" else None
+    form = WebhookForm(given, initial={"name": row.name, "url": row.url, "events": row.events})
+    problem = ""
+    if request.method == "POST" and (given is None or form.is_valid()):
+        try:
+            return _act(request, pk, action, form)
+        except InvalidWebhook as error:
+            problem = str(error)
+    page = paginate_rows(Request(request), store.select_deliveries(pk))
+    return render_room(
+        request,
+        "console/webhooks/webhook.html",
+        title=row.name,
+        status=400 if request.method == "POST" else 200,
+        webhook=row,
+        form=form,
+        problem=problem,
+        deliveries=page.items,
+        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+    )
+
+
+def _act(request: RoomRequest, pk: int, action: str, form: WebhookForm) -> HttpResponse:
+    """Do what a button of the page says, and lead on."""
+    if action == "renew":
+        return _show_secret(request, _save(request, {}, pk=pk, renews_secret=True))
+    if action == "delete":
+        curate_webhooks.delete_webhook(request.caller, pk)
+        messages.success(request, "The webhook is deleted; nothing more is sent to it.")
+        return redirect("webhooks")
+    if action == "test":
+        curate_webhooks.send_test(request.caller, pk, at=timezone.now())
+        messages.success(request, "A test is on its way; reload to see what became of it.")
+    elif action in ("pause", "resume"):
+        _save(request, {"enabled": action == "resume"}, pk=pk)
+        messages.success(request, f"The webhook is {action}d.")
+    elif action.startswith("retry-") and action[6:].isdigit():
+        curate_webhooks.retry_delivery(request.caller, pk, int(action[6:]), at=timezone.now())
+        messages.success(request, "It is sent once more.")
+    elif action == "save":
+        _save(request, form.cleaned_data, pk=pk)
+        messages.success(request, "Saved.")
+    return redirect("webhook", pk)
+
+
+def _save(request: RoomRequest, values: dict[str, Any], **options: Any) -> SavedWebhook:
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    return curate_webhooks.save_webhook(request.caller, values, sealer=sealer, **options)
+
+
+def _show_secret(request: RoomRequest, saved: SavedWebhook) -> HttpResponse:
+    response = render_room(
+        request, "console/webhooks/secret.html", title=f"Secret of {saved.row.name}", saved=saved
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+urlpatterns = [
+    path("", show_webhooks, name="webhooks"),
+    path("<int:pk>/", show_webhook, name="webhook"),
+]
