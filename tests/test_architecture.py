@@ -37,6 +37,7 @@ DOORS = {
     "jwt": ("gateway_project.console.accounts.id_token",),
     "allauth": (
         "gateway_project.console.accounts",
+        "gateway_project.access.people",
         "gateway_project.access.second_factor",
         "gateway_project.admin",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from inspect import getclosurevars
+from itertools import chain
 from typing import Any, Final
 
 import pytest
@@ -24,10 +25,11 @@ ONLY_IN_A_BROWSER: Final = {
     "console-team": "a token acts for one team, which is chosen when it is created",
 }
 """Actions that are of a browser's session alone, with the reason."""
-PENDING: Final = {"access-person": "people and teams get their operations with their rooms"}
 RUN_ACTIONS: Final = ("run-control", "run-replan")
 OPERATION_OF: Final[dict[str, tuple[str, str]]] = {
+    "access": ("POST", "people/"),
     "access-revoke": ("DELETE", "tokens/<int:pk>/"),
+    "access-teams": ("POST", "teams/"),
     "access-tokens": ("POST", "tokens/"),
     "approval-approve": ("POST", "approvals/<uuid:approval>/decide/"),
     "approval-reject": ("POST", "approvals/<uuid:approval>/decide/"),
@@ -57,12 +59,41 @@ OPERATION_OF: Final[dict[str, tuple[str, str]]] = {
     "speculation-reset": ("DELETE", "agreements/<int:pk>/"),
     "speculation-revoke": ("DELETE", "grants/<int:pk>/"),
     "threshold": ("PUT", "thresholds/<int:pk>/"),
+    "tool-group-preview": ("GET", "tools/"),
+    "tool-groups": ("POST", "tool-groups/"),
     "tool-page call": ("POST", "calls/"),
     "tool-page change": ("PATCH", "tools/<path:tool>/settings/"),
     "tools-change": ("PATCH", "tools/<path:tool>/settings/"),
     "tools-changed-decide": ("POST", "definitions/<int:pk>/"),
+    "webhooks": ("POST", "webhooks/"),
 }
 """Method and address for each action of a room."""
+OPERATIONS_OF_PAGE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "access-person": (
+        ("PATCH", "people/<str:name>/"),
+        ("DELETE", "people/<str:name>/"),
+        ("POST", "people/<str:name>/password/"),
+        ("DELETE", "people/<str:name>/second-factor/"),
+    ),
+    "access-team": (
+        ("PATCH", "teams/<path:name>/"),
+        ("DELETE", "teams/<path:name>/"),
+        ("PUT", "teams/<path:name>/members/<str:person>/"),
+        ("DELETE", "teams/<path:name>/members/<str:person>/"),
+    ),
+    "tool-group": (
+        ("PATCH", "tool-groups/<str:name>/"),
+        ("DELETE", "tool-groups/<str:name>/"),
+        ("POST", "tokens/"),
+    ),
+    "webhook": (
+        ("PATCH", "webhooks/<int:pk>/"),
+        ("DELETE", "webhooks/<int:pk>/"),
+        ("POST", "webhooks/<int:pk>/test/"),
+        ("POST", "webhooks/<int:pk>/deliveries/<int:delivery>/retry/"),
+    ),
+}
+"""Methods and addresses for pages with several actions."""
 PAGE_OF: Final[dict[str, str]] = {"settings": "settings/", "system": "storage/"}
 """Addresses that show what pages of the installation show."""
 
@@ -99,16 +130,17 @@ def list_actions() -> set[str]:
 
 
 def test_each_action_of_the_console_has_an_operation_of_the_api():
-    assert list_actions() - set(OPERATION_OF) == {*ONLY_IN_A_BROWSER, *PENDING}
+    assert list_actions() - {*OPERATION_OF, *OPERATIONS_OF_PAGE} == set(ONLY_IN_A_BROWSER)
 
 
 def test_no_action_is_listed_that_the_console_lacks():
-    assert set(OPERATION_OF) - list_actions() == set()
+    assert {*OPERATION_OF, *OPERATIONS_OF_PAGE} - list_actions() == set()
 
 
-@pytest.mark.parametrize("action", OPERATION_OF)
-def test_the_operation_of_an_action_is_served(action):
-    method, route = OPERATION_OF[action]
+@pytest.mark.parametrize(
+    ("method", "route"), [*OPERATION_OF.values(), *chain(*OPERATIONS_OF_PAGE.values())]
+)
+def test_the_operation_of_an_action_is_served(method, route):
     assert method in OPERATIONS[route]
 
 

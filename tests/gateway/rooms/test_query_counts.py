@@ -9,7 +9,7 @@ from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from tests.execution.asking import waiting
 from tests.factories import MembershipFactory, ServerFactory, ToolFactory
-from tests.gateway.rooms import test_live_query_counts, test_rooms_of_tools
+from tests.gateway.rooms import test_access_rooms, test_live_query_counts, test_rooms_of_tools
 
 pytestmark = pytest.mark.django_db
 QUERY_COUNTS = {
@@ -65,5 +65,10 @@ def test_no_room_asks_more_often_for_more_rows(root, home, counted):
 
 
 def test_the_queries_of_every_room_are_counted():
-    counted = {*QUERY_COUNTS, *test_live_query_counts.QUERY_COUNTS, *test_rooms_of_tools.PATHS}
+    counted = {
+        *QUERY_COUNTS,
+        *test_live_query_counts.QUERY_COUNTS,
+        *test_rooms_of_tools.PATHS,
+        *test_access_rooms.PAGES,
+    }
     assert {room.path for _, rooms in menu.SECTIONS for room in rooms} <= counted
