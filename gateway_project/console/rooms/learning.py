@@ -50,9 +50,9 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         "console/learning/overview.html",
         title="Learning",
         days=DAYS,
-        report=dated.report,
-        as_of=dated.built_at,
-        chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability],
+        report=dated and dated.report,
+        as_of=dated and dated.built_at,
+        chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability] if dated else [],
         thresholds=_select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED],
         patterns=[_describe_pattern(row, visibility) for row in newest],
     )

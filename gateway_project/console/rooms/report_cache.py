@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,9 +21,13 @@ FRESH: Final = timedelta(seconds=30)
 """A report that is older is shown a last time, and built anew in the background."""
 MAX_AGE: Final = timedelta(minutes=10)
 """Oldest report that is shown; its page says how old it is."""
+PATIENCE_S: Final = 0.5
+"""How long a visitor waits for a report before the page comes without it."""
 
 log = structlog.get_logger(__name__)
 
+Key = tuple[int | None, int]
+"""Primary key of a team, or None, and the number of days reported."""
 Build = Callable[[int | None, int, datetime], LearningReport]
 
 
@@ -39,7 +42,7 @@ class DatedReport:
 class ReportCache:
     """The newest report of each team and number of days; may be used from any thread.
 
-    Without one that may be shown, one visitor builds it while others who want the same wait.
+    Reports are built in the background, each once for all who want it.
 
     Args:
         build: Builds the report of a team over a number of days, as of a time.
@@ -49,14 +52,12 @@ class ReportCache:
     def __init__(self, build: Build, start: Callable[[Callable[[], None]], object]) -> None:
         self._build = build
         self._start = start
-        self._renewing: set[tuple[int | None, int]] = set()
-        self._reports: dict[tuple[int | None, int], DatedReport] = {}
-        self._building: defaultdict[tuple[int | None, int], threading.Lock] = defaultdict(
-            threading.Lock
-        )
+        self._lock = threading.Lock()
+        self._reports: dict[Key, DatedReport] = {}
+        self._building: dict[Key, Future[DatedReport]] = {}
 
-    def load(self, team: int | None, *, days: int, at: datetime) -> DatedReport:
-        """Return the report of a team, at most `MAX_AGE` old.
+    def load(self, team: int | None, *, days: int, at: datetime) -> DatedReport | None:
+        """Return the report of a team, at most `MAX_AGE` old; None: it is still being built.
 
         Args:
             team: Primary key; None: callers without a team.
@@ -64,26 +65,39 @@ class ReportCache:
             at: Current time.
         """
         key = (team, days)
-        with self._building[key]:
-            known = self._reports.get(key)
-            if known is None or at - known.built_at > MAX_AGE:
-                known = self._reports[key] = self._make(team, days, at)
-            elif at - known.built_at > FRESH and key not in self._renewing:
-                self._renewing.add(key)
-                self._start(partial(self._renew, team, days, at))
+        known = self._reports.get(key)
+        if known is not None and at - known.built_at <= FRESH:
             return known
-
-    def _make(self, team: int | None, days: int, at: datetime) -> DatedReport:
-        return DatedReport(report=self._build(team, days, at), built_at=at)
-
-    def _renew(self, team: int | None, days: int, at: datetime) -> None:
+        building = self._join_building(key, at)
+        if known is not None and at - known.built_at <= MAX_AGE:
+            return known
         try:
-            self._reports[team, days] = self._make(team, days, at)
-        except Exception:
-            # Top level of a thread. The next visitor tries again.
+            return building.result(PATIENCE_S)
+        except TimeoutError:
+            return None
+
+    def _join_building(self, key: Key, at: datetime) -> Future[DatedReport]:
+        with self._lock:
+            building = self._building.get(key)
+            if building is not None:
+                return building
+            building = self._building[key] = Future()
+        self._start(partial(self._build_into, building, key, at))
+        return building
+
+    def _build_into(self, building: Future[DatedReport], key: Key, at: datetime) -> None:
+        team, days = key
+        try:
+            dated = DatedReport(report=self._build(team, days, at), built_at=at)
+        except Exception as error:
+            # Top level of a thread. Those who wait get the error; the next visitor tries again.
             log.exception("console.report_failed", team=team)
-        finally:
-            self._renewing.discard((team, days))
+            del self._building[key]
+            building.set_exception(error)
+        else:
+            self._reports[key] = dated
+            del self._building[key]
+            building.set_result(dated)
 
     def clear(self) -> None:
         """Forget all reports."""

@@ -26,7 +26,7 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.report_cache import REPORTS
+from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import grant_speculation, limit_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
@@ -78,10 +78,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         title="Speculation",
         days=DAYS,
         has_team=caller.team is not None,
-        report=dated.report,
-        as_of=dated.built_at,
-        forms=_list_forms(dated.report),
-        gains=_list_gains(dated.report),
+        **(_describe_report(dated) if dated else {}),
         predictions=[_describe_prediction(row, visibility) for row in page.items],
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
         outcome=outcome,
@@ -89,6 +86,15 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         is_first=not wanted.after and not outcome,
         may_administer=caller.has_scope(ADMINISTER),
     )
+
+
+def _describe_report(dated: DatedReport) -> dict[str, Any]:
+    return {
+        "report": dated.report,
+        "as_of": dated.built_at,
+        "forms": _list_forms(dated.report),
+        "gains": _list_gains(dated.report),
+    }
 
 
 @room(scope=READ)

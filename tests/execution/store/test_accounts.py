@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 
 from execution.store import views
 from execution.store.runs import UnknownRun
+from gateway_project.models import RetiredUserName
 from tests.execution.stored import ADMIN, held
 
 pytestmark = pytest.mark.django_db
@@ -14,6 +15,8 @@ EVE = replace(ADMIN, user="eve")
 
 
 def account(name="eve"):
+    """Create a user, also of a name that the installation would refuse as that of another."""
+    RetiredUserName.objects.all().delete()
     return get_user_model().objects.create(username=name)
 
 

@@ -17,6 +17,7 @@ from execution.store.speculations import (
     SpeculationResolved,
     UnknownSpeculation,
 )
+from gateway_project.models import RetiredUserName
 from tests.execution.stored import changes, held, write
 from tests.factories import TeamFactory
 
@@ -256,6 +257,7 @@ def test_predictions_follow_the_account_they_were_made_for():
     ann.save()
     assert speculations.load_fingerprint(new.id, user="anna", team=None)
     ann.delete()
+    RetiredUserName.objects.all().delete()  # or nobody could take the name
     get_user_model().objects.create(username="anna")
     assert speculations.load_fingerprint(new.id, user="anna", team=None) is None
 

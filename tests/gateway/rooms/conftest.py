@@ -31,9 +31,10 @@ def browser(user) -> Client:
 
 
 @pytest.fixture(autouse=True)
-def no_reports():
-    """Have no report of an earlier test in memory."""
+def no_reports(monkeypatch):
+    """Have no report of an earlier test in memory, and build reports on the test's connection."""
     REPORTS.clear()
+    monkeypatch.setattr(REPORTS, "_start", lambda work: work())
 
 
 @pytest.fixture

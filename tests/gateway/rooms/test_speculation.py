@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
+from gateway_project.console.rooms import report_cache
 from gateway_project.models import AuditEntry
 from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
@@ -305,3 +306,17 @@ def test_the_memory_shows_structure_and_no_hashes(root):
     assert "987654321" not in shown
     assert "Nothing of this kind" in text(root, "/learning/memory/?kind=search")
     text(root, "/learning/memory/?kind=dream", status=400)
+
+
+@pytest.mark.parametrize("path", ["/speculation/", "/learning/"])
+def test_a_page_comes_without_its_figures_while_they_are_computed(root, monkeypatch, path):
+    monkeypatch.setattr(report_cache, "PATIENCE_S", 0)
+    monkeypatch.setattr(report_cache.REPORTS, "_start", lambda _work: None)
+    page = text(root, path)
+    assert "The figures are being computed" in page
+    assert "computing.js" in page
+    report_cache.REPORTS._building.clear()
+    monkeypatch.setattr(report_cache.REPORTS, "_start", lambda work: work())
+    page = text(root, path)
+    assert "Figures as of" in page
+    assert "computing.js" not in page
