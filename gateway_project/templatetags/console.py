@@ -158,6 +158,17 @@ def untrusted(text: Any, most: int = MAX_SHOWN_CHARS) -> SafeString:
 
 
 @register.filter
+def untrusted_line(text: Any, most: int = MAX_SHOWN_CHARS) -> SafeString:
+    """Render a text of a server within a link, where nothing can be opened: the rest on hover."""
+    visible = hidden_text.reveal_hidden(str(text or ""))
+    if len(visible) <= most:
+        return untrusted(text, most)
+    return format_html(
+        '<span class="untrusted" title="{}">{}…</span>', visible, visible[:most].rstrip()
+    )
+
+
+@register.filter
 def capped(count: int | None, most: int = MAX_COUNTED) -> str:
     """Render a count with separators; one beyond the limit of counting as "more than".
 

@@ -41,6 +41,14 @@ def test_a_text_of_a_server_is_escaped_spelt_out_and_cut():
     assert "&lt;" not in console.untrusted(None)
 
 
+def test_a_text_of_a_server_within_a_link_holds_nothing_to_open():
+    assert console.untrusted_line("git") == console.untrusted("git")
+    long = console.untrusted_line("<b>\u202e" * 100)
+    assert "<details" not in long
+    assert "<b>" not in long
+    assert f'title="{"&lt;b&gt;" + chr(92) + "u202e"}' in long
+
+
 def test_a_state_is_a_badge_with_a_word():
     assert console.badge("waiting") == '<span class="badge badge--warn">waits for a person</span>'
     assert console.badge("<b>") == '<span class="badge badge--muted">&lt;b&gt;</span>'
