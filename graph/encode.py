@@ -37,9 +37,9 @@ def encode_intents(
             "finite; choose another with FOREGATE_EMBEDDING_MODEL"
         )
     row_by_text = {text: row for row, text in enumerate(texts)}
-    intent_words = [split_words(reading.text) for reading in readings]
+    intent_words = [split_words(reading.wording) for reading in readings]
     clause_words = [
-        [split_words(clause.text) for clause in reading.clauses] for reading in readings
+        [split_words(clause.wording) for clause in reading.clauses] for reading in readings
     ]
 
     def rows_of(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -50,10 +50,10 @@ def encode_intents(
 
     return [
         EncodedIntent(
-            whole=rows_of(reading.text)[0],
+            whole=rows_of(reading.wording)[0],
             masked=rows_of(reading.embedded_masked_text)[0],
             sentences=rows_of(*reading.sentences),
-            clauses=rows_of(*(clause.text for clause in reading.clauses)),
+            clauses=rows_of(*(clause.wording for clause in reading.clauses)),
             masked_clauses=rows_of(*(clause.embedded_masked_text for clause in reading.clauses)),
             words=lexeme_keys(of_intent),
             clause_words=tuple(lexeme_keys(words) for words in of_clauses),

@@ -42,7 +42,7 @@ _TOKEN: Final = re.compile(
 )
 _KANA: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
 _CLAUSE_MARKS: Final = frozenset(".,;:!?，。、；：！？\n")  # noqa: RUF001 - CJK marks
-_PLAIN_MARKS: Final = str.maketrans("，。、；：！？", ",.,;:!?")  # noqa: RUF001 - CJK marks
+_PLAIN_MARKS: Final = str.maketrans("，。、；：！？", ",.,;:!?", "¿¡")  # noqa: RUF001 - CJK marks
 _WEAK_SIGNS: Final = frozenset(
     [
         "de",
@@ -145,11 +145,21 @@ def gloss_text(text: str, language: Language | None = None) -> str:
     return _write_gloss(text, language) if language else ""
 
 
+def put_in_english(text: str, language: Language | None) -> str:
+    """Return the gloss of a text of a known language; the text itself if that is English.
+
+    Example:
+        >>> put_in_english("borra la rama", "es"), put_in_english("borra la rama", None)
+        ('delete the branch', 'borra la rama')
+    """
+    return (language and gloss_text(text, language)) or text
+
+
 @lru_cache(maxsize=256)
 def _write_gloss(text: str, language: Language) -> str:
     clauses = (_put_verb_first(clause) for clause in _split_clauses(gloss_tokens(text, language)))
     words = (token.english for clause in clauses for token in clause if token.english)
-    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(words).translate(_PLAIN_MARKS))
+    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(words).translate(_PLAIN_MARKS)).strip()
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from graph.weigh_past_use import MAX_SIMILAR, weigh_past_use
 from tests.fakes import FakeEmbedder
 from tests.graph.suggestion.ranking.small_catalogue import EMBEDDER, catalogue, past, view
 from tools.embed.embedder import EmbeddingUnavailable
+from tools.translate import gloss_text
 
 INDEX = catalogue()
 MAIL, NOTE = 21, 32
@@ -77,3 +78,9 @@ def test_without_past_requests_nothing_is_known():
 )
 def test_what_cannot_be_compared_is_not_weighed(learned, values):
     assert weigh("tell ann", learned, **values) is None
+
+
+def test_a_query_in_another_language_is_weighed_by_its_english_words(learned):
+    embedder = FakeEmbedder(dimensions=64)
+    assert weigh("lösche die Datei", learned, embedder=embedder) is not None
+    assert set(embedder.embedded) == {gloss_text("lösche die Datei")}

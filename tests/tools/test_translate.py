@@ -29,6 +29,7 @@ ENGLISH = [
         ("loesch Datei a.txt", "delete file a.txt"),
         ("Kannst du mir den Status zeigen?", "show get the Status?"),
         ("borra el archivo a.txt", "delete the file a.txt"),
+        ("¿cuánto es 3 por 4?", "what is calculate 3 by 4?"),
         ("mandame un correo", "send email"),
         ("envíale el archivo a Ana", "send the file to Ana"),
         ("删除文件 a.txt", "delete file a.txt"),

@@ -71,10 +71,10 @@ _OPERATORS: Final = tuple(
     (re.compile(rf"(?<=\d)\s*{words}\s*(?=[\d(])", re.IGNORECASE), sign)
     for words, sign in (
         (r"(?:%|percent|per cent)\s+of", "/100*"),
-        ("(?:plus|added to)", "+"),
-        ("minus", "-"),
-        ("(?:times|multiplied by)", "*"),
-        ("divided by", "/"),
+        ("(?:plus|added to|más|加上?)", "+"),
+        ("(?:minus|menos|减去?)", "-"),
+        ("(?:times|multiplied by|mal|por|乘以?)", "*"),
+        ("(?:divided by|geteilt durch|dividido (?:por|entre)|除以)", "/"),
     )
 )
 _BETWEEN: Final = re.compile(
@@ -127,7 +127,11 @@ _ASKED: Final = re.compile(
 _IN_PLACE: Final = re.compile(
     r"\b(?:in|of|for|at|inside|within|under|from|repo|repository)\s+[\"'`]?$", re.IGNORECASE
 )
-_TO_PLACE: Final = re.compile(r"['\"`]?\s+(?:in)?to\s+(?:the\s+)?['\"`]?$", re.IGNORECASE)
+_TO_PLACE: Final = re.compile(
+    r"['\"`]?(?:\s+(?:(?:in)?to|nach|zu|in|a|en)\s+(?:the\s+)?|\s*[\u4e00-\u9fff]?[到为成]\s*)['\"`]?$",
+    re.IGNORECASE,
+)
+"""Between two paths, in English and the languages with a glossary."""
 MAX_QUERY_WORDS: Final = 12
 MAX_TRIMMED_PHRASES: Final = 4
 """Limit of places and polite words cut from the end of a query."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -22,6 +22,8 @@ from graph.suggestion.binding.vocabulary import (
     Words,
     normalize_word_with_verb,
 )
+from tools.glossary import Language
+from tools.translate import detect_language, gloss_tokens
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -140,8 +142,20 @@ def read_stated_values(text: str, further: tuple[tuple[int, int], ...] = ()) -> 
 
 @lru_cache(maxsize=64)
 def tokenize(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return the words of a text as (start, end, lower-case word)."""
-    return tuple((m.start(), m.end(), m[0].lower()) for m in _TOKEN.finditer(text))
+    """Return the words of a text as (start, end, lower-case word), in English if it is glossed."""
+    language = detect_language(text)
+    if language is None:
+        return tuple((m.start(), m.end(), m[0].lower()) for m in _TOKEN.finditer(text))
+    return tuple(_iterate_glossed(text, language))
+
+
+def _iterate_glossed(text: str, language: Language) -> Iterator[tuple[int, int, str]]:
+    for part in gloss_tokens(text, language):
+        if part.role not in ("", "value", "mark"):
+            yield from ((part.start, part.end, word) for word in part.english.lower().split())
+        else:
+            found = _TOKEN.finditer(text, part.start, part.end)
+            yield from ((m.start(), m.end(), m[0].lower()) for m in found)
 
 
 def _add_phrase_values(

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from graph.suggestion.intent.masks import QUOTED
+from tools.glossary import Language
 
 MAX_CLAUSES = 12
 MAX_SENTENCES = 12
@@ -28,6 +29,20 @@ _CLAUSE_BOUNDARY = re.compile(
     r"|[，、：]|(?<=\s)[-–—]\s+|然后|并且|以及",  # noqa: RUF001 - CJK marks and dashes
     re.IGNORECASE,
 )
+_FOREIGN_CONNECTIVES: dict[Language, str] = {
+    "de": r"(?<=\s)(?:und|dann|danach|anschließend|außerdem|zuletzt)\s+"
+    r"(?:(?:dann|danach|anschließend|auch)\s+)*",
+    "es": r"(?<=\s)(?:y|e|luego|después|entonces|además|finalmente)\s+"
+    r"(?:(?:luego|después|entonces|también)\s+)*",
+    "zh": "[，。\\s]*(?:然后|接着|随后|(?<=[，\\s])再)再?",  # noqa: RUF001 - CJK marks
+}
+_BOUNDARIES: dict[Language | None, re.Pattern[str]] = {
+    None: _CLAUSE_BOUNDARY,
+    **{
+        language: re.compile(f"{connectives}|{_CLAUSE_BOUNDARY.pattern}", re.IGNORECASE)
+        for language, connectives in _FOREIGN_CONNECTIVES.items()
+    },
+}
 _TRIMMED_CHARACTERS = " \t\n,.;:"
 
 
@@ -56,7 +71,7 @@ def split_sentences(text: str) -> list[TextSpan]:
     return (sentences or [TextSpan(start=0, end=len(text))])[:MAX_SENTENCES]
 
 
-def split_clauses(text: str) -> list[TextSpan]:
+def split_clauses(text: str, language: Language | None = None) -> list[TextSpan]:
     """Find the clauses in the order of the text, at most `MAX_CLAUSES`.
 
     A sentence is cut at commas, colons, dashes and connectives, never inside quotation marks;
@@ -69,7 +84,7 @@ def split_clauses(text: str) -> list[TextSpan]:
     """
     clauses: list[TextSpan] = []
     for sentence in split_sentences(text):
-        clauses += _join_short_pieces(text, split_pieces(text, sentence))
+        clauses += _join_short_pieces(text, split_pieces(text, sentence, language))
     return (clauses or [TextSpan(start=0, end=len(text))])[:MAX_CLAUSES]
 
 
@@ -100,12 +115,17 @@ def _is_sentence(text: str, span: TextSpan) -> bool:
     return not part.isascii() and len(part) >= MIN_SENTENCE_CHARS
 
 
-def split_pieces(text: str, sentence: TextSpan) -> list[TextSpan]:
-    """Cut a sentence at commas, colons, dashes and connectives, never inside quotation marks."""
+def split_pieces(
+    text: str, sentence: TextSpan, language: Language | None = None
+) -> list[TextSpan]:
+    """Cut a sentence at commas, colons, dashes and connectives, never inside quotation marks.
+
+    Connectives are English ones, and those of its language if it is another.
+    """
     part = text[sentence.start : sentence.end]
     quoted = [match.span() for match in QUOTED.finditer(part)]
     pieces, begin = [], 0
-    for cut in _CLAUSE_BOUNDARY.finditer(part):
+    for cut in _BOUNDARIES[language].finditer(part):
         # Quoted strings are ordered and disjoint: only the last one before can contain the cut.
         before = bisect_left(quoted, (cut.start(),)) - 1
         if before < 0 or cut.start() >= quoted[before][1]:

@@ -12,7 +12,7 @@ _LETTER = rf"[^\W\d{_WIDE_CHARACTERS}]"
 _PATH_PART = rf"[^\s/\\,;:\"'<>|{_WIDE_CHARACTERS}]{{1,255}}+"  # bounded: tried at each bracket
 
 QUOTED = re.compile(
-    r"\"[^\"]*+\"|“[^”]*+”|«[^»]*+»|「[^」]*+」|『[^』]*+』|《[^》]*+》|`[^`]*+`"
+    r"\"[^\"]*+\"|„[^„“”]*+[“”]|“[^”]*+”|«[^»]*+»|「[^」]*+」|『[^』]*+』|《[^》]*+》|`[^`]*+`"
     r"|(?<!\w)'[^']*+'(?!\w)|(?<!\w)‘[^’]*+’(?!\w)"  # noqa: RUF001 - as people type them
 )
 """A quoted string with its marks. Every alternative matches in linear time."""

@@ -8,7 +8,9 @@ from graph.suggestion.intent import clauses as cutting
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
 from graph.suggestion.intent.requests import StatedRequest, split_requests
 from tools import embedding_text
+from tools.glossary import Language
 from tools.query_text import MAX_CHARS, QueryError
+from tools.translate import detect_language, put_in_english
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,18 +19,20 @@ class IntentClause:
 
     Attributes:
         text: Verbatim from the intent.
-        masked: The text without literal values; may be empty.
+        wording: The text in English: what is embedded and looked up.
+        masked: The wording without literal values; may be empty.
         start: Index of its first character in `IntentReading.text`.
     """
 
     text: str
+    wording: str
     masked: str
     start: int
 
     @property
     def embedded_masked_text(self) -> str:
         """The text to embed as the masked form; never empty."""
-        return non_empty_masked_text(self.text, self.masked)
+        return non_empty_masked_text(self.wording, self.masked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +41,17 @@ class IntentReading:
 
     Attributes:
         text: The whole intent, cleaned and bounded; line breaks are preserved.
-        masked: The text without literal values, on one line; may be empty. The only form that
+        wording: The text in English: itself, or its gloss.
+        masked: The wording without literal values, on one line; may be empty. The only form that
             may be stored.
-        sentences: At least one.
+        sentences: In English, at least one.
         clauses: At least one, in the order of the text; each is a part of `text`.
         requests: The parts that each ask for something to be done, at least one, likewise.
         is_cut: Whether the intent was too long and truncated.
     """
 
     text: str
+    wording: str
     masked: str
     sentences: tuple[str, ...]
     clauses: tuple[IntentClause, ...]
@@ -55,16 +61,16 @@ class IntentReading:
     @property
     def embedded_masked_text(self) -> str:
         """The text to embed as the masked form; never empty."""
-        return non_empty_masked_text(self.text, self.masked)
+        return non_empty_masked_text(self.wording, self.masked)
 
     @property
     def distinct_texts(self) -> tuple[str, ...]:
         """The distinct texts to embed."""
-        of_clauses = ((one.text, one.embedded_masked_text) for one in self.clauses)
+        of_clauses = ((one.wording, one.embedded_masked_text) for one in self.clauses)
         of_requests = ((one.wording, one.embedded_masked_text) for one in self.requests)
         parts = (text for pair in (*of_clauses, *of_requests) for text in pair)
         return tuple(
-            dict.fromkeys((self.text, self.embedded_masked_text, *self.sentences, *parts))
+            dict.fromkeys((self.wording, self.embedded_masked_text, *self.sentences, *parts))
         )
 
 
@@ -87,16 +93,25 @@ def read_intent(raw: str) -> IntentReading:
     if not whole:
         raise QueryError("the intent is empty: describe in words what should be done")
     text = whole[:MAX_CHARS].rstrip()
+    language = detect_language(text)
+    wording = put_in_english(text, language)
     return IntentReading(
         text=text,
-        masked=mask_values(text),
-        sentences=tuple(text[span.start : span.end] for span in cutting.split_sentences(text)),
-        requests=split_requests(text),
-        clauses=tuple(_make_clause(text, span) for span in cutting.split_clauses(text)),
+        wording=wording,
+        masked=mask_values(wording),
+        sentences=tuple(
+            put_in_english(text[span.start : span.end], language)
+            for span in cutting.split_sentences(text)
+        ),
+        requests=split_requests(text, language),
+        clauses=tuple(
+            _make_clause(text, span, language) for span in cutting.split_clauses(text, language)
+        ),
         is_cut=len(whole) > MAX_CHARS or len(raw) > 2 * MAX_CHARS,
     )
 
 
-def _make_clause(text: str, span: cutting.TextSpan) -> IntentClause:
+def _make_clause(text: str, span: cutting.TextSpan, language: Language | None) -> IntentClause:
     part = text[span.start : span.end]
-    return IntentClause(text=part, masked=mask_values(part), start=span.start)
+    wording = put_in_english(part, language)
+    return IntentClause(text=part, wording=wording, masked=mask_values(wording), start=span.start)

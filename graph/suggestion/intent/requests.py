@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 
 from graph.suggestion.intent.clauses import split_pieces, split_sentences
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
+from tools.glossary import Language
 from tools.idioms import rewrite_idioms
+from tools.translate import put_in_english
 from tools.value_words import describe_values
 
 MAX_REQUESTS: Final = 12
@@ -39,7 +41,9 @@ _FOLLOW_UP: Final = re.compile(
     re.IGNORECASE,
 )
 """A short question about what the request before it is about: "and when was it changed?"."""
-_JOINED: Final = re.compile(r"\b(?:and|then)\b", re.IGNORECASE)
+_JOINED: Final = re.compile(
+    r"\b(?:and|then|und|dann|danach|y|e|luego|después)\b|然后|接着|随后|再", re.IGNORECASE
+)
 """Words between two requests, rather than between a request and what leads to it."""
 _NOUN_PHRASE: Final = re.compile(
     r"(?:the|a|an|all|my|our|its|their|any|some|last|first|latest|current|both|each|every)\b",
@@ -90,7 +94,8 @@ class StatedRequest:
 
     Attributes:
         text: Verbatim from the intent.
-        wording: The text with its idioms in plain words, as search reads them.
+        english: The text, or its gloss if the intent is in another language.
+        wording: `english` with its idioms in plain words, as search reads them.
         masked: The wording with values by kind, or without them; may be empty.
         start: Index of its first character in the intent.
         action: The verb or question word it begins with, in lower case; a further object has that
@@ -100,6 +105,7 @@ class StatedRequest:
     """
 
     text: str
+    english: str
     wording: str
     masked: str
     start: int
@@ -112,25 +118,28 @@ class StatedRequest:
         return non_empty_masked_text(self.wording, self.masked)
 
 
-def split_requests(text: str) -> tuple[StatedRequest, ...]:
+def split_requests(text: str, language: Language | None = None) -> tuple[StatedRequest, ...]:
     """Find the requests of an intent, in the order of the text, at most `MAX_REQUESTS`.
 
     A piece between connectives that begins neither with a verb nor with a question belongs to the
-    request before it. An intent in which no piece does is one request.
+    request before it. An intent in which no piece does is one request. Pieces of an intent in
+    another language are judged by their gloss.
 
     Example:
         >>> [one.text for one in split_requests("Close issue 7 in acme/shop, then tell Bob")]
         ['Close issue 7 in acme/shop', 'tell Bob']
     """
-    spans = _join_pieces(text) or [RequestSpan(0, len(text))]
+    spans = _join_pieces(text, language) or [RequestSpan(0, len(text))]
     requests: list[StatedRequest] = []
     for span in spans[:MAX_REQUESTS]:
         part = text[span.start : span.end]
-        wording = rewrite_idioms(part) or part
+        english = put_in_english(part, language)
+        wording = rewrite_idioms(english) or english
         action = _find_action(wording) if span.is_certain else requests[-1].action
         requests.append(
             StatedRequest(
                 text=part,
+                english=english,
                 wording=wording,
                 masked=_mask(wording),
                 start=span.start,
@@ -155,12 +164,12 @@ class RequestSpan(NamedTuple):
     is_certain: bool = True
 
 
-def _join_pieces(text: str) -> list[RequestSpan]:
+def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
     """Join the pieces of a text to requests; empty if no piece begins one."""
     spans: list[RequestSpan] = []
     leading: list[RequestSpan] = []
-    for piece in _iterate_pieces(text):
-        part = text[piece.start : piece.end]
+    for piece in _iterate_pieces(text, language):
+        part = put_in_english(text[piece.start : piece.end], language)
         is_object = _NOUN_PHRASE.match(part) is not None
         if begins_request(part) and not (spans and _FOLLOW_UP.fullmatch(part)):
             if leading and not spans:
@@ -210,7 +219,7 @@ def _find_action(text: str) -> str:
     return word[0].lower() if word else ""
 
 
-def _iterate_pieces(text: str) -> Iterator[RequestSpan]:
+def _iterate_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:
     for sentence in split_sentences(text):
-        for piece in split_pieces(text, sentence):
+        for piece in split_pieces(text, sentence, language):
             yield RequestSpan(piece.start, piece.end)

@@ -180,7 +180,7 @@ def _fit_tools(
     context: SuggestionContext,
     server: str,
 ) -> tuple[FittedTool, ...]:
-    refers_back = bool(server) and _BACK_REFERENCE.search(request.text) is not None
+    refers_back = bool(server) and _BACK_REFERENCE.search(request.english) is not None
     fits = []
     for candidate in candidates:
         tool = context.find_tool(candidate.tool)

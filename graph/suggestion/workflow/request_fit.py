@@ -187,7 +187,7 @@ def _singular(word: str) -> str:
 
 
 def _find_asked_action(request: StatedRequest) -> str:
-    return "create" if _NEW_OBJECT.search(request.text) else request.action
+    return "create" if _NEW_OBJECT.search(request.english) else request.action
 
 
 def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]) -> float:

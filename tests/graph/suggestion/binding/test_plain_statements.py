@@ -43,6 +43,22 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             act("source", "destination"),
             {"source": "/srv/a.txt", "destination": "/srv/b.txt"},
         ),
+        *(
+            (
+                intent,
+                act("source", "destination"),
+                {"source": "/a/x", "destination": "/b/y"},
+            )
+            for intent in (
+                "verschiebe /a/x nach /b/y",
+                "mueve /a/x a /b/y",
+                "把 /a/x 移到 /b/y",
+            )
+        ),
+        *(
+            (intent, act("expression"), {"expression": "348*27"})
+            for intent in ("was ist 348 mal 27?", "¿cuánto es 348 por 27?", "348 乘以 27 是多少")
+        ),
         (
             "stage src/a.py in /srv/shop",
             tool({"repo_path": text(), "files": PATHS}, required=["repo_path", "files"]),

@@ -1,8 +1,11 @@
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.suggestion.intent.masks import non_empty_masked_text
+from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
 from graph.suggestion.intent.reading import read_intent
 from tools.query_text import MAX_CHARS, QueryError
 
@@ -31,8 +34,8 @@ def test_every_clause_starts_at_its_offset(raw):
     for clause in reading.clauses:
         assert clause.text
         assert reading.text[clause.start :].startswith(clause.text)
-        assert {clause.text, clause.embedded_masked_text} <= set(reading.distinct_texts)
-    assert {reading.text, reading.embedded_masked_text, *reading.sentences} <= set(
+        assert {clause.wording, clause.embedded_masked_text} <= set(reading.distinct_texts)
+    assert {reading.wording, reading.embedded_masked_text, *reading.sentences} <= set(
         reading.distinct_texts
     )
     assert len(set(reading.distinct_texts)) == len(reading.distinct_texts)
@@ -71,3 +74,29 @@ def test_an_entirely_masked_text_is_embedded_itself():
 
 def test_equal_parts_are_embedded_once():
     assert read_intent("find a hotel").distinct_texts == ("find a hotel",)
+
+
+def test_an_intent_in_another_language_is_embedded_in_english_and_keeps_its_text():
+    text = "lösche /srv/a.txt, dann schick Bob „1 und 2“ als Mail"
+    reading = read_intent(text)
+    assert reading.text == text
+    assert reading.wording == "delete /srv/a.txt, send Bob „1 und 2“ as email"
+    assert [clause.wording for clause in reading.clauses] == [
+        "delete /srv/a.txt",
+        "send Bob „1 und 2“ as email",
+    ]
+    assert reading.masked == "delete , send as email"
+    assert text not in reading.distinct_texts
+
+
+def test_english_intents_are_embedded_unchanged():
+    base = Path(__file__).resolve().parents[4]
+    lines = (base / "benchmarks/outside/wishes_open.jsonl").read_text(encoding="utf-8")
+    for wish in map(json.loads, lines.splitlines()):
+        if wish["language"] == "en":
+            reading = read_intent(wish["wish"])
+            assert reading.wording == reading.text == wish["wish"]
+            assert reading.masked == mask_values(reading.text)
+            assert all(one.wording == one.text for one in reading.clauses)
+            assert all(one.masked == mask_values(one.text) for one in reading.clauses)
+            assert all(one.english == one.text for one in reading.requests)

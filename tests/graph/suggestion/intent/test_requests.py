@@ -1,6 +1,7 @@
 import pytest
 
 from graph.suggestion.intent.requests import MAX_REQUESTS, split_requests
+from tools.glossary import Language
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,49 @@ from graph.suggestion.intent.requests import MAX_REQUESTS, split_requests
 )
 def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: list[str]) -> None:
     assert [one.text for one in split_requests(text)] == requests
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "requests", "wordings"),
+    [
+        (
+            "de",
+            "leg einen Ordner an und dann schick Bob 'ja und dann nein'",
+            ["leg einen Ordner an", "schick Bob 'ja und dann nein'"],
+            ["create folder directory", "send Bob 'ja und dann nein'"],
+        ),
+        (
+            "es",
+            "borra a.txt y luego cierra la rama",
+            ["borra a.txt", "cierra la rama"],
+            ["delete a.txt", "close the branch"],
+        ),
+        (
+            "es",
+            "abre la página, después borra a.txt",
+            ["abre la página", "borra a.txt"],
+            ["open the page", "delete a.txt"],
+        ),
+        (
+            "zh",
+            "东京现在几点，再算一下 128*37",  # noqa: RUF001
+            ["东京现在几点", "算一下 128*37"],
+            ["tokyo what is the current time", "calculate 128*37"],
+        ),
+        (
+            "zh",
+            "打开网页然后删除 a.txt",
+            ["打开网页", "删除 a.txt"],
+            ["open website web page", "delete a.txt"],
+        ),
+    ],
+)
+def test_requests_in_other_languages_are_split_and_worded_in_english(
+    language: Language, text: str, requests: list[str], wordings: list[str]
+) -> None:
+    found = split_requests(text, language)
+    assert [one.text for one in found] == requests
+    assert [one.wording for one in found] == wordings
 
 
 def test_a_further_object_has_the_action_of_its_request() -> None:
