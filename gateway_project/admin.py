@@ -245,7 +245,17 @@ class AuditedToolGroupAdmin(AuditedAdmin, ToolGroupAdmin):
 
 @admin.register(Category)
 class AuditedCategoryAdmin(AuditedAdmin, CategoryAdmin):
-    """Categories, with audited changes."""
+    """Categories, with audited changes; all teams share them, so only superusers change one."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may decide for all teams."""
+        is_permitted = super().has_change_permission(request, obj)
+        return is_permitted and caller_of(request).can_decide_for_team(None)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may decide for all teams."""
+        is_permitted = super().has_delete_permission(request, obj)
+        return is_permitted and caller_of(request).can_decide_for_team(None)
 
 
 admin.site.unregister([User, Group])

@@ -9,6 +9,12 @@ from execution.models import SpeculationBudget
 from tools.models import Server
 
 
+def load_team(server: str) -> int | None:
+    """Return the team that owns a server; None: it is shared, or there is no such server."""
+    owner: int | None = Server.objects.filter(name=server).values_list("team", flat=True).first()
+    return owner
+
+
 def save_budget(server: str, values: Mapping[str, Any]) -> bool:
     """Set the budget of a server, within a transaction; return whether it had none.
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from execution.models import SpeculationControl, SpeculationGrant
 from execution.speculation_rules import GrantedDefinition, SpeculationGrants
+
+_CONCERNED_TEAM: Final = Coalesce("team", "tool__server__team")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +82,22 @@ def revoke_grants(pks: Collection[int], *, user: str, at: datetime) -> tuple[Rev
     return revoked
 
 
+def load_teams(pks: Collection[int]) -> set[int | None]:
+    """Return the teams that grants in force concern; None: all teams."""
+    return set(select_grants().filter(pk__in=pks).values_list(_CONCERNED_TEAM, flat=True))
+
+
 def _revoke(rows: QuerySet[SpeculationGrant], *, user: str, at: datetime) -> None:
     rows.filter(revoked_at__isnull=True).update(revoked_at=at, revoked_by=user)
 
 
 def select_grants() -> QuerySet[SpeculationGrant]:
-    """Return the grants in force, with their tools."""
+    """Return the grants in force, with their tools and the `concerned_team`; None: all teams.
+
+    A grant for everybody of a team's own tool concerns that team only.
+    """
     rows = SpeculationGrant.objects.filter(revoked_at__isnull=True)
+    rows = rows.annotate(concerned_team=_CONCERNED_TEAM)
     return rows.select_related("tool__server", "team")
 
 

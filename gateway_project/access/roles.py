@@ -46,10 +46,12 @@ class NotPermitted(Exception):
     code = "not_permitted"
 
     def __init__(self, caller: Caller, scope: str) -> None:
-        super().__init__(
-            f"{caller.user!r} lacks the scope {scope!r}; an admin can give a role that has it, "
-            "and a token must have been created with it"
+        remedy = (
+            "only a superuser decides what concerns all teams"
+            if scope == SCOPE_ALL
+            else "an admin can give a role that has it, and a token must have been created with it"
         )
+        super().__init__(f"{caller.user!r} lacks the scope {scope!r}; {remedy}")
         self.scope = scope
 
 
@@ -68,6 +70,16 @@ def require_scope(caller: Caller, scope: str) -> None:
     """
     if not caller.has_scope(scope):
         raise NotPermitted(caller, scope)
+
+
+def require_decision(caller: Caller, team: int | None) -> None:
+    """Check that a decision about rows of a team, or None: about shared ones, is the caller's.
+
+    Raises:
+        NotPermitted: If not.
+    """
+    if not caller.can_decide_for_team(team):
+        raise NotPermitted(caller, SCOPE_ALL)
 
 
 def compute_scopes(user: Any) -> frozenset[str]:

@@ -12,11 +12,17 @@ from django.http import HttpRequest
 from gateway_project.access import audit, callers
 from gateway_project.foundation.caller import Caller
 from tools.admin_bases import ConsoleAdmin
+from tools.store import overview
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """Return the caller that a console request acts for."""
-    return callers.caller_for_user(request.user.get_username(), kind="console")
+    """Return the caller of a request, for the team chosen in the console or their only one."""
+    teams = overview.load_teams(request.user.get_username())
+    return callers.make_console_caller(
+        request.user,
+        teams=[team.pk for team in teams],
+        chosen=request.session.get(callers.TEAM_KEY),
+    )
 
 
 class AuditedAdmin(ConsoleAdmin):

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from execution.admin.budgets import SpeculationAgreementAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
+from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.compare_anew import compare_anew
 from tools.admin_bases import NOTED_TEMPLATE
 
@@ -28,6 +29,26 @@ class SpeculationBudgetAdmin(AuditedAdmin):
     search_fields = ("server__name",)
     ordering = ("server__name",)
     fields = ("server", "waste", "calls_per_minute", "dollars_per_day")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may change budgets, or that of a server."""
+        return super().has_change_permission(request, obj) and _may_decide(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may delete budgets, or that of a server."""
+        return super().has_delete_permission(request, obj) and _may_decide(request, obj)
+
+    def get_field_queryset(self, db: Any, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
+        """Offer only servers whose budget the user may set."""
+        rows = super().get_field_queryset(db, db_field, request)
+        caller = caller_of(request)
+        if caller.has_scope(SCOPE_ALL):
+            return rows
+        return rows.none() if caller.team is None else rows.filter(team=caller.team)
+
+
+def _may_decide(request: HttpRequest, budget: Any) -> bool:
+    return budget is None or caller_of(request).can_decide_for_team(budget.server.team_id)
 
 
 class ResettableAgreementAdmin(SpeculationAgreementAdmin):

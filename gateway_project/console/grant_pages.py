@@ -17,6 +17,7 @@ from django.template.response import TemplateResponse
 from execution.admin.grants import SpeculationControlAdmin, SpeculationGrantAdmin
 from execution.grant_proposals import GrantProposal
 from execution.speculation_rules import AdmissibilityReason
+from gateway_project.access.roles import NotPermitted
 from gateway_project.console.audited_admin import caller_of
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import grant_speculation
@@ -84,7 +85,10 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
             queryset=self.get_field_queryset(None, team, request),
         )
         if request.method == "POST" and form.is_valid():
-            self._grant_chosen(request, form.cleaned_data)
+            try:
+                self._grant_chosen(request, form.cleaned_data)
+            except NotPermitted as error:
+                messages.error(request, f"Nothing was granted: {error}.")
             return redirect("admin:execution_speculationgrant_changelist")
         return self._show_proposals(request, form)
 
@@ -92,7 +96,11 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
     def revoke(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Revoke the selected grants at once; their rows are kept."""
         chosen = list(queryset.values_list("pk", flat=True))
-        revoked = grant_speculation.revoke_speculation(caller_of(request), chosen)
+        try:
+            revoked = grant_speculation.revoke_speculation(caller_of(request), chosen)
+        except NotPermitted as error:
+            messages.error(request, f"Nothing was revoked: {error}.")
+            return
         messages.success(request, f"{len(revoked)} of {len(chosen)} grants revoked.")
 
     def _grant_chosen(self, request: HttpRequest, decision: Mapping[str, Any]) -> None:

@@ -70,6 +70,15 @@ class Caller:
         """
         return team is None or team == self.team
 
+    def can_decide_for_team(self, team: int | None) -> bool:
+        """Whether a decision about rows of `team` is the caller's; about shared rows, superusers'.
+
+        Example:
+            >>> Caller(user="a", team=1, scopes=frozenset(), kind="http").can_decide_for_team(None)
+            False
+        """
+        return SCOPE_ALL in self.scopes or (team is not None and team == self.team)
+
     def can_see(self, item: OwnedItem) -> bool:
         """Whether a server or tool is visible: by its team, and within the caller's group.
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from gateway_project.access import audit
-from gateway_project.access.roles import CURATE, require_scope
+from gateway_project.access.roles import CURATE, require_decision, require_scope
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools.store import configuration
 
@@ -39,26 +39,30 @@ def delete_team(caller: Caller, name: str) -> None:
         audit.record_audit(caller, "team.deleted", name)
 
 
-def save_category(caller: Caller, name: str, *, description: str, is_new: bool) -> None:
+def save_category(caller: Caller, name: str, *, description: str) -> None:
     """Add a category of tools, or describe it.
 
     Raises:
-        NotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope; if there is one, all teams share it, and only
+            superusers change it.
         django.core.exceptions.ValidationError: If a value is invalid.
     """
     require_scope(caller, CURATE)
     with transaction.atomic():
+        is_new = name not in configuration.load_categories()
+        if not is_new:
+            require_decision(caller, None)
         configuration.save_category(name, description=description)
         _record_saved(caller, "category", name, ["description"], is_new=is_new)
 
 
 def delete_category(caller: Caller, name: str) -> None:
-    """Delete a category; its tools have none then.
+    """Delete a category, which all teams share; its tools have none then.
 
     Raises:
-        NotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller is not a superuser.
     """
-    require_scope(caller, CURATE)
+    require_decision(caller, None)
     with transaction.atomic():
         configuration.delete_category(name)
         audit.record_audit(caller, "category.deleted", name)

@@ -13,6 +13,7 @@ from execution.grant_proposals import GrantProposal, find_grant_obstacles, propo
 from execution.speculation_rules import AdmissibilityRules, GrantedDefinition
 from execution.store import grants as grant_store
 from gateway_project.access import audit
+from gateway_project.access.roles import require_decision
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue
 from tools.store import catalogue as catalogue_store
@@ -82,10 +83,16 @@ def grant_speculation(
         is_closed_world: Whether the person says that the tools reach nothing beyond their servers.
         team: Primary key of the team it is for; None: everybody who sees the tool.
         note: The person's reason.
+
+    Raises:
+        NotPermitted: If a grant would concern others than the caller's team, and they are no
+            superuser; nothing is granted then.
     """
     with transaction.atomic():
         rules = load_rules()
         chosen = [tool for tool in rules.catalogue.tools.values() if tool.pk in shown]
+        for tool in chosen:
+            require_decision(caller, tool.team if team is None else team)
         refused = {
             tool.tool: " ".join(reason.message for reason in reasons)
             for tool in chosen
@@ -124,8 +131,15 @@ def grant_speculation(
 
 
 def revoke_speculation(caller: Caller, pks: Collection[int]) -> tuple[str, ...]:
-    """Revoke grants; return the ids of their tools."""
+    """Revoke grants; return the ids of their tools.
+
+    Raises:
+        NotPermitted: If one concerns others than the caller's team, and they are no superuser;
+            none is revoked then.
+    """
     with transaction.atomic():
+        for team in grant_store.load_teams(pks):
+            require_decision(caller, team)
         revoked = grant_store.revoke_grants(pks, user=caller.user, at=timezone.now())
         for grant in revoked:
             detail = {"definition": grant.definition_hash}

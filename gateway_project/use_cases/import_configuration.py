@@ -301,12 +301,7 @@ class _Application:
         if change.after is None:
             curate_catalogue.delete_category(self._caller, name)
             return
-        curate_catalogue.save_category(
-            self._caller,
-            name,
-            description=change.after["description"],
-            is_new=change.before is None,
-        )
+        curate_catalogue.save_category(self._caller, name, description=change.after["description"])
 
     def _apply_server(self, change: Change) -> None:
         (name,) = change.key

@@ -11,10 +11,17 @@ from execution.models import (
     SpeculationControl,
     SpeculationGrant,
 )
+from gateway_project.access.callers import TEAM_KEY
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases.grant_speculation import load_rules
 from learning.models import AdaptiveThreshold, PredictionTotal
-from tests.factories import ServerFactory, TeamFactory, ToolFactory, UserFactory
+from tests.factories import (
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    UserFactory,
+)
 from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
 from tools.models import Server, Tool
 
@@ -192,9 +199,47 @@ def test_who_lacks_the_permission_grants_and_revokes_nothing(client, trusted):
     assert row.revoked_at is None
 
 
-def test_staff_with_the_permission_may_grant(client, trusted):
-    sign_in_staff(client)
-    assert "1 of 1 tools granted." in grant(client, ToolFactory(server=trusted, name="read_note"))
+def test_staff_with_the_permission_grant_and_revoke_for_their_team_only(client, trusted):
+    team = MembershipFactory(user=sign_in_staff(client)).team
+    tool = ToolFactory(server=trusted, name="read_note")
+    assert "Nothing was granted: 'staff' lacks the scope '*'" in grant(client, tool)
+    assert "1 of 1 tools granted." in grant(client, tool, team=team.pk)
+    own = SpeculationGrant.objects.get()
+    values = {"definition_hash": "0" * 64, "launch_hash": "0" * 64, "granted_at": timezone.now()}
+    others = SpeculationGrant.objects.create(tool=tool, granted_by="root", **values)
+    assert "Nothing was revoked" in act(client, SpeculationGrant, "revoke", own, others)
+    assert "1 of 1 grants revoked." in act(client, SpeculationGrant, "revoke", own)
+    others.refresh_from_db()
+    assert others.revoked_at is None
+
+
+def test_staff_of_two_teams_decide_for_the_team_chosen_in_the_console(client, trusted):
+    user = sign_in_staff(client)
+    team, _ = (MembershipFactory(user=user).team for _ in range(2))
+    tool = ToolFactory(server=trusted, name="read_note")
+    assert "Nothing was granted" in grant(client, tool, team=team.pk)
+    session = client.session
+    session[TEAM_KEY] = team.pk
+    session.save()
+    assert "1 of 1 tools granted." in grant(client, tool, team=team.pk)
+
+
+def test_staff_set_budgets_of_their_teams_servers_only(client, trusted):
+    team = MembershipFactory(user=sign_in_staff(client)).team
+    own = ServerFactory(name="own", team=team)
+    values = {"waste": "0.2", "calls_per_minute": "10", "dollars_per_day": "1.5"}
+    add = page(SpeculationBudget, "add")
+    text = client.post(add, values | {"server": trusted.pk}).content.decode()
+    assert "Select a valid choice" in text
+    client.post(add, values | {"server": own.pk})
+    assert SpeculationBudget.objects.get().server == own
+    shared = SpeculationBudget.objects.create(server=trusted, waste=0.1)
+    changed = client.post(page(SpeculationBudget, "change", shared.pk), values)
+    deleted = client.post(page(SpeculationBudget, "delete", shared.pk), {"post": "yes"})
+    assert (changed.status_code, deleted.status_code) == (403, 403)
+    act(client, SpeculationBudget, "delete_selected", shared, post="yes")
+    shared.refresh_from_db()
+    assert shared.waste == 0.1
 
 
 def test_all_speculation_is_stopped_and_allowed_again(client):

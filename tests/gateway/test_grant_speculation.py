@@ -7,6 +7,7 @@ import pytest
 
 from execution.admissibility import ProposedCall, judge_call
 from execution.store import grants as grant_store
+from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation.caller import Caller
 from gateway_project.use_cases.approve_tools import approve_tools
 from gateway_project.use_cases.grant_speculation import (
@@ -15,7 +16,7 @@ from gateway_project.use_cases.grant_speculation import (
     load_rules,
     revoke_speculation,
 )
-from tests.factories import SEEN_AT, ServerFactory
+from tests.factories import SEEN_AT, ServerFactory, TeamFactory
 from tools.definition import Definition
 from tools.models import Server, Tool
 from tools.store import catalogue
@@ -130,3 +131,35 @@ def test_proposals_begin_with_the_tools_to_grant(tool):
     ordered = [item.tool.tool for item in list_proposals(load_rules())]
     assert ordered == ["notes:read_note", "notes:aggregate", "notes:abolish"]
     assert list_proposals(load_rules(), server="wild") == []
+
+
+def member_of(team):
+    return Caller(user="bob", team=team.pk, scopes=frozenset({"administer"}), kind="console")
+
+
+def test_an_admin_of_one_team_decides_no_grant_for_everybody(tool):
+    bob = member_of(TeamFactory())
+    grant(tool)
+    (row,) = grant_store.select_grants()
+    with pytest.raises(NotPermitted):
+        revoke_speculation(bob, [row.pk])
+    with pytest.raises(NotPermitted):
+        grant_speculation(bob, {tool.pk: tool.definition.hash}, is_closed_world=True)
+    assert not grant_store.select_grants().get().is_closed_world
+
+
+def test_an_admin_of_one_team_decides_the_grants_of_that_team(tool):
+    team = TeamFactory()
+    grant_speculation(member_of(team), {tool.pk: tool.definition.hash}, team=team.pk)
+    (row,) = grant_store.select_grants()
+    with pytest.raises(NotPermitted):
+        revoke_speculation(member_of(TeamFactory()), [row.pk])
+    assert revoke_speculation(member_of(team), [row.pk]) == ("notes:read_note",)
+
+
+def test_a_grant_for_everybody_of_a_teams_own_tool_is_that_teams(tool):
+    team = TeamFactory()
+    Server.objects.update(team=team)
+    grant(tool)
+    (row,) = grant_store.select_grants()
+    assert revoke_speculation(member_of(team), [row.pk]) == ("notes:read_note",)

@@ -155,11 +155,14 @@ def show_grants(request: RoomRequest) -> HttpResponse:
     ]
     compared = list(_limit(request, agreements.select_agreements()).order_by("-compared_at"))
     by_tool = {one.tool_id: one for one in compared}
+    in_force = list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS])
     return render_room(
         request,
         "console/speculation/grants.html",
         title="What may be called ahead",
-        grants=list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS]),
+        grants=in_force,
+        revocable={one.pk for one in in_force if caller.can_decide_for_team(one.concerned_team)},
+        may_grant=caller.can_decide_for_team(caller.team),
         compared=compared[:MAX_PROPOSALS],
         proposals=[
             {"proposal": one, "record": by_tool.get(one.tool.pk)}
@@ -224,11 +227,11 @@ def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def budgets(request: RoomRequest) -> HttpResponse:
     """Show and set how much may be called ahead at each server."""
-    visible = [
-        one.name
+    visible = {
+        one.name: one.team_pk
         for one in overview.load_server_summaries()
         if request.caller.has_scope(SCOPE_ALL) or request.caller.can_see_team(one.team_pk)
-    ]
+    }
     problem = ""
     if request.method == "POST":
         server = request.POST.get("server", "")
@@ -244,8 +247,13 @@ def budgets(request: RoomRequest) -> HttpResponse:
         title="Budgets of speculation",
         problem=problem,
         budgets=[
-            {"server": name, "limits": limits.get(name, FREE), "is_set": name in limits}
-            for name in visible
+            {
+                "server": name,
+                "limits": limits.get(name, FREE),
+                "is_set": name in limits,
+                "may_set": request.caller.can_decide_for_team(team),
+            }
+            for name, team in visible.items()
         ],
     )
 

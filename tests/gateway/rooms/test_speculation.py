@@ -4,6 +4,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
@@ -320,3 +321,26 @@ def test_a_page_comes_without_its_figures_while_they_are_computed(root, monkeypa
     page = text(root, path)
     assert "Figures as of" in page
     assert "computing.js" not in page
+
+
+def test_an_admin_of_one_team_changes_nothing_that_all_teams_share(sign_in):
+    shared = ServerFactory(name="shared")
+    SpeculationBudget.objects.create(server=shared, waste=0.1)
+    grant = SpeculationGrant.objects.create(
+        tool=ToolFactory(server=shared),
+        definition_hash="a" * 64,
+        launch_hash="b" * 64,
+        granted_by="root",
+        granted_at=timezone.now(),
+    )
+    admin = sign_in("admin", username="bob")
+    MembershipFactory(user=User.objects.get(username="bob"), team=TeamFactory())
+    assert "Withdraw</button>" not in text(admin, "/speculation/grants/")
+    assert admin.post(f"/speculation/grants/{grant.pk}/revoke/").status_code == 403
+    assert "only a superuser sets its budget" in text(admin, "/speculation/budgets/")
+    values = {"server": "shared", "waste": "1", "calls_per_minute": "5", "dollars_per_day": "1"}
+    assert admin.post("/speculation/budgets/", values).status_code == 403
+    reset = {"server": "shared", "reset": "yes"}
+    assert admin.post("/speculation/budgets/", reset).status_code == 403
+    grant.refresh_from_db()
+    assert (grant.revoked_at, SpeculationBudget.objects.get().waste) == (None, 0.1)
