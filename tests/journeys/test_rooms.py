@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from gateway_project.console.rooms import menu
 from tests.journeys import browser
@@ -247,3 +252,68 @@ def test_texts_of_others_are_shown_and_do_not_run(filled: FilledConsole, chromiu
             seen.page.goto(path)
             seen.page.get_by_text("<script>alert").first.wait_for()
         assert seen.problems == []
+
+
+ARGUMENTS: Final = {
+    "time:get_current_time": {"timezone": "UTC"},
+    "time:convert_time": {"source_timezone": "UTC", "time": "12:00", "target_timezone": "UTC"},
+}
+
+
+async def call_tool(address: str, token: str, tool: str) -> bool:
+    """Call a tool as a client that the address and the token were given to; True: it may."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
+        transport = streamable_http_client(address, http_client=http)
+        async with Client(transport) as client:
+            asked = {"tool": tool, "arguments": ARGUMENTS[tool]}
+            return not (await client.call_tool("call_tool", asked)).is_error
+
+
+def test_a_client_with_the_token_of_a_group_has_its_tools_alone(
+    filled: FilledConsole, chromium: Any
+) -> None:
+    with browser.visit(chromium, filled.address, state=filled.state) as seen:
+        page = seen.page
+        page.goto("/tools/groups/")
+        page.get_by_label("Name").fill("clock")
+        browser.press(page, page.get_by_role("button", name="Create, then choose its tools"))
+        page.get_by_label("Single tools").fill("current")
+        page.get_by_label("time:get_current_time").check()
+        browser.press(page, page.get_by_role("button", name="Save"))
+        address = page.locator("#group-address").inner_text().strip()
+        page.get_by_label("What uses it").fill("wall clock")
+        browser.press(page, page.get_by_role("button", name="Create a token for this group"))
+        token = page.locator("#token").inner_text().strip()
+        assert seen.problems == []
+    with ThreadPoolExecutor(1) as aside:  # the browser has the loop of this thread
+
+        def may_call(tool: str, at: str) -> bool:
+            return aside.submit(asyncio.run, call_tool(at, token, tool)).result()
+
+        for place in (address, f"{filled.address}/mcp"):
+            assert may_call("time:get_current_time", place)
+            assert not may_call("time:convert_time", place)
+
+
+def test_a_new_person_signs_in_once_with_the_password_that_was_shown(
+    filled: FilledConsole, chromium: Any
+) -> None:
+    with browser.visit(chromium, filled.address, state=filled.state) as seen:
+        page = seen.page
+        page.goto("/access/")
+        page.locator("#name").fill("bea")
+        page.get_by_label("operator").check()
+        browser.press(page, page.get_by_role("button", name="Create the person"))
+        password = page.locator("#password").inner_text().strip()
+        assert browser.find_barriers(page) == []
+    with browser.visit(chromium, filled.address, state=None) as seen:
+        seen.page.goto("/")
+        browser.sign_in(seen.page, password, username="bea")
+        seen.page.goto("/runs/")
+        seen.page.get_by_role("heading", name="Runs", exact=True).wait_for()
+        assert seen.page.get_by_role("link", name="Access", exact=True).count() == 0
+    with browser.visit(chromium, filled.address, state=None) as seen:
+        seen.page.goto("/")
+        browser.sign_in(seen.page, password, username="bea")
+        seen.page.get_by_text("The user name or the password is wrong").wait_for()

@@ -101,7 +101,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 path="/tools/groups/",
                 label="Tool groups",
                 question="Which tools may a client see?",
-                icon="tool",
+                icon="boxes",
                 scope=ADMINISTER,
             ),
             Room(
@@ -172,7 +172,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 path="/access/webhooks/",
                 label="Webhooks",
                 question="Who is told of events?",
-                icon="plug",
+                icon="bell",
                 scope=ADMINISTER,
             ),
             Room(

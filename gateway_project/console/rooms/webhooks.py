@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.conf import settings
@@ -23,11 +23,17 @@ from gateway_project.use_cases.curate_webhooks import InvalidWebhook, SavedWebho
 from gateway_project.webhooks import store
 from gateway_project.webhooks.message import SELECTABLE_EVENTS
 
-EVENT_WORDS = {
+EVENT_WORDS: Final = {
     "approval.waiting": "a call waits for a person's approval",
     "run.failed": "a run failed",
     "definition.changed": "a tool's definition changed and is quarantined",
+    "test": "a test",
 }
+
+
+def describe_event(name: str) -> str:
+    """Return an event that others are told of, in words."""
+    return EVENT_WORDS.get(name, name)
 
 
 class WebhookForm(forms.Form):
@@ -42,7 +48,7 @@ class WebhookForm(forms.Form):
     events = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         label="It is told when",
-        choices=[(one.value, EVENT_WORDS.get(one.value, one.value)) for one in SELECTABLE_EVENTS],
+        choices=[(one.value, describe_event(one.value)) for one in SELECTABLE_EVENTS],
     )
 
 
@@ -62,7 +68,7 @@ def show_webhooks(request: RoomRequest) -> HttpResponse:
         "console/webhooks/list.html",
         title="Webhooks",
         status=400 if form.is_bound else 200,
-        webhooks=rows.order_by("name"),
+        webhooks=[(row, map(describe_event, row.events)) for row in rows.order_by("name")],
         form=form,
         has_mail=bool(settings.FOREGATE.email_url),
         mail_from=settings.FOREGATE.email_from,
@@ -92,7 +98,7 @@ def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
         webhook=row,
         form=form,
         problem=problem,
-        deliveries=page.items,
+        deliveries=[(one, describe_event(one.event)) for one in page.items],
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
     )
 

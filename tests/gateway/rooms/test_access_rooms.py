@@ -133,7 +133,10 @@ def test_a_webhook_is_registered_tested_paused_and_deleted(root):
     root.post(address, {"action": "test"})
     assert b"on its way" in root.get(address).content
     WebhookDelivery.objects.update(status="given_up", error="refused")
-    assert b"given up" in root.get("/access/webhooks/").content
+    listed = root.get("/access/webhooks/").content
+    assert b"given up" in listed
+    assert b"a run failed</td>" in listed
+    assert b"a test</th>" in root.get(address).content
     assert b"Send again" in root.get(address).content
     root.post(address, {"action": f"retry-{WebhookDelivery.objects.get().pk}"})
     assert WebhookDelivery.objects.get().status == "pending"
