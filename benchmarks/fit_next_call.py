@@ -33,11 +33,10 @@ COLD_FEATURES = frozenset(
         "stated_score", "stated_rank", "arguments", "similarity_least", "similarity_mean",
         "shape_least", "item_position", "follows_used_item", "last_was_sibling", "steps_back",
         "is_newest", "is_stated_now", "is_answered", "same_item", "share_least",
-        "share_product", "name_overlap", "candidates", "server_reads", "clause_step",
-        "clause_is_next", "clause_distance", "schema_named",
+        "share_product", "name_overlap", "candidates", "server_reads",
     }
 )  # fmt: skip
-"""Features that mean something before anything was counted."""
+"""Features that mean something before anything was counted, on sets not fitted on too."""
 
 
 class LabelledSet:
@@ -70,11 +69,15 @@ def _label_cold(replay: Replay, sessions: Sequence[Session]) -> LabelledCandidat
 
 
 def fit_priors(sets: Sequence[LabelledSet]) -> dict[str, ChanceModel]:
-    """Fit the prior on some sets."""
+    """Fit the prior on some sets.
+
+    That before any history is not calibrated across sets: they differ so much there that all
+    its chances would shrink below the threshold at which a budget starts.
+    """
     every = np.ones(len(FEATURES), dtype=bool)
     cold = np.array([name in COLD_FEATURES for name in FEATURES])
     return {
-        "cold": _fit_chances([found.cold for found in sets], cold),
+        "cold": _fit_sets([found.cold for found in sets], cold),
         "learned": _fit_chances([found.learned for found in sets], every),
     }
 
