@@ -193,8 +193,8 @@ def snapshot() -> dict[str, list[Any]]:
 def without_names(content: Any, *names: Any) -> str:
     """Return a problem without what differs from request to request."""
     text = "".join(str(value) for key, value in content.items() if key != "request_id")
-    for name in names:
-        text = text.replace(str(name), "X")
+    for name in sorted(map(str, names), key=len, reverse=True):  # "9" is a part of "99"
+        text = text.replace(name, "X")
     return text
 
 
