@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from gateway_project.access import oauth_tokens, roles
@@ -123,26 +123,32 @@ def count_valid(user: Any) -> int:
     return int(_filter_usable().filter(user=user).count())
 
 
-def select_of_group(group: Any) -> QuerySet[ApiToken]:
-    """Return the tokens that work now and are limited to a tool group, with their users."""
-    rows: QuerySet[ApiToken] = _filter_usable().filter(tool_group=group)
+def select_of_group(group: Any, *, caller: Caller) -> QuerySet[ApiToken]:
+    """Return the visible tokens that work now and are limited to a group, with their users."""
+    rows: QuerySet[ApiToken] = _filter_usable().filter(
+        tool_group=group, pk__in=select_visible(caller).values("pk")
+    )
     return rows.order_by("name", "pk")
 
 
-def count_by_group() -> dict[int, int]:
-    """Count the tokens that work now and are limited to a tool group, by the group's key."""
-    rows = _filter_usable().filter(tool_group__isnull=False).values("tool_group")
-    return {row["tool_group"]: row["count"] for row in rows.annotate(count=Count("pk"))}
+def count_by_group(caller: Caller) -> dict[int, int]:
+    """Count the visible tokens that work now and are limited to a group, by the group's key."""
+    rows = _filter_usable().filter(
+        tool_group__isnull=False, pk__in=select_visible(caller).values("pk")
+    )
+    counted = rows.values("tool_group").annotate(count=Count("pk"))
+    return {row["tool_group"]: row["count"] for row in counted}
 
 
 def _filter_usable() -> Any:
     """Return the valid tokens: those of a team only while their user belongs to it."""
+    of_a_member = Q(team__memberships__user=F("user"))
     needs_no_membership = Q(team__isnull=True) | Q(user__is_superuser=True)
     return (
         ApiToken.objects.select_related("user", "tool_group")
         .prefetch_related("user__groups")
         .filter(
-            needs_no_membership | Q(team__memberships__user=F("user")),
+            needs_no_membership | Exists(ApiToken.objects.filter(of_a_member, pk=OuterRef("pk"))),
             Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
             revoked_at__isnull=True,
             user__is_active=True,

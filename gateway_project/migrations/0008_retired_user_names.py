@@ -2,11 +2,11 @@ from django.conf import settings
 from django.db import migrations, models
 
 FOLLOW = """
-CREATE FUNCTION gateway_digest_user_name(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION gateway_digest_user_name(name text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT encode(sha256(convert_to(name, 'UTF8')), 'hex')
 $$;
 
-CREATE FUNCTION gateway_retire_user_name() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION gateway_retire_user_name() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO gateway_project_retiredusername (digest, account)
     VALUES (gateway_digest_user_name(OLD.username), OLD.id)
@@ -19,7 +19,7 @@ FOR EACH ROW EXECUTE FUNCTION gateway_retire_user_name();
 CREATE TRIGGER gateway_user_renamed AFTER UPDATE OF username ON auth_user
 FOR EACH ROW WHEN (OLD.username <> NEW.username) EXECUTE FUNCTION gateway_retire_user_name();
 
-CREATE FUNCTION gateway_refuse_user_name() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION gateway_refuse_user_name() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.username IN ('', '.', '..') THEN
         RAISE EXCEPTION 'no user can be named %', quote_literal(NEW.username)

@@ -113,6 +113,7 @@ def create_person(
     """
     require_scope(caller, ADMINISTER)
     _require_grantable(caller, roles, is_superuser=is_superuser)
+    name = get_user_model().normalize_username(name)
     joins = _find_first_team(caller, team)
     user = get_user_model()(username=name, is_staff=True, is_superuser=is_superuser)
     user.set_unusable_password()
@@ -154,8 +155,8 @@ def change_person(caller: Caller, name: str, values: Mapping[str, Any]) -> Perso
             audit.record_audit(caller, "user.roles_changed", name, detail=detail)
         _change_flags(caller, user, wanted)
         if "name" in wanted:
-            _rename(caller, user, wanted["name"])
-        return find_person(caller, wanted.get("name", name))
+            name = _rename(caller, user, wanted["name"])
+        return find_person(caller, name)
 
 
 def issue_password(caller: Caller, name: str) -> NewPassword:
@@ -317,8 +318,12 @@ def _change_flags(caller: Caller, user: Any, wanted: Mapping[str, Any]) -> None:
         audit.record_audit(caller, "user.changed", user.get_username(), detail=detail)
 
 
-def _rename(caller: Caller, user: Any, name: str) -> None:
+def _rename(caller: Caller, user: Any, name: str) -> str:
+    """Rename a user; return the new name, in its normal form."""
     before = user.get_username()
+    name = get_user_model().normalize_username(name)
+    if before == caller.user:
+        raise InvalidPerson("nobody renames themselves; ask another admin")
     if before == LOCAL_ADMIN:
         raise InvalidPerson(f"{before} is the user of gateways that clients start; it stays")
     if user_names.count_runs(before).unfinished:
@@ -327,6 +332,7 @@ def _rename(caller: Caller, user: Any, name: str) -> None:
     _save(user)
     user_names.rename_predictions(before, name)
     audit.record_audit(caller, "user.renamed", before, detail={"name": name})
+    return name
 
 
 def _issue_password(caller: Caller, user: Any) -> NewPassword:

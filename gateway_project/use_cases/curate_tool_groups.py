@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER, require_scope
 from gateway_project.access.visible_rows import limit_to_team
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import Caller
 from tools.store import configuration, tool_groups
 from tools.store.tool_groups import UnknownToolGroup
 
@@ -103,7 +103,7 @@ def delete_group(caller: Caller, name: str) -> None:
 
 
 def _require_own(caller: Caller, name: str, team: int | None) -> None:
-    if team != caller.team and not caller.has_scope(SCOPE_ALL):
+    if not caller.can_decide_for_team(team):
         raise UnknownToolGroup(name)
 
 

@@ -25,6 +25,9 @@ _LIKE_PREVIOUS, _IRREGULAR, _REGULAR = 0, 1, 2
 one more if its first number and the distance between two of them are written too; 0 values stand
 for one outside of any list."""
 
+MAX_PLACES: Final = 100_000
+"""Values of a path; damaged bytes may say any number."""
+
 Places = Sequence[Sequence[int]]
 
 
@@ -73,7 +76,7 @@ def _pack(observation: Mapping[str, Any]) -> bytes:
     blocks = [
         _join_lines(arguments),
         _join_lines(positions),
-        _join_lines(path.removeprefix("/") if len(path) > 1 else path for path in values),
+        _join_lines(map(_shorten_path, values)),
         _join_lines(shapes),
         json.dumps(said, separators=(",", ":")) if said else "",
     ]
@@ -131,6 +134,13 @@ def unpack_observation(packed: bytes) -> dict[str, Any]:
         },
         "ms": ms / 10,
     }
+
+
+def _shorten_path(path: str) -> str:
+    short = path.removeprefix("/") if len(path) > 1 else path
+    if _restore_path(short) != path:
+        raise Unpackable
+    return short
 
 
 def _restore_path(path: str) -> str:
@@ -228,6 +238,8 @@ def _read_run(numbers: Iterator[int], form: int, previous: _Run, following: int)
 
 
 def _place_run(run: _Run) -> list[list[int]]:
+    if run.count > MAX_PLACES:
+        raise ValueError("a path has too many values")
     if run.count == 0:
         return [[run.first]]
     return [[run.first + index * run.step, index] for index in range(run.count)]
@@ -235,6 +247,8 @@ def _place_run(run: _Run) -> list[list[int]]:
 
 def _read_irregular(numbers: Iterator[int], before: int) -> list[list[int]]:
     count, width = next(numbers), next(numbers)
+    if count < 1 or not 1 <= width <= MAX_PLACES:
+        raise ValueError("a path has no values")
     columns = []
     for _ in range(width):
         column = []

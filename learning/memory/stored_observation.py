@@ -88,6 +88,6 @@ def restore_observation(stored: bytes) -> Mapping[str, Any]:
             return unpack_observation(unpacker.decompress(stored[1:], MAX_BYTES))
         unpacker = zlib.decompressobj(zdict=_JSON_DICTIONARY)
         observation: Mapping[str, Any] = json.loads(unpacker.decompress(stored, MAX_BYTES))
-    except (zlib.error, ValueError) as error:
+    except (zlib.error, ValueError, LookupError) as error:
         raise UnreadableObservation(type(error).__name__) from error
     return observation

@@ -17,7 +17,7 @@ from gateway_project.access.roles import ADMINISTER
 from gateway_project.api import runtime
 from gateway_project.console.rooms import access, connect
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL
+from gateway_project.foundation.caller import CLIENT_SCOPES
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_tool_groups
 from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
@@ -43,7 +43,7 @@ def show_groups(request: RoomRequest) -> HttpResponse:
             return redirect("tool-group", name)
         except InvalidToolGroup as error:
             problem = str(error)
-    counts = tokens.count_by_group()
+    counts = tokens.count_by_group(request.caller)
     catalogue = runtime.load_effects(request).catalogue()
     return render_room(
         request,
@@ -92,8 +92,8 @@ def show_group(request: RoomRequest, name: str) -> HttpResponse:
         problem=problem,
         group=row,
         address=connect.build_group_url(request, name),
-        tokens=list(tokens.select_of_group(row)),
-        may_change=row.team_id == request.caller.team or request.caller.has_scope(SCOPE_ALL),
+        tokens=list(tokens.select_of_group(row, caller=request.caller)),
+        may_change=request.caller.can_decide_for_team(row.team_id),
         **_describe_choice(request, row),
     )
 

@@ -117,7 +117,7 @@ def _act(request: RoomRequest, pk: int, action: str, form: WebhookForm) -> HttpR
     elif action in ("pause", "resume"):
         _save(request, {"enabled": action == "resume"}, pk=pk)
         messages.success(request, f"The webhook is {action}d.")
-    elif action.startswith("retry-") and action[6:].isdigit():
+    elif action.startswith("retry-") and action[6:].isdecimal():
         curate_webhooks.retry_delivery(request.caller, pk, int(action[6:]), at=timezone.now())
         messages.success(request, "It is sent once more.")
     elif action == "save":

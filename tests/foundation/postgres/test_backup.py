@@ -103,6 +103,17 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(database: None, kept
     assert query("SELECT count(*) FROM django_session") == [(0,)]
 
 
+def test_a_backup_from_before_functions_that_there_are_now_is_brought_up_to_date(
+    database: None, kept: Path
+) -> None:
+    call_command("migrate", "gateway_project", "0007", database=ALIAS, verbosity=0)
+    old = create_backup(kept.with_name("old"), using=ALIAS).path
+    call_command("migrate", "gateway_project", database=ALIAS, verbosity=0)
+    done = restore.restore_backup(old, using=ALIAS)
+    assert "gateway_project.0008_retired_user_names" in done.migrated
+    query("INSERT INTO gateway_project_retiredusername VALUES ('x', 1)")
+
+
 def test_a_backup_of_a_newer_version_is_refused(kept: Path) -> None:
     query("INSERT INTO django_migrations (app, name, applied) VALUES ('auth', '9999_x', now())")
     newer = create_backup(kept.with_name("newer"), using=ALIAS).path

@@ -61,6 +61,20 @@ def test_a_person_is_created_and_signs_in_once_with_the_password(root, alpha):
     assert password not in str(list(AuditEntry.objects.values()))
 
 
+def test_a_name_is_stored_in_its_normal_form(root, alpha):
+    made = root.post("people/", {"name": "\uff5aoe", "team": "alpha"})
+    assert (made.status_code, made.json()["person"]) == (201, "zoe")
+    assert root.post("people/", {"name": "\uff3aOE"}).status_code == 400
+    assert root.send("PATCH", "people/zoe/", {"name": "\ufb01n"}).json()["name"] == "fin"
+    assert AuditEntry.objects.get(action="user.renamed").detail == {"name": "fin"}
+
+
+def test_nobody_renames_themselves(ann):
+    response = ann.send("PATCH", "people/ann/", {"name": "anna"})
+    assert response.status_code == 400
+    assert "ask another admin" in response.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

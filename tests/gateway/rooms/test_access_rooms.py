@@ -1,5 +1,6 @@
 """People, teams, webhooks and tool groups in the console: what each page does, and for whom."""
 
+import hashlib
 import re
 
 import pytest
@@ -267,3 +268,32 @@ def test_the_rooms_ask_as_often_for_many_rows_as_for_few(root, tools, counted):
     once = count()
     fill(5)
     assert count() == once
+
+
+def test_a_group_of_everybody_is_changed_by_superusers_only(team_admin, sign_in, root, tools):
+    ToolGroup.objects.create(name="desk")
+    address = "/tools/groups/desk/"
+    teamless = sign_in("admin", "una")
+    for client in (team_admin, teamless):
+        assert b"Only a superuser changes" in client.get(address).content
+        for action in ("save", "delete"):
+            assert client.post(address, {"action": action, "description": "x"}).status_code == 404
+    assert teamless.post("/tools/groups/", {"name": "mine"}).status_code == 404
+    assert [one.name for one in ToolGroup.objects.filter(description="")] == ["desk"]
+    assert root.post(address, {"action": "delete"}).url == "/tools/groups/"
+
+
+def test_tokens_of_others_are_not_shown_to_the_admin_of_a_team(team_admin, root, alpha, tools):
+    desk = ToolGroup.objects.create(name="desk")
+    for _ in range(2):
+        MembershipFactory(team=alpha)
+    owner = UserFactory(username="zoe", superuser=True)
+    for name, team in (("theirs", TeamFactory(name="bravo")), ("ours", alpha)):
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        ApiToken.objects.create(
+            name=name, user=owner, team=team, tool_group=desk, digest=digest, scopes=["search"]
+        )
+    page = team_admin.get("/tools/groups/desk/")
+    assert [one.name for one in page.context["tokens"]] == ["ours"]
+    assert [one["tokens"] for one in team_admin.get("/tools/groups/").context["groups"]] == [1]
+    assert [one["tokens"] for one in root.get("/tools/groups/").context["groups"]] == [2]

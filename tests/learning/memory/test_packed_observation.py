@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learning.memory.packed_observation import Unpackable, pack_observation, unpack_observation
+from learning.memory.packed_observation import (
+    MAX_PLACES,
+    Unpackable,
+    _encode_integer,
+    pack_observation,
+    unpack_observation,
+)
 
 NUMBERS = st.integers(0, 500)
 NAMES = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]))
@@ -22,7 +28,8 @@ def places(draw):
 def observations(draw):
     start = draw(NUMBERS)
     shapes = draw(st.lists(NAMES, max_size=4))
-    paths = st.builds(lambda path: path and f"/{path}", NAMES) | st.sampled_from(["", "~", "!"])
+    names = NAMES.filter(lambda name: not name.startswith(("~", "!", "/")))
+    paths = st.builds(lambda name: name and f"/{name}", names) | st.sampled_from(["", "~", "!"])
     return {
         "tool": draw(st.integers(1, 2**62)),
         "read_only": draw(st.booleans()),
@@ -70,6 +77,7 @@ PLAIN = {
         {"arguments": {"a": "text"}},
         {"values": {"/b": [[1]], "/a": [[2]]}},
         {"values": {"/a": []}},
+        {"values": {"/~0x": [[1]]}},
         {"values": {"/a": [[1, 0], [2]]}},
         {"shapes": {"1": "a", "3": "a"}},
         {"ms": None},
@@ -84,3 +92,15 @@ def test_another_form_is_refused(field):
 def test_a_part_is_refused(kept):
     with pytest.raises(ValueError, match="missing"):
         unpack_observation(pack_observation(PLAIN)[:kept])
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1, 0, 1), (1, 1, 0), (1, 1, MAX_PLACES + 1), (2 * MAX_PLACES + 4,)]
+)
+def test_places_that_damaged_bytes_may_say_are_refused(numbers):
+    packed = pack_observation(PLAIN | {"values": {"/a": [[1, 1]]}})
+    irregular = b"".join(map(_encode_integer, (1, 1, 2, 1, 1)))
+    assert packed.endswith(irregular)
+    damaged = packed.removesuffix(irregular) + b"".join(map(_encode_integer, numbers))
+    with pytest.raises(ValueError, match="path"):
+        unpack_observation(damaged)
