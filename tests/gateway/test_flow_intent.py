@@ -255,7 +255,8 @@ async def test_guessed_relations_and_ranked_tools_trigger_no_reranking(world):
         ("show the log", 1.0, 0.1, False),
         ("zeige das Protokoll", 0.1, 0.3, True),
         ("zeige das Protokoll", 0.1, 0.8, False),
-        ("提交更改然后显示日志", 1.0, 0.8, True),
+        ("提交更改然后显示日志", 1.0, 0.8, False),
+        ("変更をコミットしてログを表示", 1.0, 0.8, True),
     ],
 )
 async def test_a_poorly_understood_intent_is_warned_of(

@@ -59,14 +59,16 @@ _PROTECTING_PHRASE: Final = re.compile(
     r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
     r"|avoid\w*|skip\w*|leav(?:e|es|ing)|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
     r"|unless|apart from|other than|rather than|instead of"
-    r"|nicht|kein\w*|nie|niemals|ohne|außer|behalte\w*|jamais|sauf|sans|gardez?|nunca|excepto"
-    r"|salvo)\b|[不别勿]|除了|保留",
+    r"|nicht|kein\w*|nie|niemals|ohne|außer|ausser|bis auf|statt|behalt\w*|lass\w*|verschon\w*"
+    r"|jamais|sauf|sans|gardez?|nunca|excepto|salvo|menos|sin|conserv\w+|mant[eé]n\w*|deja\w*"
+    r"|en (?:lugar|vez) de)\b|[不别勿除留]|而非|而不",
     re.IGNORECASE,
 )
 """Words before a value that protect it."""
 _TRAILING_PROTECTION: Final = re.compile(
     r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
-    r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b",  # noqa: RUF001 - as typed
+    r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b"  # noqa: RUF001 - as typed
+    r"|\b(?:nicht|nie|niemals|bleib\w*|intact[oa]s?)\b|[不别勿留]",
     re.IGNORECASE,
 )
 """Words after a value that protect it."""

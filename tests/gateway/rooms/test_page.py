@@ -75,7 +75,7 @@ def test_an_address_that_nothing_can_have_is_refused_as_a_page(root):
 def test_an_unknown_object_is_said_in_the_shell(root):
     response = root.get("/access/people/nobody/")
     assert response.status_code == 404
-    assert b"no user" in response.content
+    assert b"no person" in response.content
     assert b'id="sidebar"' in response.content
 
 

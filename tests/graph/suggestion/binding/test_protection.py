@@ -35,6 +35,14 @@ def given(
         "Don’t touch /srv/data",  # noqa: RUF001 - as typed
         "/srv/data must not be deleted",
         "Lösche /srv/data nicht, behalte /srv/www",
+        "Lösche alles bis auf /srv/data",
+        "/srv/data darf niemals gelöscht werden",
+        "Borra todo menos /srv/data",
+        "No borres /srv/data",
+        "Elimina los archivos viejos, pero deja /srv/data",
+        "不要删除 /srv/data",
+        "删除所有文件，除了 /srv/data",
+        "删除旧文件，/srv/data 不能删除",
     ],
 )
 def test_a_deleting_tool_never_gets_a_protected_value(intent: str) -> None:
