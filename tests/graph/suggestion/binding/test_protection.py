@@ -41,8 +41,8 @@ def given(
         "No borres /srv/data",
         "Elimina los archivos viejos, pero deja /srv/data",
         "不要删除 /srv/data",
-        "删除所有文件，除了 /srv/data",
-        "删除旧文件，/srv/data 不能删除",
+        "删除所有文件，除了 /srv/data",  # noqa: RUF001 - as typed
+        "删除旧文件，/srv/data 不能删除",  # noqa: RUF001 - as typed
     ],
 )
 def test_a_deleting_tool_never_gets_a_protected_value(intent: str) -> None:
