@@ -69,7 +69,7 @@ class LayoutCache:
                     known.positions.cancel()  # if it has not begun
                 known = self._begin(topology, metrics, groups)
                 self._layouts[team] = known
-        return known.positions.result() if known.positions.done() else None
+            return known.positions.result() if known.positions.done() else None
 
     def _begin(
         self, topology: Topology, metrics: Mapping[int, GraphMetric], groups: Groups
