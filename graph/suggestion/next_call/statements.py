@@ -87,7 +87,7 @@ def find_clause_ends(text: str) -> list[int]:
 
     Example:
         >>> find_clause_ends("List the files, then show the first and the last.")
-        [16, 36]
+        [16, 40]
     """
     return [match.end() for match in _CLAUSE_END.finditer(text)]
 
