@@ -215,7 +215,7 @@ def test_turning_speculation_off_asks_once_and_says_so_on_every_page(
         assert page.url.endswith("/clients/")
         page.goto("/audit/")
         assert state.inner_text().strip() == other
-        page.locator("td", has_text=f"speculation.turned_{other}").first.wait_for()
+        page.locator("li", has_text=f"turned speculation {other}").first.wait_for()
 
 
 def test_a_token_from_the_console_lets_a_client_in_until_it_is_revoked(
