@@ -309,10 +309,9 @@ def test_a_long_call_is_decided_on_a_phone_without_scrolling_to_its_end(
     world.gateway.start_run([asked])
     with looking(world, chromium, size="narrow") as page:
         page.goto("/approvals/")
-        page.get_by_role("link", name="See all arguments and decide").click()
-        page.keyboard.press("r")
+        browser.press(page, page.get_by_role("link", name="See all arguments and decide"))
         reject = page.get_by_role("button", name="Reject")
-        reject.wait_for()
+        page.keyboard.press("r")
         assert page.evaluate("document.activeElement.matches('[data-reject]')")
         for button in (reject, page.get_by_role("button", name="Approve, once")):
             box = button.bounding_box()
@@ -331,7 +330,8 @@ def test_a_second_call_is_compared_with_the_one_that_was_allowed_on_a_phone(
         world.gateway.start_run([asked])
         with looking(world, chromium, size="narrow") as page:
             page.goto("/approvals/")
-            page.locator("article.approval a[data-open]").first.click()
+            waiting = page.locator("article.approval", has_text=name)
+            browser.press(page, waiting.locator("a[data-open]"))
             if name == "second":
                 page.locator("mark", has_text="second").wait_for()
                 page.locator("del", has_text="first").wait_for()
