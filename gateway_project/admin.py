@@ -31,7 +31,7 @@ from execution.models import (
     WorkflowExecution,
 )
 from gateway_project.access import audit, grant, tokens
-from gateway_project.console import server_pages, unstable_tools
+from gateway_project.console import server_pages
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
 from gateway_project.console.budget_pages import ResettableAgreementAdmin, SpeculationBudgetAdmin
@@ -48,6 +48,7 @@ from gateway_project.console.threshold_pages import (
     ThresholdChangeAdmin,
 )
 from gateway_project.console.token_form import TokenForm, form_for_user
+from gateway_project.console.tool_pages import AuditedToolAdmin
 from gateway_project.console.user_pages import AuditedGroupAdmin, AuditedUserAdmin
 from gateway_project.console.webhook_form import WebhookForm
 from gateway_project.foundation import sealing
@@ -65,12 +66,8 @@ from gateway_project.models import (
     WebhookDelivery,
 )
 from gateway_project.use_cases import curate_webhooks
-from gateway_project.use_cases.approve_tools import approve_tools as approve
-from gateway_project.use_cases.approve_tools import compare_tools_in_full
 from gateway_project.use_cases.curate_webhooks import SavedWebhook
-from gateway_project.use_cases.pin_tools import set_pinned
 from graph.admin.servers import RelationCountingMixin
-from graph.admin.tools import ToolRelationsMixin
 from graph.models import ToolDependency, WorkflowPattern
 from learning.models import AdaptiveThreshold, ThresholdChange
 from tools.admin import (
@@ -78,7 +75,6 @@ from tools.admin import (
     DangerousOperationAdmin,
     MembershipAdmin,
     TeamAdmin,
-    ToolAdmin,
     ToolGroupAdmin,
 )
 from tools.admin_bases import ReadOnlyAdmin, SuperuserWriteAdmin
@@ -96,41 +92,6 @@ from tools.models import (
     Tool,
     ToolGroup,
 )
-
-
-@admin.action(description="Approve the newest definition", permissions=["change"])
-def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """Approve the definitions that the servers list now for the selected tools."""
-    tools = list(queryset.select_related("server"))
-    approved = approve(caller_of(request), tools, user=request.user)
-    messages.success(request, f"{len(approved)} of {len(tools)} tools approved.")
-
-
-@admin.action(description=unstable_tools.ACTION_LABEL, permissions=["change"])
-def approve_unstable_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> HttpResponse:
-    """Approve the selected tools and ignore their unstable places, after a confirmation."""
-    return unstable_tools.decide_unstable_tools(request, list(queryset))
-
-
-@admin.action(description="Compare the whole definition again", permissions=["change"])
-def compare_in_full(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """Compare the selected tools in full again, without ignored places."""
-    changed = compare_tools_in_full(caller_of(request), queryset)
-    messages.success(request, f"{len(changed)} tools are compared in full again.")
-
-
-@admin.action(description="Pin: show in exposure hybrid", permissions=["change"])
-def pin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """List the selected tools under exposure `hybrid`."""
-    changed = set_pinned(caller_of(request), queryset, pinned=True)
-    messages.success(request, f"{len(changed)} tools pinned.")
-
-
-@admin.action(description="Unpin", permissions=["change"])
-def unpin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Tool]) -> None:
-    """Stop listing the selected tools under exposure `hybrid`."""
-    changed = set_pinned(caller_of(request), queryset, pinned=False)
-    messages.success(request, f"{len(changed)} tools unpinned.")
 
 
 @admin.action(description="Test: connect and list, store nothing", permissions=["change"])
@@ -202,13 +163,7 @@ class SignInAttemptAdmin(ReadOnlyAdmin):
     readonly_fields = fields
 
 
-@admin.register(Tool)
-class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
-    """Tools with their approval, with audited changes."""
-
-    actions = (approve_tools, approve_unstable_tools, compare_in_full, pin_tools, unpin_tools)
-
-
+admin.site.register(Tool, AuditedToolAdmin)
 admin.site.register(ToolDependency, CuratedRelationAdmin)
 admin.site.register(WorkflowPattern, ForgettablePatternAdmin)
 admin.site.register(WorkflowExecution, ControllableRunAdmin)
@@ -370,8 +325,9 @@ class OAuthClientAdmin(AuditedAdmin):
 
 @admin.register(Webhook)
 class WebhookAdmin(SuperuserWriteAdmin):
-    """Webhooks; the secret of a new one is shown once."""
+    """Webhooks; the secret of a new one is shown once, and one without a team is told of all."""
 
+    is_shared = False
     list_display = ("name", "url", "team", "events", "enabled", "created_at")
     list_select_related = ("team",)
     list_filter = ("enabled", "team")
@@ -444,6 +400,7 @@ def _load_sealer() -> Sealer:
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
     """Events that webhooks were told of, or are to be."""
 
+    is_shared = False
     list_display = (
         "webhook", "event", "status", "attempts", "occurred_at", "next_attempt_at", "error",
     )  # fmt: skip
@@ -468,8 +425,9 @@ class RetiredUserNameAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """The audit trail."""
+    """The audit trail; entries without a team are about the installation."""
 
+    is_shared = False
     list_display = ("at", "actor", "kind", "action", "subject", "request_id")
     list_filter = ("action", "kind")
     search_fields = ("actor", "subject", "request_id")

@@ -41,11 +41,16 @@ class ConsoleAdmin(admin.ModelAdmin[Any]):
 
     Lists, their filters and actions, single rows, and the choices of forms are limited alike.
     Invalid filters and values in hand-written URLs are rejected.
+
+    Attributes:
+        is_shared: Whether rows without a team are shared; if not, only superusers see them.
     """
+
+    is_shared = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Exclude rows of teams that the user is not in."""
-        return filter_own_rows(request, super().get_queryset(request))
+        return filter_own_rows(request, super().get_queryset(request), is_shared=self.is_shared)
 
     def get_field_queryset(self, db: Any, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
         """Offer only visible rows as the value of a field."""

@@ -27,7 +27,11 @@ def find_team_paths(model: type[Model]) -> tuple[str, ...]:
 
 
 def filter_own_rows(
-    request: HttpRequest, rows: QuerySet[Any], *, paths: Collection[str] | None = None
+    request: HttpRequest,
+    rows: QuerySet[Any],
+    *,
+    paths: Collection[str] | None = None,
+    is_shared: bool = True,
 ) -> QuerySet[Any]:
     """Exclude rows of teams that the user is not in; superusers see all.
 
@@ -35,9 +39,11 @@ def filter_own_rows(
         request: The request of a staff member.
         rows: Of any model.
         paths: Paths to the teams; None: all that the model has.
+        is_shared: Whether rows without a team are shared; if not, only superusers see them.
     """
     model: Any = rows.model
-    condition = _make_condition(request, find_team_paths(model) if paths is None else paths)
+    paths = find_team_paths(model) if paths is None else paths
+    condition = _make_condition(request, paths, is_shared=is_shared)
     return rows.filter(condition) if condition else rows
 
 
@@ -48,21 +54,28 @@ class OwnRowsFilter(RelatedFieldListFilter):
         self, field: Any, request: HttpRequest, model_admin: ModelAdmin[Any]
     ) -> list[tuple[str, Any]]:
         """Return the visible rows with their names."""
+        shown_by = model_admin.admin_site._registry.get(field.related_model)
+        condition = _make_condition(
+            request,
+            find_team_paths(field.related_model),
+            is_shared=getattr(shown_by, "is_shared", True),
+        )
         choices: list[tuple[str, Any]] = field.get_choices(
             include_blank=False,
             ordering=self.field_admin_ordering(field, request, model_admin),
-            limit_choices_to=_make_condition(request, find_team_paths(field.related_model)),
+            limit_choices_to=condition,
         )
         return choices
 
 
-def _make_condition(request: HttpRequest, paths: Collection[str]) -> Q:
+def _make_condition(request: HttpRequest, paths: Collection[str], *, is_shared: bool) -> Q:
     condition = Q()
     if request.user.is_superuser:
         return condition
     own = Team.objects.filter(memberships__user=request.user.pk)
     for path in paths:
-        condition &= Q(**{f"{path}__in": own}) | Q(**{f"{path}__isnull": True})
+        shared = Q(**{f"{path}__isnull": True}) if is_shared else Q()
+        condition &= Q(**{f"{path}__in": own}) | shared
     return condition
 
 

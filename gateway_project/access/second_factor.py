@@ -1,10 +1,12 @@
-"""Second factors: who needs one, and whether a session was begun with one."""
+"""Second factors: who needs one, and whether a session gave one, or proved lately whose it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
+from allauth.account.internal.flows import reauthentication
+from allauth.core.exceptions import ReauthenticationRequired
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import transaction
@@ -25,6 +27,21 @@ API, which asks itself."""
 REQUIRED_MESSAGE: Final = (
     "your role needs a second factor: sign in to the console and give or set up one"
 )
+
+
+class ConfirmationRequired(ReauthenticationRequired):  # type: ignore[misc]
+    """Somebody has to prove who they are before they change how they sign in themselves.
+
+    On a page, the library asks them to, and makes their request again.
+    """
+
+    code = "confirmation_required"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this changes how you sign in yourself: do it on your page in the console, which asks "
+            "for your password or a code first"
+        )
 
 
 def is_required(user: Any) -> bool:
@@ -51,6 +68,30 @@ def is_missing(session: MutableMapping[str, Any], user: Any) -> bool:
     Whatever accepts a session (pages, the API, sockets) has to ask this.
     """
     return session.get(SESSION_KEY) != user.pk and is_required(user)
+
+
+def has_confirmed(request: HttpRequest, caller: Caller) -> bool:
+    """Whether a session gave a password or a code again within the last five minutes.
+
+    A token proves nothing: somebody else may have it. Who has neither a password nor an app
+    cannot be asked.
+    """
+    return caller.kind == "console" and reauthentication.did_recently_reauthenticate(request)
+
+
+def require_confirmation(caller: Caller, username: str, *, has_confirmed: bool) -> None:
+    """Check that a change of how somebody signs in is of another person, or confirmed.
+
+    Args:
+        caller: The actor.
+        username: Whose sign-in changes.
+        has_confirmed: Whether the actor has proved lately who they are.
+
+    Raises:
+        ConfirmationRequired: If not.
+    """
+    if username == caller.user and not has_confirmed:
+        raise ConfirmationRequired
 
 
 def reset_second_factor(username: str, *, by: Caller | None = None) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Final
+from urllib.parse import unquote
 
 from django.apps import apps
 from django.conf import settings
@@ -18,14 +20,17 @@ from rest_framework.response import Response
 from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.views import ApiView
 from gateway_project.foundation import table_sizes
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.config import PREFIX
 from tools import overview
+from tools.upstream.secret_shapes import is_secret_name
 
 SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^(database|email)_url$")
 """Names of settings whose values are never shown."""
 _CREDENTIALS: Final = re.compile(r"://[^/]*@")
 """An address with a user or a password in it."""
+_PARAMETER: Final = re.compile(r"[?&;#]([^=?&;#]+)=")
+"""The name of a parameter of an address."""
 _LABELS: Final[Mapping[str, str]] = {
     "tools": "Servers and tools",
     "graph": "Tool graph",
@@ -90,7 +95,8 @@ class SettingsView(ApiView):
     @extend_schema(operation_id="list_settings", responses=SettingListSerializer)
     def get(self, _request: Request) -> Response:
         """List the settings in force, without any secret."""
-        return Response(SettingListSerializer({"items": load_settings()}).data)
+        items = load_settings(self.caller)
+        return Response(SettingListSerializer({"items": items}).data)
 
 
 class StorageView(ApiView):
@@ -115,14 +121,24 @@ class StorageView(ApiView):
         return Response(StorageSerializer(described).data)
 
 
-def load_settings() -> list[dict[str, Any]]:
-    """Return all settings in force, those of serving over HTTPS too where they apply."""
-    rows = list(describe_settings(settings.FOREGATE))
-    https = getattr(settings, "HTTPS", None)
-    return rows if https is None else [*rows, *describe_settings(https)]
+def load_settings(caller: Caller) -> list[dict[str, Any]]:
+    """Return all settings in force, those of serving over HTTPS too where they apply.
+
+    Only superusers see where files are on this machine.
+    """
+    configs = [settings.FOREGATE, getattr(settings, "HTTPS", None)]
+    shows_paths = caller.has_scope(SCOPE_ALL)
+    return [
+        row
+        for config in configs
+        if config is not None
+        for row in describe_settings(config, shows_paths=shows_paths)
+    ]
 
 
-def describe_settings(config: BaseSettings) -> Iterator[dict[str, Any]]:
+def describe_settings(
+    config: BaseSettings, *, shows_paths: bool = False
+) -> Iterator[dict[str, Any]]:
     """Yield name, value, source and meaning of each setting, without any secret."""
     for name, field in type(config).model_fields.items():
         value = getattr(config, name)
@@ -130,7 +146,7 @@ def describe_settings(config: BaseSettings) -> Iterator[dict[str, Any]]:
         variable = "DATABASE_URL" if name == "database_url" else f"{PREFIX}{name.upper()}"
         yield {
             "variable": variable,
-            "value": _write_value(name, value),
+            "value": _write_value(name, value, shows_paths=shows_paths),
             "is_set": is_set,
             "description": field.description or "",
         }
@@ -159,9 +175,19 @@ def list_tables() -> list[dict[str, Any]]:
     return sections
 
 
-def _write_value(name: str, value: Any) -> str:
+def _write_value(name: str, value: Any, *, shows_paths: bool) -> str:
+    text = str(value)
     if value is None or value == "":
         return "not set"
-    if isinstance(value, SecretStr) or SECRET_NAME.search(name) or _CREDENTIALS.search(str(value)):
+    if isinstance(value, SecretStr) or SECRET_NAME.search(name) or _holds_secret(text):
         return "set, not shown"
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    if not shows_paths and (isinstance(value, Path) or Path(text).is_absolute()):
+        return "shown to superusers only"
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else text
+
+
+def _holds_secret(text: str) -> bool:
+    if "://" not in text:
+        return False
+    names = map(unquote, _PARAMETER.findall(text))
+    return bool(_CREDENTIALS.search(text)) or any(map(is_secret_name, names))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -11,14 +13,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gateway_project.access import people
+from gateway_project.access import people, second_factor
 from gateway_project.access.roles import ADMINISTER, ROLES
+from gateway_project.access.second_factor import ConfirmationRequired
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
+from gateway_project.api.problems import ApiError
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.access_rules import MEMBER, TEAM_ADMIN
 from gateway_project.use_cases import curate_people
 
+T = TypeVar("T")
 TEAM_ROLES = (MEMBER, TEAM_ADMIN)
 _FILTER = OpenApiParameter("text", OpenApiTypes.STR, description="Part of the name")
 
@@ -182,7 +187,8 @@ class PasswordView(ApiView):
     )
     def post(self, _request: Request, name: str) -> Response:
         """Issue a one-time password; earlier unused ones stop working."""
-        return _answer_password(curate_people.issue_password(self.caller, name))
+        change = partial(curate_people.issue_password, self.caller, name)
+        return _answer_password(_confirm(self, change))
 
 
 class SecondFactorView(ApiView):
@@ -193,8 +199,21 @@ class SecondFactorView(ApiView):
     @extend_schema(operation_id="reset_second_factor", responses={204: None})
     def delete(self, _request: Request, name: str) -> Response:
         """Remove it; they sign in with their password alone until they set up another."""
-        curate_people.reset_second_factor(self.caller, name)
+        _confirm(self, partial(curate_people.reset_second_factor, self.caller, name))
         return Response(status=HTTPStatus.NO_CONTENT)
+
+
+def _confirm(view: ApiView, change: Callable[..., T]) -> T:
+    """Change how somebody signs in; for oneself only in a session that proved whose it is.
+
+    Raises:
+        ApiError: If it did not.
+    """
+    has_confirmed = second_factor.has_confirmed(view.request._request, view.caller)
+    try:
+        return change(has_confirmed=has_confirmed)
+    except ConfirmationRequired as error:
+        raise ApiError(HTTPStatus.FORBIDDEN, error.code, str(error)) from None
 
 
 def _answer_password(made: curate_people.NewPassword) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import User
@@ -11,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from gateway_project.access import audit, user_names
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
@@ -56,11 +58,20 @@ class AuditedUserAdmin(SuperuserWriteAdmin, AuditedAdmin, UserAdmin[User]):
         return super().log_change(request, obj, message)
 
     def user_change_password(
-        self, request: HttpRequest, *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        id: str,  # noqa: A002 - Django's
+        *args: Any,
+        **kwargs: Any,
     ) -> HttpResponse:
-        """Set a password and record it in one transaction."""
+        """Set the password of somebody else and record it in one transaction.
+
+        One's own is changed on a page that asks for the current one.
+        """
+        if self.get_object(request, unquote(id)).pk == request.user.pk:
+            return redirect("account_change_password")
         with transaction.atomic():
-            return super().user_change_password(request, *args, **kwargs)
+            return super().user_change_password(request, id, *args, **kwargs)
 
 
 class AuditedGroupAdmin(SuperuserWriteAdmin, AuditedAdmin, GroupAdmin):

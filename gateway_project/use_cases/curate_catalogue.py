@@ -79,12 +79,14 @@ def change_tool(caller: Caller, tool: str, values: Mapping[str, Any], *, pk: int
         pk: Its primary key; None: it has none.
 
     Raises:
-        NotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope, or the tool's server is not their team's and
+            they are no superuser.
         UnknownToolRow: If there is no such tool.
         django.core.exceptions.ValidationError: If a value is invalid.
     """
     require_scope(caller, CURATE)
     with transaction.atomic():
+        require_decision(caller, configuration.load_tool_team(pk))
         configuration.change_tool(pk, values)
         audit.record_audit(caller, "tool.changed", tool, detail={"changed": sorted(values)})
 
@@ -98,7 +100,7 @@ def change_tools(caller: Caller, tools: Mapping[str, int], values: Mapping[str, 
         values: As of `change_tool`.
 
     Raises:
-        NotPermitted: If the caller lacks the scope.
+        NotPermitted: As of `change_tool`, for any of them.
         UnknownToolRow: If there is no such tool.
         django.core.exceptions.ValidationError: If a value is invalid.
     """

@@ -159,12 +159,18 @@ def change_person(caller: Caller, name: str, values: Mapping[str, Any]) -> Perso
         return find_person(caller, name)
 
 
-def issue_password(caller: Caller, name: str) -> NewPassword:
+def issue_password(caller: Caller, name: str, *, has_confirmed: bool = False) -> NewPassword:
     """Issue a one-time password, such as for somebody who has forgotten theirs.
+
+    Args:
+        caller: The actor.
+        name: The person.
+        has_confirmed: Whether the actor has proved lately who they are, as their own needs.
 
     Raises:
         NotPermitted: If the caller may not change them.
         UnknownPerson: If there is none for the caller.
+        ConfirmationRequired: If it is their own, and they have not.
         InvalidPerson: If they are deactivated, or sign in at an identity provider.
     """
     user = _find_changeable(caller, name)
@@ -172,18 +178,26 @@ def issue_password(caller: Caller, name: str) -> NewPassword:
         raise InvalidPerson(f"{name} is deactivated; reactivate them first")
     if user.is_from_provider:
         raise InvalidPerson(f"{name} signs in at an identity provider, without a password here")
+    second_factor.require_confirmation(caller, name, has_confirmed=has_confirmed)
     with transaction.atomic():
         return _issue_password(caller, user)
 
 
-def reset_second_factor(caller: Caller, name: str) -> bool:
+def reset_second_factor(caller: Caller, name: str, *, has_confirmed: bool = False) -> bool:
     """Remove a person's second factor; return whether there was one.
+
+    Args:
+        caller: The actor.
+        name: The person.
+        has_confirmed: Whether the actor has proved lately who they are, as their own needs.
 
     Raises:
         NotPermitted: If the caller may not change them.
         UnknownPerson: If there is none for the caller.
+        ConfirmationRequired: If it is their own, and they have not.
     """
     _find_changeable(caller, name)
+    second_factor.require_confirmation(caller, name, has_confirmed=has_confirmed)
     return second_factor.reset_second_factor(name, by=caller)
 
 

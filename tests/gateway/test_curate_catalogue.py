@@ -1,13 +1,19 @@
-"""Categories: all teams share them, so that only superusers change one that there is."""
+"""Categories and settings of tools: what all teams share, only superusers change."""
 
 import pytest
 
 from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation.caller import Caller
-from gateway_project.use_cases.curate_catalogue import delete_category, save_category
-from tests.factories import CategoryFactory, MembershipFactory, TeamFactory
+from gateway_project.use_cases.curate_catalogue import (
+    change_tool,
+    change_tools,
+    delete_category,
+    save_category,
+)
+from gateway_project.use_cases.pin_tools import set_pinned
+from tests.factories import CategoryFactory, MembershipFactory, TeamFactory, ToolFactory
 from tests.gateway.admin_pages import act, page, sign_in_staff
-from tools.models import Category
+from tools.models import Category, Tool
 from tools.store.configuration import load_categories
 
 pytestmark = pytest.mark.django_db
@@ -43,3 +49,62 @@ def test_staff_of_one_team_change_and_delete_no_category_in_the_admin(client):
     assert client.post(page(Category, "delete", row.pk), {"post": "yes"}).status_code == 403
     act(client, Category, "delete_selected", row, post="yes")
     assert list(load_categories()) == ["files"]
+
+
+@pytest.fixture
+def shared():
+    """Return a tool of a server that all teams share."""
+    return ToolFactory(server__name="s", name="shared", pinned=False)
+
+
+@pytest.fixture
+def owned():
+    """Return a tool of the server of a team."""
+    return ToolFactory(server__name="t", server__team=TeamFactory(), name="owned", pinned=False)
+
+
+def curator_of(tool):
+    team = tool.server.team_id
+    return Caller(user="ann", team=team, scopes=frozenset({"curate"}), kind="console")
+
+
+@pytest.mark.parametrize("values", [{"enabled": False}, {"danger": "read"}, {"approval": "never"}])
+def test_a_curator_of_one_team_changes_no_tool_that_all_teams_share(shared, owned, values):
+    curator = curator_of(owned)
+    change_tool(curator, "t:owned", values, pk=owned.pk)
+    with pytest.raises(NotPermitted, match="only a superuser decides what concerns all teams"):
+        change_tool(curator, "s:shared", values, pk=shared.pk)
+    before = Tool.objects.values().get(pk=shared.pk)
+    with pytest.raises(NotPermitted):
+        change_tools(curator, {"t:owned": owned.pk, "s:shared": shared.pk}, {"pinned": True})
+    assert Tool.objects.values().get(pk=shared.pk) == before
+    assert not Tool.objects.filter(pinned=True).exists(), "all or none"
+    change_tool(ROOT, "s:shared", values, pk=shared.pk)
+
+
+def test_a_curator_of_one_team_pins_no_tool_that_all_teams_share(shared, owned):
+    curator = curator_of(owned)
+    assert set_pinned(curator, [owned], pinned=True) == ("t:owned",)
+    with pytest.raises(NotPermitted):
+        set_pinned(curator, [owned, shared], pinned=False)
+    assert Tool.objects.get(pinned=True) == owned
+    assert set_pinned(ROOT, [shared], pinned=True) == ("s:shared",)
+
+
+def test_staff_of_one_team_change_only_tools_of_its_servers_in_the_admin(client, shared, owned):
+    MembershipFactory(user=sign_in_staff(client), team=owned.server.team)
+    for tool, status in ((owned, 302), (shared, 403)):
+        row = {"form-0-id": tool.pk, "form-0-pinned": "on", "_save": "Save"}
+        form = {"form-TOTAL_FORMS": 1, "form-INITIAL_FORMS": 1} | row
+        address = f"{page(Tool, 'changelist')}?name={tool.name}"
+        assert client.post(address, form).status_code == status
+        values = {"danger_override": "read", "approval": "never"}
+        assert client.post(page(Tool, "change", tool.pk), values).status_code == status
+    shared.refresh_from_db()
+    owned.refresh_from_db()
+    assert (owned.enabled, owned.pinned, owned.danger_override) == (False, False, "read")
+    assert (shared.enabled, shared.pinned, shared.danger_override) == (True, False, "")
+    said = act(client, Tool, "pin_tools", shared, owned)
+    assert "only a superuser decides what concerns all teams" in said
+    assert not Tool.objects.filter(pinned=True).exists()
+    assert "1 tools pinned" in act(client, Tool, "pin_tools", owned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -15,8 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.browser import sign_in
-from tests.journeys.gateways import eventually, free_port
+from tests.foundation.postgres import processes
+from tests.foundation.postgres.homes import located
+from tests.journeys.browser import sign_in, take_picture
+from tests.journeys.gateways import eventually, free_port, gone
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
@@ -179,6 +182,31 @@ def test_a_token_made_in_the_console_reads_the_metrics(console: RunningConsole, 
     )
     with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         assert b"foregate_tools" in answer.read()
+
+
+def test_pages_say_that_the_database_is_down_while_nothing_can_restart_it(
+    console: RunningConsole, page: Any, module_home: Path
+) -> None:
+    if "DATABASE_URL" in console.env:
+        pytest.skip("needs the embedded database")
+    console.manage("shell", "-v0", "-c", MAKE_PASSWORD)
+    page.goto("/runs/")
+    sign_in(page, "a-lasting-password-1")
+    cluster = located(module_home)
+    keeper, server = processes.keeper_of(cluster), processes.server_of(cluster)
+    os.kill(keeper.pid, signal.SIGSTOP)
+    try:
+        processes.postmaster_of(cluster).kill()
+        eventually(lambda: gone(server))
+        assert page.goto("/runs/").status == 503
+        page.get_by_role("heading", name="The database cannot be reached").wait_for()
+        take_picture(page, "database-down")
+        answer = page.request.get("/api/v1/runs/")
+        assert (answer.status, answer.json()["code"]) == (503, "database_unavailable")
+    finally:
+        os.kill(keeper.pid, signal.SIGCONT)
+    eventually(lambda: page.goto("/runs/").status == 200)
+    page.get_by_role("heading", name="Runs", exact=True).wait_for()
 
 
 MAKE_PASSWORD = """

@@ -150,6 +150,18 @@ def load_tool_keys() -> dict[str, int]:
     return {ids.join_id(server, name): pk for server, name, pk in rows}
 
 
+def load_tool_team(pk: int | None) -> int | None:
+    """Return the primary key of the team that owns the server of a tool; None: all share it.
+
+    Raises:
+        UnknownToolRow: If there is no such tool, or no key.
+    """
+    row = Tool.objects.select_related("server").filter(pk=pk).first() if pk is not None else None
+    if row is None:
+        raise UnknownToolRow(pk)
+    return row.server.team_id
+
+
 def change_tool(pk: int | None, values: Mapping[str, Any]) -> None:
     """Change settings of a tool, named as in `TOOL_COLUMNS`, and `category`.
 

@@ -25,6 +25,7 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
 
 DEFAULT_DAYS: Final = 90
+MAX_DAYS: Final = 3_650
 SCOPE_WORDS: Final = {
     roles.SEARCH: "find tools and ask for workflows",
     roles.CALL: "call tools and run workflows",
@@ -37,8 +38,20 @@ SCOPE_WORDS: Final = {
 }
 
 
+def make_days_field() -> forms.IntegerField:
+    """Return the field that asks how long a token is valid."""
+    return forms.IntegerField(
+        min_value=1,
+        max_value=MAX_DAYS,
+        required=False,
+        initial=DEFAULT_DAYS,
+        label="Valid for days",
+        help_text="Empty: until somebody revokes it.",
+    )
+
+
 class TokenForm(forms.Form):
-    """A token to create."""
+    """A token to create; superusers also create those of other people."""
 
     name = forms.CharField(
         max_length=100, help_text="What uses it, such as “Ann's laptop, Cursor”."
@@ -46,13 +59,15 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, label="It may", initial=list(CLIENT_SCOPES)
     )
-    days = forms.IntegerField(
-        min_value=1,
-        max_value=3_650,
+    days = make_days_field()
+    user = forms.CharField(
+        max_length=150, required=False, label="For", help_text="A user name; empty: yourself."
+    )
+    team = forms.CharField(
+        max_length=100,
         required=False,
-        initial=DEFAULT_DAYS,
-        label="Valid for days",
-        help_text="Empty: until somebody revokes it.",
+        label="Acts for the team",
+        help_text="One of theirs; empty: their only one, for yourself the one chosen above.",
     )
 
     def __init__(self, caller: Caller, *args: Any, **kwargs: Any) -> None:
@@ -65,6 +80,8 @@ class TokenForm(forms.Form):
         """
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
+        if not caller.has_scope(SCOPE_ALL):
+            del fields["user"], fields["team"]
         fields["scopes"].choices = [
             (scope, f"{scope}: {SCOPE_WORDS[scope]}") for scope in tokens.grantable_scopes(caller)
         ]
@@ -73,8 +90,9 @@ class TokenForm(forms.Form):
 @room(scope=ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_tokens(request: RoomRequest) -> HttpResponse:
-    """List tokens, and create one of one's own."""
-    form = TokenForm(request.caller, request.POST if request.method == "POST" else None)
+    """List tokens, and create one."""
+    given = request.POST if request.method == "POST" else None
+    form = TokenForm(request.caller, given, initial={"user": request.GET.get("user", "")})
     if request.method == "POST" and form.is_valid():
         try:
             return create_token(request, form.cleaned_data)
@@ -115,22 +133,25 @@ def describe_token(row: Any) -> tuple[str, str]:
 def create_token(
     request: RoomRequest, values: dict[str, Any], *, group: str | None = None
 ) -> HttpResponse:
-    """Create a token of one's own, and show it once with what to copy into clients.
+    """Create a token, and show it once with what to copy into clients.
 
     Args:
         request: To a room.
-        values: `name`, `scopes` and `days`.
+        values: `name`, `scopes` and `days`; `user` and `team` if it is for somebody else.
         group: Name of the tool group that it is limited to; None: none.
 
     Raises:
         TokenNotGrantable: If it cannot be created.
     """
-    days = values["days"]
+    days, user = values["days"], values.get("user") or request.caller.user
+    team = values.get("team") or None
+    if team is None and user == request.caller.user:
+        team = next((one.name for one in request.teams if one.pk == request.caller.team), None)
     made = grant.create_user_token(
-        request.caller.user,
+        user,
         name=values["name"],
         scopes=tuple(sorted(values["scopes"])),
-        team=next((one.name for one in request.teams if one.pk == request.caller.team), None),
+        team=team,
         group=group,
         expires_at=timezone.now() + timedelta(days=days) if days else None,
         by=request.caller,

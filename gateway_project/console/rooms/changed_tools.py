@@ -49,6 +49,7 @@ def list_changed(request: RoomRequest) -> HttpResponseBase:
     names = [one.name for one in waiting]
     wanted = request.GET.get("server", "")
     server = wanted if wanted in names else next(iter(names), "")
+    team = next((one.team_pk for one in waiting if one.name == server), None)
     items = load_waiting(request.caller, server=server) if server else []
     disabled = _list_disabled(request)
     shown = [one for one in items if one.tool not in disabled]
@@ -70,6 +71,7 @@ def list_changed(request: RoomRequest) -> HttpResponseBase:
         total=sum(one.pending + one.quarantined for one in waiting),
         items=[describe_waiting(one) for one in shown[:MAX_SHOWN]],
         more=max(0, len(shown) - MAX_SHOWN),
+        may_leave_out=request.caller.can_decide_for_team(team),
         left_out=[
             {"id": approval_text.single_line(one.tool), "url": tool_address(one.tool)}
             for one in left_out[:MAX_SHOWN]

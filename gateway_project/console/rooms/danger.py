@@ -171,6 +171,7 @@ def _list_exceptions(catalogue: Catalogue, request: RoomRequest) -> list[dict[st
                     "danger": stored["danger"],
                     "reasons": [one for one in tool.danger_reasons if "admin" not in one],
                     "approval": stored["approval"],
+                    "may_change": request.caller.can_decide_for_team(tool.team),
                 }
             )
     return sorted(rows, key=lambda row: (-SEVERITY[Danger(row["danger"])], row["id"]))

@@ -21,7 +21,7 @@ from tools import overview
 @require_safe
 def show_settings(request: RoomRequest) -> HttpResponse:
     """List the settings in force with where each comes from."""
-    rows = load_settings()
+    rows = load_settings(request.caller)
     return render_room(
         request,
         "console/settings.html",

@@ -11,7 +11,7 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
-from gateway_project.access import people
+from gateway_project.access import people, second_factor
 from gateway_project.access.roles import ADMINISTER, ROLES
 from gateway_project.api.pages import encode_cursor, paginate_rows
 from gateway_project.api.teams import APPROVE_FROM
@@ -147,14 +147,16 @@ def _create(request: RoomRequest) -> HttpResponse:
 def _act(request: RoomRequest, person: people.Person, action: str) -> HttpResponse:
     """Do what a button of a person's page says, and lead on."""
     caller, name = request.caller, person.name
+    has_confirmed = second_factor.has_confirmed(request, caller)
     if action == "password":
-        return _show_password(request, curate_people.issue_password(caller, name))
+        made = curate_people.issue_password(caller, name, has_confirmed=has_confirmed)
+        return _show_password(request, made)
     if action == "delete":
         curate_people.delete_person(caller, name)
         messages.success(request, f"{name} is deleted.")
         return redirect("access")
     if action == "factor":
-        curate_people.reset_second_factor(caller, name)
+        curate_people.reset_second_factor(caller, name, has_confirmed=has_confirmed)
         messages.success(request, f"{name} signs in with the password alone now.")
         return redirect("access-person", name)
     values = _read_changes(request, action)

@@ -83,6 +83,7 @@ def _render_tool(
     is_all = caller.has_scope(SCOPE_ALL)
     calls = load_recent_calls(caller.team, since=timezone.now() - DAY, is_all=is_all)
     may_curate = caller.has_scope(CURATE)
+    may_change = may_curate and caller.can_decide_for_team(tool.team)
     context = {
         "tool": describe_tool(tool),
         "title_text": strip_invisible(tool.title),
@@ -108,10 +109,11 @@ def _render_tool(
         "expected_ms": effects.estimate_p95_ms(caller.team, tool.pk),
         "recent": calls.by_tool.get(tool.pk),
         "may_curate": may_curate,
+        "may_change": may_change,
         "may_call": caller.has_scope(CALL),
         "versions": _describe_versions(tool) if may_curate else [],
-        "settings": _load_settings(tool) if may_curate else {},
-        "categories": list(configuration.load_categories()) if may_curate else [],
+        "settings": _load_settings(tool) if may_change else {},
+        "categories": list(configuration.load_categories()) if may_change else [],
         "dangers": [level.value for level in Danger],
         "graph_url": reverse("graph", query={"source": tool.tool}),
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -28,6 +30,13 @@ from tools.tool_groups import GroupMembers, index_groups
 MAX_FOUND: Final = 30
 MAX_NAMED: Final = 500
 """Single tools of a group that the form can hold; REST takes more."""
+
+
+class GroupTokenForm(forms.Form):
+    """A token that is limited to a group; its scopes are those of a client."""
+
+    token_name = forms.CharField(max_length=100, required=False, label="What uses it")
+    days = access.make_days_field()
 
 
 @room(scope=ADMINISTER)
@@ -71,14 +80,15 @@ def show_group(request: RoomRequest, name: str) -> HttpResponse:
     row = curate_tool_groups.find_group(request.caller, name)
     problem = ""
     action = request.POST.get("action", "")
+    token_form = GroupTokenForm(request.POST if action == "token" else None)
     try:
         if request.method == "POST" and action == "delete":
             curate_tool_groups.delete_group(request.caller, name)
             messages.success(request, f"The group {name} and its tokens are deleted.")
             return redirect("tool-groups")
-        if request.method == "POST" and action == "token":
-            return _create_token(request, name)
-        if request.method == "POST" and action != "preview":
+        if token_form.is_bound and token_form.is_valid():
+            return _create_token(request, name, token_form.cleaned_data)
+        if request.method == "POST" and action not in ("preview", "token"):
             curate_tool_groups.save_group(request.caller, name, _read(request, row), adds=False)
             messages.success(request, "Saved; clients see these tools within a second.")
             return redirect("tool-group", name)
@@ -88,9 +98,10 @@ def show_group(request: RoomRequest, name: str) -> HttpResponse:
         request,
         "console/groups/group.html",
         title=name,
-        status=400 if problem else 200,
+        status=400 if problem or token_form.errors else 200,
         problem=problem,
         group=row,
+        token_form=token_form,
         address=connect.build_group_url(request, name),
         tokens=list(tokens.select_of_group(row, caller=request.caller)),
         may_change=request.caller.can_decide_for_team(row.team_id),
@@ -106,11 +117,11 @@ def preview(request: RoomRequest, name: str) -> HttpResponseBase:
     return render(request, "console/groups/_choice.html", _describe_choice(request, row))
 
 
-def _create_token(request: RoomRequest, name: str) -> HttpResponse:
+def _create_token(request: RoomRequest, name: str, given: Mapping[str, Any]) -> HttpResponse:
     values = {
-        "name": request.POST.get("token_name", "").strip() or name,
+        "name": given["token_name"] or name,
         "scopes": CLIENT_SCOPES,
-        "days": access.DEFAULT_DAYS,
+        "days": given["days"],
     }
     return access.create_token(request, values, group=name)
 
@@ -143,7 +154,7 @@ def _list_held(
 def _describe_choice(request: RoomRequest, row: Any) -> dict[str, Any]:
     """Return what is chosen, by the form if it was sent, and what could be."""
     chosen = {one: list(getattr(row, one)) for one in ("servers", "categories", "tools")}
-    if request.method == "POST":
+    if request.method == "POST" and request.POST.get("action") != "token":
         chosen |= {key: value for key, value in _read(request, row).items() if key in chosen}
     team = row.team_id if row.team_id is not None else request.caller.team
     catalogue = runtime.load_effects(request).catalogue()

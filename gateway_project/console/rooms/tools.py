@@ -83,7 +83,7 @@ def list_tools(request: RoomRequest) -> HttpResponseBase:
         problem=problem,
         found=describe_found(found, catalogue) if found else None,
         page=page,
-        rows=[describe_tool(one) for one in page.items] if page else [],
+        rows=[_describe_row(request, one) for one in page.items] if page else [],
         next_url=_build_next_url(request, page),
         total=len(visible),
         servers=sorted({one.server for one in visible}),
@@ -93,6 +93,11 @@ def list_tools(request: RoomRequest) -> HttpResponseBase:
         states=STATES,
         may_curate=request.caller.has_scope(CURATE),
     )
+
+
+def _describe_row(request: RoomRequest, tool: CatalogueTool) -> dict[str, Any]:
+    may_change = request.caller.can_decide_for_team(tool.team)
+    return describe_tool(tool) | {"may_change": may_change}
 
 
 @room(scope=CURATE)

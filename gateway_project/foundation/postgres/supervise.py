@@ -16,7 +16,15 @@ import sys
 import threading
 import time
 
-from gateway_project.foundation.postgres import binaries, folders, keeper, locks, pidfile, wire
+from gateway_project.foundation.postgres import (
+    binaries,
+    folders,
+    keeper,
+    locks,
+    patience,
+    pidfile,
+    wire,
+)
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 
 START_TIMEOUT_S = 60.0
@@ -35,14 +43,17 @@ _watched_clusters: set[Cluster] = set()
 _state_lock = threading.Lock()
 
 
-def ensure_running(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> None:
+def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
     """Return once the embedded database is ready; start it if it does not run.
 
-    May be called by any number of processes and threads at once.
+    May be called by any number of processes and threads at once. Without a time limit of its own
+    it waits as long as `patience` allows.
 
     Raises:
         ServerError: If it cannot be started; one line that says what to do.
     """
+    if timeout_s is None:
+        timeout_s = patience.longest_wait_s(START_TIMEOUT_S)
     deadline = time.monotonic() + timeout_s
     register_user(cluster, timeout_s=timeout_s)
     silent_keepers = 0
@@ -70,12 +81,14 @@ def ensure_running(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> N
         time.sleep(POLL_S)
 
 
-def register_user(cluster: Cluster, *, timeout_s: float = START_TIMEOUT_S) -> None:
+def register_user(cluster: Cluster, *, timeout_s: float | None = None) -> None:
     """Register this process as a user of the database until it ends.
 
     Raises:
         ServerError: If the folders cannot be used or a stopping server does not end.
     """
+    if timeout_s is None:
+        timeout_s = patience.longest_wait_s(START_TIMEOUT_S)
     with _state_lock:
         if _is_registered(cluster):
             return

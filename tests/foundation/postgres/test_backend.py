@@ -1,12 +1,14 @@
 import os
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from gateway_project.foundation.postgres import failures, supervise
+from gateway_project.foundation.postgres import address, failures, patience, supervise
 from gateway_project.foundation.postgres.address import EMBEDDED
 from gateway_project.foundation.postgres.backend import base
 from gateway_project.foundation.postgres.backend.base import DatabaseWrapper
@@ -184,3 +186,47 @@ def test_a_server_of_another_account_is_refused(opened: Open) -> None:
     wrapper = opened(OPTIONS={"requirepeer": "root"})
     with pytest.raises(DatabaseUnavailable, match="peer"):
         wrapper.ensure_connection()
+
+
+def test_a_connection_that_somebody_waits_for_is_given_up_sooner(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[object] = []
+
+    def connect(**parameters: object) -> None:
+        given.append(parameters["connect_timeout"])
+        raise psycopg.OperationalError("timeout expired")
+
+    for limit_s in (0.1, 7.0, None):
+        wrapper = opened()
+        monkeypatch.setattr(wrapper.Database, "connect", connect)
+        limit = nullcontext() if limit_s is None else patience.limit_wait(limit_s)
+        with limit, pytest.raises(DatabaseUnavailable, match="cannot reach PostgreSQL"):
+            wrapper.ensure_connection()
+    assert given == [base.MIN_CONNECT_TIMEOUT_S, 7, address.CONNECT_TIMEOUT_S]
+
+
+def test_a_server_that_does_not_answer_is_unusable_to_somebody_who_waits(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if EMBEDDED not in connection.settings_dict:
+        pytest.skip("needs the embedded server, whose processes can be stopped")
+    monkeypatch.setattr(base, "HEALTH_CHECK_TIMEOUT_S", 0.05)
+    one = opened()
+    pid = backend_pid(one)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with patience.limit_wait(1.0):
+            assert not one.is_usable()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_server_that_answers_is_usable_to_somebody_who_waits(opened: Open) -> None:
+    one, other = opened(), opened()
+    with patience.limit_wait(1.0):
+        first = backend_pid(one)
+        assert one.is_usable()
+        assert backend_pid(one) == first
+        terminate(first, other)
+        assert not one.is_usable()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_project.foundation.postgres import folders, locks, supervise, wire
+from gateway_project.foundation.postgres import folders, locks, patience, supervise, wire
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 from gateway_project.foundation.postgres.wire import ProbeResult, SocketState
 from tests.foundation.postgres import processes
@@ -144,6 +144,16 @@ def test_a_server_that_does_not_come_up_in_time_is_named(cluster: Cluster) -> No
     held = locks.acquire(cluster.keeper_lock)
     with pytest.raises(ServerError, match=r"did not come up in 0 s .*postgres\.log"):
         supervise.ensure_running(cluster, timeout_s=0.05)
+    os.close(held or 0)
+
+
+def test_somebody_who_waits_for_a_page_waits_for_no_server_that_does_not_come_up(
+    cluster: Cluster,
+) -> None:
+    folders.prepare_folders(cluster)
+    held = locks.acquire(cluster.keeper_lock)
+    with patience.limit_wait(0.05), pytest.raises(ServerError, match="did not come up in 0 s"):
+        supervise.ensure_running(cluster)
     os.close(held or 0)
 
 

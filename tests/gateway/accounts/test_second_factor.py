@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from gateway_project.access import one_time_password, roles, tokens
-from gateway_project.models import AuditEntry
+from gateway_project.models import AuditEntry, OneTimePassword
 from tests.factories import UserFactory
 from tests.gateway.quiet_commands import hush, printed
 
@@ -258,3 +258,53 @@ def test_who_lost_the_app_is_helped_on_the_machine(ann, monkeypatch, capsys):
     for user, reason in (("ann", "has no second factor"), ("nobody", "no active user")):
         with pytest.raises(CommandError, match=reason):
             printed(capsys, "reset_second_factor", user)
+
+
+def test_an_admin_confirms_who_they_are_before_they_change_their_own_sign_in(ann):
+    ann.is_superuser = True
+    ann.save()
+    UserFactory(username="zoe")
+    browser, _ = give_password()
+    other = browser.post("/access/people/zoe/", {"action": "password"})
+    assert other.context["made"].person == "zoe"
+    address = "/access/people/ann/"
+    asked = browser.post(address, {"action": "password"})
+    assert asked["Location"].startswith(reverse("account_reauthenticate"))
+    assert browser.post("/api/v1/people/ann/password/").status_code == 403
+    wrong = browser.post(asked["Location"], {"password": "wrong", "next": address})
+    assert "The password is wrong" in wrong.content.decode()
+    assert not OneTimePassword.objects.filter(user=ann).exists()
+    page = browser.post(asked["Location"], {"password": PASSWORD, "next": address})
+    assert page.context["made"].person == "ann", "what was asked for is done then"
+    assert browser.post("/api/v1/people/ann/password/").status_code == 201
+
+
+def test_an_admin_removes_their_own_app_only_with_its_code(ann):
+    ann.is_superuser = True
+    ann.save()
+    secret = set_up(give_password()[0])
+    browser, _ = give_password()
+    browser.post(reverse("mfa_authenticate"), {"code": code_of(secret)})
+    address = "/access/people/ann/"
+    asked = browser.post(address, {"action": "factor"})
+    assert asked["Location"].startswith(reverse("mfa_reauthenticate"))
+    assert browser.delete("/api/v1/people/ann/second-factor/").status_code == 403
+    assert Authenticator.objects.exists()
+    browser.post(asked["Location"], {"code": code_of(secret, steps=1), "next": address})
+    assert not Authenticator.objects.exists()
+
+
+def test_the_stock_page_of_ones_own_password_leads_to_where_the_current_one_is_asked_for(ann):
+    ann.is_superuser = True
+    ann.save()
+    browser, _ = give_password()
+    for key in (ann.pk, f"0{ann.pk}"):
+        address = reverse("admin:auth_user_password_change", args=[key])
+        values = {
+            "password1": "n3w-and-l0ng",
+            "password2": "n3w-and-l0ng",
+            "usable_password": "true",
+        }
+        assert browser.post(address, values)["Location"] == reverse("account_change_password")
+    ann.refresh_from_db()
+    assert ann.check_password(PASSWORD)

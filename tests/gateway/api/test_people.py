@@ -9,7 +9,7 @@ from execution.models import WorkflowExecution
 from gateway_project.access import roles, tokens
 from gateway_project.access.one_time_password import OneTimePasswordBackend
 from gateway_project.foundation.caller import Caller
-from gateway_project.models import ApiToken, AuditEntry
+from gateway_project.models import ApiToken, AuditEntry, OneTimePassword
 from tests.execution.asking import waiting
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, UserFactory
 from tests.gateway.api.conftest import make_client, make_user
@@ -174,6 +174,15 @@ def test_a_second_factor_is_reset(root):
     assert AuditEntry.objects.get().actor == "root"
     root.send("DELETE", "people/zoe/second-factor/")
     assert actions() == ["user.second_factor_reset"]
+
+
+def test_nobody_changes_their_own_sign_in_with_a_token(root):
+    Authenticator.objects.create(user=users.get(username="root"), type="totp", data={})
+    for method, path in (("POST", "password/"), ("DELETE", "second-factor/")):
+        response = root.send(method, f"people/root/{path}")
+        assert (response.status_code, response.json()["code"]) == (403, "confirmation_required")
+    assert not OneTimePassword.objects.exists()
+    assert Authenticator.objects.exists()
 
 
 def test_people_of_an_identity_provider_get_no_password(root):

@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
 from gateway_project.access import roles
 from gateway_project.models import ApiToken, AuditEntry, Webhook, WebhookDelivery
@@ -196,6 +198,30 @@ def test_a_token_of_a_group_is_made_and_goes_with_it(root, tools):
     root.post("/tools/groups/desk/", {"action": "delete"})
     assert not ApiToken.objects.exists()
     assert root.get("/tools/groups/desk/").status_code == 404
+
+
+@pytest.mark.parametrize(("days", "lasts"), [("7", timedelta(days=7)), ("", None)])
+def test_a_token_of_a_group_lasts_as_long_as_was_chosen(root, tools, days, lasts):
+    root.post("/tools/groups/", {"name": "desk"})
+    assert root.get("/tools/groups/desk/").context["token_form"]["days"].value() == 90
+    before = timezone.now()
+    root.post("/tools/groups/desk/", {"action": "token", "days": days})
+    row = ApiToken.objects.get()
+    assert row.name == "desk"
+    if lasts is None:
+        assert row.expires_at is None
+    else:
+        assert before + lasts <= row.expires_at <= timezone.now() + lasts
+
+
+def test_an_impossible_time_for_a_token_of_a_group_is_explained(root, tools):
+    root.post("/tools/groups/", {"name": "desk"})
+    root.post("/tools/groups/desk/", {"action": "save", "servers": ["git"]})
+    refused = root.post("/tools/groups/desk/", {"action": "token", "days": "0"})
+    assert refused.status_code == 400
+    assert b"field__error" in refused.content
+    assert refused.context["held"] == 2, "what the group holds is shown as it is stored"
+    assert not ApiToken.objects.exists()
 
 
 def test_a_group_that_everybody_may_use_is_changed_by_superusers(root, team_admin, tools):

@@ -1,6 +1,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 from django.utils import timezone
@@ -133,6 +134,32 @@ def test_a_token_acts_for_the_chosen_team(sign_in):
     assert ApiToken.objects.get().team == teams[1]
 
 
+def test_a_superuser_creates_a_token_of_somebody_else(root):
+    member = MembershipFactory(user__username="zoe")
+    MembershipFactory(user=member.user)
+    assert b"/access/tokens/?user=zoe" in root.get("/access/people/zoe/").content
+    page = root.get("/access/tokens/?user=zoe")
+    assert page.context["form"]["user"].value() == "zoe"
+    assert b"/admin/gateway_project/apitoken" not in page.content
+    given = {"name": "x", "scopes": ["search"], "user": "zoe"}
+    root.post("/access/tokens/", given | {"team": member.team.name})
+    row = ApiToken.objects.get()
+    assert (row.user, row.team) == (member.user, member.team)
+    for wrong in ({"user": "nobody"}, {"team": "elsewhere"}, {"scopes": ["administer"]}):
+        refused = root.post("/access/tokens/", given | wrong)
+        assert refused.status_code == 400
+        assert b"field__error" in refused.content
+    assert ApiToken.objects.count() == 1
+
+
+def test_only_superusers_choose_whose_token_it_is(sign_in):
+    client = sign_in("admin")
+    MembershipFactory(user__username="zoe")
+    assert "user" not in client.get("/access/tokens/").context["form"].fields
+    client.post("/access/tokens/", {"name": "x", "scopes": ["search"], "user": "zoe"})
+    assert ApiToken.objects.get().user.username == "ann"
+
+
 def test_a_token_is_revoked(root):
     made = grant.create_user_token("root", name="old", scopes=("search",))
     assert b"Revoke the token" in root.get("/access/tokens/").content
@@ -241,9 +268,50 @@ def test_secrets_are_told_by_name_by_type_and_by_address():
     assert rows["FOREGATE_TOKEN_PRICE"] == "3.5"
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://host:6379/0?password=s3cr3t",
+        "unix:///run/redis.sock?db=1&pass%77ord=s3cr3t",
+        "https://tools.example/?api_key=s3cr3t#top",
+    ],
+)
+def test_settings_hide_secrets_in_the_query_of_an_address(address):
+    config = Config().model_copy(update={"channel_redis_url": address})
+    rows = {row["variable"]: row["value"] for row in installation.describe_settings(config)}
+    assert rows["FOREGATE_CHANNEL_REDIS_URL"] == "set, not shown"
+
+
+def test_an_address_without_a_secret_is_shown():
+    address = "redis://host:6379/0?protocol=3"
+    config = Config().model_copy(update={"channel_redis_url": address})
+    rows = {row["variable"]: row["value"] for row in installation.describe_settings(config)}
+    assert rows["FOREGATE_CHANNEL_REDIS_URL"] == address
+
+
+def test_only_superusers_see_where_files_are(root, sign_in, settings):
+    admin, home = sign_in("admin"), str(settings.FOREGATE.home)
+    for path in ("/settings/", "/api/v1/settings/"):
+        assert home in root.get(path).content.decode()
+        shown = admin.get(path).content.decode()
+        assert home not in shown
+        assert "shown to superusers only" in shown
+
+
 def test_the_system_lists_tables_with_estimates_and_links(root):
     page = root.get("/system/")
     assert b"/admin/tools/tool/" in page.content
     tables = [table for section in page.context["sections"] for table in section["tables"]]
     assert len(tables) > 30
     assert all(table["size"].total_bytes >= 0 for table in tables)
+
+
+def test_the_next_page_of_a_list_keeps_its_filters(root):
+    for place in range(120):
+        entry(f"a{place:03}", kind=("console", "http")[place % 2])
+    first = root.get("/audit/?kind=http")
+    older = re.search(r'href="([^"]*)">Older</a>', first.content.decode())
+    assert older is not None
+    following = root.get(f"/audit/{unescape(older[1])}")
+    assert shown(following) == [f"a{place:03}" for place in range(19, 0, -2)]
+    assert b"Older</a>" not in following.content

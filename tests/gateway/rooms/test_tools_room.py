@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from execution.call_errors import ApprovalRequired
@@ -17,6 +18,7 @@ from tests.factories import (
     SEEN_AT,
     CategoryFactory,
     EvidenceFactory,
+    MembershipFactory,
     RelationFactory,
     ServerFactory,
     TeamFactory,
@@ -132,8 +134,11 @@ def test_a_bulk_change_of_nothing_changes_nothing(root, given):
 
 
 def test_only_curators_change_tools(sign_in):
-    log_tool()
-    viewer = sign_in("operator")
+    team = TeamFactory()
+    log_tool(server__team=team)
+    viewer, curator = sign_in("operator"), sign_in("curator", "cora")
+    for user in get_user_model().objects.all():
+        MembershipFactory(user=user, team=team)
     assert "With the chosen" not in text_of(viewer.get("/tools/"))
     given = {"tool": "git:log", "change": "disable", "confirmed": "yes"}
     assert viewer.post("/tools/bulk/", given).status_code == 403
@@ -141,8 +146,23 @@ def test_only_curators_change_tools(sign_in):
     same = {"action": "change", "enabled": "on", "danger": "", "approval": ""}
     assert viewer.post("/tools/git:log/", same).status_code == 403, "nor learn the settings"
     assert "Danger class</label>" not in viewer.get("/tools/git:log/").content.decode()
-    assert sign_in("curator", "cora").post("/tools/bulk/", given).status_code == 302
+    assert "Danger class</label>" in curator.get("/tools/git:log/").content.decode()
+    assert curator.post("/tools/bulk/", given).status_code == 302
     assert not Tool.objects.get().enabled
+
+
+def test_a_curator_is_offered_no_change_of_a_tool_that_all_teams_share(sign_in):
+    log_tool()
+    curator = sign_in("curator")
+    assert b"Choose git:log" not in curator.get("/tools/").content
+    shown = curator.get("/tools/git:log/").content.decode()
+    assert "only a superuser changes how it is used" in shown
+    assert "Danger class</label>" not in shown
+    given = {"tool": "git:log", "change": "disable", "confirmed": "yes"}
+    refused = curator.post("/tools/bulk/", given)
+    assert refused.status_code == 403
+    assert "only a superuser decides" in text_of(refused)
+    assert Tool.objects.get().enabled
 
 
 def test_tools_of_other_teams_are_unknown(root):

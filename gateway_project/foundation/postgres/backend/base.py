@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import select
+import time
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base
 from django.utils.asyncio import async_unsafe
+from psycopg.pq import ExecStatus
 
-from gateway_project.foundation.postgres import failures, supervise
+from gateway_project.foundation.postgres import failures, patience, supervise
 from gateway_project.foundation.postgres.address import EMBEDDED
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
 if TYPE_CHECKING:
     from psycopg import Connection
+    from psycopg.pq.abc import PGconn
 
 READABLE_EVENTS = select.POLLIN | select.POLLHUP | select.POLLERR
 
 MAX_ATTEMPTS = 3
 """A server may die between the probe and the connection."""
+
+MIN_CONNECT_TIMEOUT_S = 2
+"""libpq takes one second for two."""
+
+HEALTH_CHECK_TIMEOUT_S = 2.0
+"""For an empty query at the start of a request that somebody waits for."""
 
 PGVECTOR_VERSIONS_SQL = """
     SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
@@ -45,6 +54,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         Raises:
             DatabaseUnavailable: If there is no usable database; one line that says what to do.
         """
+        limit_s = patience.longest_wait_s(0.0)
+        if limit_s:
+            conn_params = conn_params | {
+                "connect_timeout": max(MIN_CONNECT_TIMEOUT_S, round(limit_s))
+            }
         cluster: Cluster | None = self.settings_dict.get(EMBEDDED)
         if cluster is not None:
             return self._connect_embedded(cluster, conn_params)
@@ -74,6 +88,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """
         self._drop_closed_connection()
         super().close_if_unusable_or_obsolete()
+
+    def is_usable(self) -> bool:
+        """Whether the server answers; where somebody waits, only soon."""
+        if not patience.is_limited():
+            return super().is_usable()
+        try:
+            return _answers_soon(self.connection.pgconn)
+        except psycopg.Error:
+            return False
 
     def _drop_closed_connection(self) -> None:
         if (
@@ -128,3 +151,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
             connection.close()
             raise DatabaseUnavailable(reason)
         _checked_servers.add(key)
+
+
+def _answers_soon(pgconn: PGconn) -> bool:
+    """Whether a server answers an empty query in time, as one that is frozen does not.
+
+    psycopg itself waits for an answer as long as the connection is open.
+
+    Raises:
+        psycopg.Error: If the connection is closed.
+    """
+    deadline = time.monotonic() + HEALTH_CHECK_TIMEOUT_S
+    poll = select.poll()
+    poll.register(pgconn.socket, READABLE_EVENTS)
+    pgconn.send_query(b"")
+    pgconn.flush()
+    while pgconn.is_busy():
+        if not poll.poll(1000 * max(0.0, deadline - time.monotonic())):
+            return False
+        pgconn.consume_input()
+    while result := pgconn.get_result():
+        is_answered = result.status == ExecStatus.EMPTY_QUERY
+    return is_answered

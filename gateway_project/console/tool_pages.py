@@ -1,0 +1,86 @@
+"""Pages of tools: what of their definitions is approved, and how they are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from gateway_project.access.roles import NotPermitted
+from gateway_project.console import unstable_tools
+from gateway_project.console.audited_admin import AuditedAdmin, caller_of
+from gateway_project.use_cases.approve_tools import approve_tools as approve
+from gateway_project.use_cases.approve_tools import compare_tools_in_full
+from gateway_project.use_cases.pin_tools import set_pinned
+from graph.admin.tools import ToolRelationsMixin
+from tools.admin import ToolAdmin
+
+
+@admin.action(description="Approve the newest definition", permissions=["change"])
+def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    """Approve the definitions that the servers list now for the selected tools."""
+    tools = list(queryset.select_related("server"))
+    approved = approve(caller_of(request), tools, user=request.user)
+    messages.success(request, f"{len(approved)} of {len(tools)} tools approved.")
+
+
+@admin.action(description=unstable_tools.ACTION_LABEL, permissions=["change"])
+def approve_unstable_tools(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+    """Approve the selected tools and ignore their unstable places, after a confirmation."""
+    return unstable_tools.decide_unstable_tools(request, list(queryset))
+
+
+@admin.action(description="Compare the whole definition again", permissions=["change"])
+def compare_in_full(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    """Compare the selected tools in full again, without ignored places."""
+    changed = compare_tools_in_full(caller_of(request), queryset)
+    messages.success(request, f"{len(changed)} tools are compared in full again.")
+
+
+@admin.action(description="Pin: show in exposure hybrid", permissions=["change"])
+def pin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    """List the selected tools under exposure `hybrid`."""
+    _set_pinned(request, queryset, pinned=True)
+
+
+@admin.action(description="Unpin", permissions=["change"])
+def unpin_tools(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    """Stop listing the selected tools under exposure `hybrid`."""
+    _set_pinned(request, queryset, pinned=False)
+
+
+def _set_pinned(request: HttpRequest, queryset: QuerySet[Any], *, pinned: bool) -> None:
+    tools = list(queryset.select_related("server"))
+    try:
+        changed = set_pinned(caller_of(request), tools, pinned=pinned)
+    except NotPermitted as error:
+        messages.error(request, f"Nothing was changed: {error}.")
+    else:
+        verb = "pinned" if pinned else "unpinned"
+        messages.success(request, f"{len(changed)} tools {verb}.")
+
+
+class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
+    """Tools with their approval, with audited changes; of shared servers, only superusers'."""
+
+    actions = (approve_tools, approve_unstable_tools, compare_in_full, pin_tools, unpin_tools)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may change tools, or those of the server of one."""
+        is_permitted = super().has_change_permission(request, obj)
+        if obj is None or not is_permitted:
+            return is_permitted
+        return caller_of(request).can_decide_for_team(obj.server.team_id)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save a tool, on its page or in the list, which asks for no permission by row.
+
+        Raises:
+            PermissionDenied: If the user may not change it.
+        """
+        if form.changed_data and not self.has_change_permission(request, obj):
+            raise PermissionDenied
+        super().save_model(request, obj, form, change)
