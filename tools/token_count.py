@@ -117,7 +117,7 @@ def _classify_character(character: str) -> str:
     category = unicodedata.category(character)
     if character.isascii():
         return _OTHER if category == "Cc" and character not in _S else character
-    if character == "ſ":  # the same as "s" but for its case
+    if character == "ſ":  # noqa: RUF001 - the same as "s" but for its case
         return "s"
     if category[0] in "LMN":
         return _CLASSES.get(category) or _CLASSES[category[0]]

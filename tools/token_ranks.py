@@ -159,7 +159,7 @@ def build_ranks(content: bytes) -> TokenRanks:
     keys = np.concatenate(hashed)
     order = np.argsort(keys)
     return TokenRanks(
-        keys=memoryview(keys[order]),
-        ranks=memoryview(order.astype(np.uint32)),
+        keys=memoryview(keys[order]),  # type: ignore[arg-type]
+        ranks=memoryview(order.astype(np.uint32)),  # type: ignore[arg-type]
         powers=powers[: longest + 1],
     )

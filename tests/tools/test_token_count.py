@@ -4,7 +4,7 @@ import sys
 import warnings
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tools import token_count, token_ranks
@@ -55,7 +55,7 @@ TEXTS = [
     "  two  spaces\n\n  and\t\ttabs \r\n\r\n end   ",
     "1234567 12 3.14159 ٣٤٥٦ Ⅷ ½",
     "Größe für Straßenbahnhöfe; ÉTÉ d'été, ǅungla, CamelCaseHTTPServer_v2",
-    "使用必应搜索指定的关键词，并返回搜索结果列表。ファイルを削除してください 한국어 ไทย",
+    "使用必应搜索指定的关键词，并返回搜索结果列表。ファイルを削除してください 한국어 ไทย",  # noqa: RUF001 - as written
     "הַשָּׁלוֹם العَرَبِيَّة हिन्दी e\u0301a\u0300 👩‍👩‍👧 ﬁ ªº",
     "\x00\x1c\x1d a\x1cb\x85c\u2028d\u3000e\xa0f\u200bg",
     "a" * 300 + "-" * 300 + "=/" * 50 + "A" * 100 + "字" * 200,

@@ -1,4 +1,5 @@
 import gzip
+import itertools
 from base64 import b64encode
 
 import pytest
@@ -34,7 +35,7 @@ def count_plainly(piece, tokens):
     while True:
         pairs = [
             (tokens.index(first + second), at)
-            for at, (first, second) in enumerate(zip(parts, parts[1:], strict=False))
+            for at, (first, second) in enumerate(itertools.pairwise(parts))
             if first + second in tokens
         ]
         if not pairs:
