@@ -32,7 +32,7 @@ DOORS = {
     "sentence_transformers": ("tools.embed.torch",),
     "torch": ("tools.embed.torch",),
     "tokenizers": ("tools.embed.onnx",),
-    "bpe_openai": ("tools.token_count",),
+    "bpe_openai": ("tools.token_ranks",),
     "cryptography": ("gateway_project.foundation.sealing",),
     "jwt": ("gateway_project.console.accounts.id_token",),
     "allauth": (

@@ -51,11 +51,14 @@ def cut_to_budget(
         >>> cut_to_budget(["a", "bbb", "c"], cost=lambda kept: len("".join(kept)), budget_tokens=3)
         BudgetCut(kept=('a',), left_out=('bbb', 'c'), tokens=1)
 
-    Complexity: O(log n) calls of `cost`.
+    Complexity: one call of `cost` if all fit, else O(log n).
     """
     if budget_tokens < 0:
         raise ValueError(f"a token budget is not negative: {budget_tokens}")
-    sizes = range(1, len(ranked) + 1)
+    whole = cost(ranked) if ranked else 0
+    if whole <= budget_tokens:
+        return BudgetCut(kept=tuple(ranked), left_out=(), tokens=whole)
+    sizes = range(1, len(ranked))
     fitting = bisect.bisect_right(sizes, budget_tokens, key=lambda size: cost(ranked[:size]))
     size = max(fitting, min(at_least, len(ranked)))
     kept = tuple(ranked[:size])

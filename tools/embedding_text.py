@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gateway_project.foundation import canonical
 from tools.definition import Definition
 from tools.example_wishes import find_example_wishes
+from tools.lexemes import TextField
+from tools.translate import gloss_text
 
 TEXT_VERSION = 1  # part of every text hash: raise it when the text changes
 MAX_CHARS = 4_000  # of the whole text; models read some 1,000 to 2,000 characters
@@ -46,21 +47,6 @@ _SCRIPT_WITHOUT_SPACES = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextField:
-    """A part of a tool's text with the weight of its words.
-
-    Attributes:
-        text: Words separated by spaces.
-        weight: Contribution of one occurrence to a word's frequency.
-        is_name: Whether it is the tool's name or title.
-    """
-
-    text: str
-    weight: float
-    is_name: bool = False
-
-
 def clean_text(text: str, *, limit: int) -> str:
     r"""Remove invisible characters, collapse white space, and cut to a limit.
 
@@ -89,7 +75,8 @@ def compose_text(definition: Definition) -> str:
     """Compose the text that is embedded for a tool.
 
     Its name in words comes first, then title, example wishes if it is well known, description,
-    and the parameters with their descriptions, since models truncate at the end.
+    and the parameters with their descriptions, since models truncate at the end. Descriptions in
+    other languages are replaced by their glosses, as queries are.
 
     Example:
         >>> compose_text(Definition(name="getTime", description="Current time."))
@@ -102,8 +89,9 @@ def compose_text(definition: Definition) -> str:
     wishes = find_example_wishes(definition.name, definition.input_schema)
     examples = f"{'; '.join(wishes)}. " if wishes else ""
     body = clean_text(definition.description, limit=MAX_CHARS)
+    body = gloss_text(body) or body
     parameters = " ".join(
-        f"{split_name(name).lower()}: {text.rstrip('.')}."
+        f"{split_name(name).lower()}: {(gloss_text(text) or text).rstrip('.')}."
         for name, text in _read_parameters(definition.input_schema)
     )
     return clean_text(f"{head}: {examples}{body} {parameters}", limit=MAX_CHARS)
@@ -115,15 +103,22 @@ def text_hash(text: str) -> str:
 
 
 def text_fields(definition: Definition, *, server: str) -> tuple[TextField, ...]:
-    """Return a tool's text by field, ready to be split into words."""
+    """Return a tool's text by field, ready to be split into words.
+
+    The words of glosses are added to those of descriptions in other languages.
+    """
     parameters = _read_parameters(definition.input_schema)
+    body = clean_text(definition.description, limit=MAX_CHARS)
+    glosses = " ".join(gloss_text(text) for _, text in parameters)
     title = clean_text(definition.title, limit=MAX_NAME_CHARS)
     parts = (
         (split_name(clean_text(definition.name, limit=MAX_NAME_CHARS)), NAME_WEIGHT, True),
         (title, NAME_WEIGHT, True),
-        (clean_text(definition.description, limit=MAX_CHARS), BODY_WEIGHT, False),
+        (body, BODY_WEIGHT, False),
+        (gloss_text(body), BODY_WEIGHT, False),
         (" ".join(split_name(name) for name, _ in parameters), PARAMETER_NAME_WEIGHT, False),
         (" ".join(text for _, text in parameters), PARAMETER_TEXT_WEIGHT, False),
+        (glosses.strip(), PARAMETER_TEXT_WEIGHT, False),
         (split_name(clean_text(server, limit=MAX_NAME_CHARS)), SERVER_WEIGHT, False),
         (
             " ".join(find_example_wishes(definition.name, definition.input_schema)),

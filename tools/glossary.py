@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, get_args
@@ -109,14 +109,19 @@ class Glossary:
     def _list_german_bases(self, folded: str) -> Iterator[str]:
         """Yield infinitives of which a word may be a form: "zeigt", "geloscht", "anzulegen"."""
         yield from _list_infinitives(folded)
-        for prefix in {prefix for verbs in self.separable.values() for prefix in verbs}:
-            for middle in ("ge", "zu"):
-                head = prefix + middle
-                if folded.startswith(head) and len(folded) > len(head) + 2:
-                    base = folded.removeprefix(head)
-                    yield prefix + base
-                    yield prefix + self.forms.get(f"ge{base}", base)
-                    yield from (prefix + one for one in _list_infinitives(base))
+        for head in self._separable_heads:
+            if folded.startswith(head) and len(folded) > len(head) + 2:
+                prefix, base = head[:-2], folded.removeprefix(head)
+                yield prefix + base
+                yield prefix + self.forms.get(f"ge{base}", base)
+                yield from (prefix + one for one in _list_infinitives(base))
+
+    @cached_property
+    def _separable_heads(self) -> tuple[str, ...]:
+        """Separable prefixes before "ge" and "zu", the longest first."""
+        prefixes = {prefix for verbs in self.separable.values() for prefix in verbs}
+        heads = (prefix + middle for prefix in prefixes for middle in ("ge", "zu"))
+        return tuple(sorted(heads, key=lambda head: (-len(head), head)))
 
     def _find_compound(self, folded: str) -> GlossaryEntry | None:
         """Return the joined entries of a compound's parts, the longest last part first."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import Stemmer
-
-from tools.embedding_text import TextField
 
 STEMMER_VERSION: Final = str(Stemmer.version())
 """Another version may stem some words differently; what it indexed is indexed again."""
@@ -38,6 +37,21 @@ STOP_WORDS: Final = frozenset(
     )
 )
 """The English stop words of PostgreSQL (`english.stop`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextField:
+    """A part of a tool's text with the weight of its words.
+
+    Attributes:
+        text: Words separated by spaces.
+        weight: Contribution of one occurrence to a word's frequency.
+        is_name: Whether it is the tool's name or title.
+    """
+
+    text: str
+    weight: float
+    is_name: bool = False
 
 
 def split_lexemes(text: str) -> Iterator[str]:

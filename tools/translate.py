@@ -44,34 +44,13 @@ _KANA: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
 _CLAUSE_MARKS: Final = frozenset(".,;:!?，。、；：！？\n")  # noqa: RUF001 - CJK marks
 _PLAIN_MARKS: Final = str.maketrans("，。、；：！？", ",.,;:!?", "¿¡")  # noqa: RUF001 - CJK marks
 _WEAK_SIGNS: Final = frozenset(
-    [
-        "de",
-        "la",
-        "el",
-        "los",
-        "las",
-        "del",
-        "y",
-        "con",
-        "en",
-        "un",
-        "una",
-        "san",
-        "der",
-        "die",
-        "das",
-        "von",
-        "den",
-        "des",
-        "und",
-        "zu",
-        "im",
-        "al",
-        "su",
-        "te",
-    ]
+    """
+    de la el los las del y con en un una san der die das von den des und zu im al su te
+    actual agenda also auto era falls film hey homepage info kind land man manual media meta
+    panel problem red repo sea solo son stand taste war
+    """.split()
 )
-"""Words that are frequent in names of places and people too."""
+"""Words that are frequent in names of places and people too, or are English as well."""
 _FURTHER_ENGLISH: Final = frozenset(
     [
         "a",
@@ -107,6 +86,7 @@ _FURTHER_ENGLISH: Final = frozenset(
         "mails",
     ]
 )
+_COPULAS: Final = frozenset(["写", "写上", "写成", "写着"])
 _QUESTIONS: Final = frozenset(["what", "who", "where", "when", "why", "how", "is", "are"])
 _JOINERS: Final = frozenset({"and", "or"})
 _SPACE_BEFORE_MARK: Final = re.compile(r"\s+([,.;:!?])")
@@ -174,36 +154,53 @@ def detect_language(text: str) -> Language | None:
     tokens = list(_TOKEN.finditer(text))
     han = sum(len(token[0]) for token in tokens if token.lastgroup == "han")
     words = [token[0].lower() for token in tokens if token.lastgroup == "word"]
-    english = sum(_is_function_word(word) for word in words)
-    if han >= MIN_HAN_CHARS and han > 2 * english:
+    function_words = [word for word in words if _is_function_word(word)]
+    if han >= MIN_HAN_CHARS and han > 2 * len(function_words):
         return None if _KANA.search(text) else "zh"
-    signs, language = max((_count_signs(words, one), one) for one in LANGUAGES if one != "zh")
-    return language if signs > 0 else None
+    weak = sum(word in _WEAK_SIGNS for word in words)
+    contents = [word for word in words if word not in _WEAK_SIGNS and not _is_function_word(word)]
+    strong = [word for word in contents if not _is_english(word)]
+    english = [word for word in function_words if word not in _WEAK_SIGNS]
+    signs, language = max(
+        (_count_signs(strong, weak=weak, english=english, glossary=load_glossary(one)), one)
+        for one in LANGUAGES
+        if one != "zh"
+    )
+    # Words that tools use in every language say little, but more than a single other word.
+    is_enough = signs > (len(contents) - len(strong)) / 2 or signs > 1
+    return language if signs > 0 and is_enough else None
 
 
 def _is_function_word(word: str) -> bool:
     return word in STOP_WORDS or word in _FURTHER_ENGLISH
 
 
-def _count_signs(words: Sequence[str], language: Language) -> float:
-    """Return how far the signs of a language outweigh those of English."""
-    glossary = load_glossary(language)
-    signs = contents = 0.0
-    english = 0
-    for word in words:
+def _count_signs(
+    strong: Sequence[str], *, weak: int, english: Sequence[str], glossary: Glossary
+) -> float:
+    """Return how far the signs of a language outweigh those of English.
+
+    Args:
+        strong: Words that are not English.
+        weak: Number of words that are frequent in names too.
+        english: English function words, some of which the language may have too.
+        glossary: Of the language.
+    """
+    against = 2 * sum(word not in glossary.exact for word in english)
+    signs = 0.5 * weak
+    if signs + len(strong) <= against:  # the usual case: nothing needs to be looked up
+        return 0.0
+    contents = 0.0
+    for word in strong:
         entry = glossary.find(word)
-        if word in _WEAK_SIGNS:
-            signs += 0.5
-        elif _is_function_word(word):
-            english += word not in glossary.exact
-        elif entry is None or _is_english(word):
+        if entry is None:
             continue
-        elif entry.role == "words":
+        if entry.role == "words":
             signs += 1
         else:
             contents += 1 if word in glossary.exact or not word.isascii() else 0.5
     is_enough = contents >= 1 or (contents and signs) or signs > 1
-    return signs + contents - 2 * english if is_enough else 0.0
+    return signs + contents - against if is_enough else 0.0
 
 
 @cache
@@ -220,7 +217,7 @@ def gloss_tokens(text: str, language: Language) -> tuple[GlossToken, ...]:
     """Return the parts of a text in its order, with the English for each."""
     glossary = load_glossary(language)
     if language == "zh":
-        return tuple(_iterate_chinese(text, glossary))
+        return tuple(_drop_copulas(text, tuple(_iterate_chinese(text, glossary))))
     tokens = [_find_token(match, glossary) for match in _TOKEN.finditer(text)]
     return tuple(_join_separated(_join_phrases(text, tokens, glossary), text, glossary))
 
@@ -301,6 +298,16 @@ def _iterate_chinese(text: str, glossary: Glossary) -> Iterator[GlossToken]:
             yield from _segment(text, *match.span(), glossary)
         else:
             yield GlossToken(*match.span(), match[0], match.lastgroup or "")
+
+
+def _drop_copulas(text: str, tokens: Sequence[GlossToken]) -> Iterator[GlossToken]:
+    """Drop verbs that only say what a field reads: "标题写 '…'" asks for no writing."""
+    for at, token in enumerate(tokens):
+        is_between = 0 < at < len(tokens) - 1 and tokens[at + 1].role == "value"
+        before = tokens[at - 1]
+        is_copula = is_between and before.role == "things" and before.end == token.start
+        if not (is_copula and text[token.start : token.end] in _COPULAS):
+            yield token
 
 
 def _segment(text: str, start: int, end: int, glossary: Glossary) -> Iterator[GlossToken]:

@@ -13,7 +13,7 @@ import structlog
 
 from execution.early_calls import NO_SPECULATION, Speculation
 from execution.runs import Runs
-from gateway_project.foundation import notify, telemetry
+from gateway_project.foundation import heap, notify, telemetry
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
@@ -270,11 +270,13 @@ def _find_capabilities(pool: UpstreamPool, server: str) -> Mapping[str, object] 
 async def warm_up(readiness: Readiness, embedder: CachedEmbedder) -> None:
     """Load what the first search needs, once a client has listed tools."""
     await readiness.listed.wait()
+    heap.map_large_blocks()
     try:
         await asyncio.to_thread(embedder.embed, ["warm"], kind="query")
     except EmbeddingUnavailable as error:
         log.warning("gateway.model_unavailable", reason=str(error))
     await asyncio.to_thread(token_count.count_tokens, "warm")
+    await asyncio.to_thread(heap.return_free_memory)
     await asyncio.to_thread(_import_suggestion_modules)
 
 

@@ -48,6 +48,12 @@ def test_a_minimum_is_kept_whatever_it_costs():
     assert (result.kept, result.tokens) == ((90,), 90)
 
 
+def test_a_list_that_fits_is_counted_once():
+    counted = []
+    result = cut_to_budget([1, 2, 3], cost=lambda some: counted.append(some) or 6, budget_tokens=6)
+    assert (result.kept, result.tokens, counted) == ((1, 2, 3), 6, [[1, 2, 3]])
+
+
 def test_of_nothing_nothing_is_kept():
     assert cut_to_budget([], cost=sum, budget_tokens=50, at_least=1).kept == ()
 

