@@ -139,7 +139,7 @@ class PastIntents:
 
     def compute_similarity(self, encoded: EncodedIntent) -> Floats:
         """Return the mean of plain and masked cosine with each past intent, shape (n,)."""
-        return compare_vectors(_join_vectors(encoded)[None], self.vectors)[0]
+        return np.asarray(compare_vectors(_join_vectors(encoded)[None], self.vectors)[0])
 
     def gather_evidence(self, encoded: EncodedIntent) -> HistoryEvidence:
         """Return the evidence of all past runs for a new intent."""
