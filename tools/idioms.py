@@ -53,7 +53,9 @@ def rewrite_idioms(query: str) -> str:
     text = query.lower().translate(_APOSTROPHES)
     text = before = _CONTRACTED.sub(lambda match: _CONTRACTIONS[match[0]], text)
     words = frozenset(_WORD.findall(text))
-    for idiom in load_idioms():
+    idioms, by_first_word = load_idioms(), _index_first_words()
+    for place in sorted({at for word in words for at in by_first_word.get(word, ())}):
+        idiom = idioms[place]
         if any(words.isdisjoint(alternatives) for alternatives in idiom.required):
             continue
         text = idiom.pattern.sub(partial(_write_plainly, idiom.plain), text)
@@ -75,6 +77,16 @@ def load_idioms() -> tuple[Idiom, ...]:
     return tuple(
         Idiom(compile_phrase(phrase), plain, _list_required(phrase)) for phrase, plain in pairs
     )
+
+
+@cache
+def _index_first_words() -> dict[str, list[int]]:
+    """Return the places of the idioms by the words that they may begin with."""
+    found: dict[str, list[int]] = {}
+    for place, idiom in enumerate(load_idioms()):
+        for word in idiom.required[0]:
+            found.setdefault(word, []).append(place)
+    return found
 
 
 def compile_phrase(phrase: str) -> re.Pattern[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.intent.encoded import EncodedIntent
+from graph.suggestion.ranking.cosines import compare_vectors
 from graph.suggestion.ranking.exemplars import ClauseExemplars
 from graph.suggestion.ranking.history_features import HistoryEvidence
 from graph.suggestion.ranking.past_calls import PastCalls
@@ -138,7 +139,7 @@ class PastIntents:
 
     def compute_similarity(self, encoded: EncodedIntent) -> Floats:
         """Return the mean of plain and masked cosine with each past intent, shape (n,)."""
-        return np.asarray(self.vectors @ _join_vectors(encoded))
+        return np.asarray(compare_vectors(_join_vectors(encoded)[None], self.vectors)[0])
 
     def gather_evidence(self, encoded: EncodedIntent) -> HistoryEvidence:
         """Return the evidence of all past runs for a new intent."""

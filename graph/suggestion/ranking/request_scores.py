@@ -99,8 +99,7 @@ def score_requests(
 
 
 def _score_words(lexemes: Sequence[int], view: ToolView) -> Floats:
-    distinct = list(dict.fromkeys(lexemes))
-    return np.asarray(view.words.score_lexemes(distinct).sum(axis=0), dtype=np.float32)
+    return view.words.sum_scores(list(dict.fromkeys(lexemes)))
 
 
 def _share_words(lexemes: Sequence[int], view: ToolView, positions: Positions) -> Floats:
@@ -109,5 +108,5 @@ def _share_words(lexemes: Sequence[int], view: ToolView, positions: Positions) -
     if not distinct:
         return np.zeros(len(positions), dtype=np.float32)
     rarities = view.words.find_rarities(distinct)
-    contains = view.words.score_lexemes(distinct)[:, positions] > 0
+    contains = view.words.contain_lexemes(distinct, positions)
     return np.asarray(rarities @ contains / rarities.sum(), dtype=np.float32)

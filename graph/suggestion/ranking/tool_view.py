@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from graph.suggestion.ranking.cosines import compare_vectors
 from graph.suggestion.ranking.word_scores import WordScores
 from tools.search_index import SearchIndex
 
@@ -121,8 +122,7 @@ class ToolView:
         """Compare vectors of norm 1, shape (q, d), with every tool: shape (q, m)."""
         if not len(self):
             return np.zeros((len(queries), 0), dtype=np.float32)
-        # Row by row: for few rows, BLAS compares a vector twice as fast as a narrow matrix.
-        cosines = np.stack([self.index.vectors @ query for query in queries])
+        cosines = compare_vectors(queries, self.index.vectors)
         return cosines if self.index_positions is None else cosines[:, self.index_positions]
 
     def has_postings(self, span: tuple[int, int]) -> bool:

@@ -64,6 +64,26 @@ class WordScores:
             row[self.postings.tools[start:end]] = self.scores[start:end]
         return scores
 
+    def sum_scores(self, lexemes: Sequence[int]) -> Floats:
+        """Return the BM25 of distinct lexemes together in every tool, shape (m,)."""
+        total = np.zeros(len(self.name_weights), dtype=np.float32)
+        for start, end in self.postings.find_spans(lexemes):
+            total[self.postings.tools[start:end]] += self.scores[start:end]
+        return total
+
+    def contain_lexemes(
+        self, lexemes: Sequence[int], positions: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Return whether the texts of tools contain each lexeme, shape (len(lexemes), k)."""
+        contains = np.zeros((len(lexemes), len(positions)), dtype=np.bool_)
+        targets = positions.astype(self.postings.tools.dtype)
+        for row, (start, end) in zip(contains, self.postings.find_spans(lexemes), strict=True):
+            if start < end:
+                tools = self.postings.tools[start:end]
+                found = np.minimum(np.searchsorted(tools, targets), len(tools) - 1)
+                row[:] = tools[found] == targets
+        return contains
+
     def score_name_cover(self, lexemes: Sequence[int], positions: NDArray[np.intp]) -> Floats:
         """Return the rarity-weighted share of each tool's name covered by lexemes, in [0, 1]."""
         matched = np.zeros(len(positions), dtype=np.float32)

@@ -43,6 +43,11 @@ _FAMILY_LIST: Final = (
 )
 _FAMILIES: Final = tuple(frozenset(words.split()) for words in _FAMILY_LIST)
 """Verbs of requests and of tool names that ask for the same kind of action."""
+_SAME_ACTION: Final = {
+    word: frozenset().union(*(one for one in _FAMILIES if word in one))
+    for word in frozenset().union(*_FAMILIES)
+}
+"""The verbs of all families that each verb belongs to."""
 _NAME_VERBS_LIST: Final = (
     "create add delete remove get read list search find update edit send post write save move "
     "copy convert calculate checkout reset merge run execute stop kill fork commit push cancel "
@@ -142,7 +147,7 @@ def measure_action(request: StatedRequest, name: str) -> float:
     verbs = [word for word in words if word in _NAME_VERBS][:1]
     if not verbs:
         return 0.0
-    if any(asked in one and verbs[0] in one for one in _FAMILIES):
+    if verbs[0] in _SAME_ACTION.get(asked, ()):
         return 1.0
     return 0.0 if asked in QUESTION_WORDS else -1.0
 
@@ -164,10 +169,10 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
     if not words:
         return 0.0
     mentioned = _mentioned_words(request.wording) | _mentioned_words(request.text)
-    action = _find_asked_action(request)
+    same_action = _SAME_ACTION.get(_find_asked_action(request), frozenset())
     hits = 0
     for word in words:
-        is_action = word in _NAME_VERBS and any(word in one and action in one for one in _FAMILIES)
+        is_action = word in _NAME_VERBS and word in same_action
         hits += is_action or _singular(word) in mentioned
     return hits / len(words)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph.suggestion.ranking import set_evidence
 from graph.suggestion.ranking.set_candidates import list_candidate_sets
 from graph.suggestion.ranking.set_evidence import EVIDENCE_FEATURES as EVIDENCE
 from graph.suggestion.ranking.set_features import (
@@ -42,6 +43,17 @@ def test_a_run_is_left_out_of_its_own_features(count, seed, data):
     assert as_past.keys() == as_new.keys()
     for members, features in as_new.items():
         assert as_past[members] == pytest.approx(features, abs=1e-4)
+
+
+@pytest.mark.parametrize("cells", [1, 100, 1_000])
+def test_features_do_not_depend_on_how_many_sets_are_compared_at_a_time(monkeypatch, cells):
+    scored, runs = drawn_scored(past=40), drawn_runs(40, 0)
+    at_once = told(scored, runs)
+    monkeypatch.setattr(set_evidence, "BLOCK_CELLS", cells)
+    in_blocks = told(scored, runs)
+    assert in_blocks.keys() == at_once.keys()
+    for members, features in at_once.items():
+        assert in_blocks[members] == pytest.approx(features, abs=1e-5)
 
 
 def test_the_only_run_of_a_history_is_no_evidence_for_itself():

@@ -59,3 +59,16 @@ def test_words_of_tools_not_seen_count_nowhere():
     assert len(shared.name_weights) == 20
     assert shared.score_lexemes(LEXEMES).shape == (len(LEXEMES), 20)
     assert WordScores.from_index(index, None).score_lexemes([LEXEMES[0]]).shape == (1, 40)
+
+
+@given(st.integers(0, 20), st.lists(LEXEME, unique=True))
+def test_scores_are_summed_over_lexemes(seed, said):
+    words = WordScores.from_index(drawn_index(seed=seed), None)
+    np.testing.assert_array_equal(words.sum_scores(said), words.score_lexemes(said).sum(axis=0))
+
+
+@given(st.integers(0, 20), st.lists(LEXEME, unique=True))
+def test_tools_contain_the_lexemes_that_they_score_for(seed, said):
+    words, at = WordScores.from_index(drawn_index(seed=seed), None), np.array([3, 0, 17, 39])
+    expected = words.score_lexemes(said)[:, at] > 0
+    np.testing.assert_array_equal(words.contain_lexemes(said, at), expected)
