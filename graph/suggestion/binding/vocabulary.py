@@ -166,6 +166,8 @@ PATH_WORDS: Final = FILE_WORDS | FOLDER_WORDS | _normalized_set("filename filepa
 """Words of parameters that take a path of any kind."""
 WORKSPACE_WORDS: Final = _normalized_set("repository workspace root cwd")
 """Words of parameters that name where a tool works."""
+SCOPE_WORDS: Final = _normalized_set("namespace account project space sheet vault database board")
+"""Words of parameters that name the part of a product in which a tool works."""
 DOCUMENT_WORDS: Final = _normalized_set("file files document")
 """Words with which a parameter named after a folder takes files as well."""
 DESTRUCTIVE_WORDS: Final = _normalized_set(

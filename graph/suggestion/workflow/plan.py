@@ -19,7 +19,12 @@ import numpy as np
 from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
-from graph.suggestion.workflow.request_fit import measure_action, measure_name, measure_values
+from graph.suggestion.workflow.request_fit import (
+    list_kinds,
+    measure_action,
+    measure_name,
+    measure_values,
+)
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
@@ -36,6 +41,9 @@ NAME_WEIGHT: Final = 0.15
 """Worth of `request_fit`'s measures in units of cosine; chosen by hand on everyday wishes."""
 SAME_SERVER_BONUS: Final = 0.1
 """Bonus of a tool of the previous request's server if the request refers back ("close it")."""
+SAME_OBJECT_BONUS: Final = 0.2
+"""Further bonus if it also does what is asked for, and the request leads nowhere else: it names no
+server, and no address, path or the like."""
 NEAR_SERVER_BONUS: Final = 0.03
 """The same without such a word: steps of one wish tend to concern one product."""
 NAMED_SERVER_BONUS: Final = 0.1
@@ -144,9 +152,11 @@ def plan_requests(
     if len(ranking.requests) != len(reading.requests):
         return ()
     planned: list[PlannedRequest] = []
-    server = ""
+    server, is_server_named = "", False
     for request, candidates in zip(reading.requests, ranking.requests, strict=True):
-        fits = _fit_tools(request, candidates, reading, context, server)
+        fits = _fit_tools(
+            request, candidates, reading, context, server, is_server_named=is_server_named
+        )
         fits = _avoid_repetition(request, fits, planned)
         is_skipped = not request.is_certain and (
             len(fits) > 1 and fits[0].score - fits[1].score < FURTHER_OBJECT_LEAD
@@ -154,6 +164,7 @@ def plan_requests(
         planned.append(PlannedRequest(request=request, fits=fits, is_skipped=is_skipped))
         if fits and not is_skipped:
             server = _server_of(fits[0].tool)
+            is_server_named = _is_named(server, request.text)
     return tuple(planned)
 
 
@@ -179,11 +190,18 @@ def _fit_tools(
     reading: IntentReading,
     context: SuggestionContext,
     server: str,
+    *,
+    is_server_named: bool,
 ) -> tuple[FittedTool, ...]:
     refers_back = bool(server) and _BACK_REFERENCE.search(request.english) is not None
+    tools = {one.tool: context.find_tool(one.tool) for one in candidates}
+    servers = {_server_of(tool) for tool in tools.values() if tool is not None}
+    stays = not list_kinds(request.text) and not any(
+        _is_named(name, request.text) for name in servers
+    )
     fits = []
     for candidate in candidates:
-        tool = context.find_tool(candidate.tool)
+        tool = tools[candidate.tool]
         if tool is None or not tool.is_usable:
             continue
         action = measure_action(request, tool.name)
@@ -192,7 +210,11 @@ def _fit_tools(
         is_named = _is_named(_server_of(tool), request.text)
         bonus = NAMED_SERVER_BONUS if is_named else 0.0
         if server and _server_of(tool) == server:
-            bonus += SAME_SERVER_BONUS if refers_back else NEAR_SERVER_BONUS
+            if refers_back:
+                bonus += SAME_SERVER_BONUS
+                bonus += SAME_OBJECT_BONUS if stays and action > 0 else 0.0
+            else:
+                bonus += SAME_SERVER_BONUS if stays and is_server_named else NEAR_SERVER_BONUS
         fits.append(
             FittedTool(
                 tool=tool,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from graph.suggestion.intent.masks import QUOTED
 from graph.suggestion.intent.requests import QUESTION_WORDS
 from tools.name_words import split_name_words
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _FAMILY_LIST: Final = (
     "create add make new open start init initialize register insert generate draft raise file "
-    "remember record book reserve log jot schedule set put",
+    "remember remind record book reserve log jot schedule set put",
     "delete remove forget drop erase clear destroy cancel uninstall unsubscribe ditch purge",
     "get show read display view fetch retrieve check see look print give tell describe open "
     "download obtain inspect load watch what how is are who when where which review",
@@ -51,6 +52,14 @@ _NAME_VERBS_LIST: Final = (
 )
 _NAME_VERBS: Final = frozenset(_NAME_VERBS_LIST.split())
 """Verbs that say in a tool's name what it does."""
+_GENERIC_VERBS: Final = frozenset(["show", "get", "list", "read", "close", "open", "run"])
+"""Verbs that say little as the whole name of a tool."""
+MAX_NAME_VERBS: Final = 2
+"""Verbs of a tool's name that are read: `API-post-search` searches."""
+GENERIC_NAME_SHARE: Final = 0.5
+"""Worth of such a name."""
+OTHER_NUMBER_SHARE: Final = 0.5
+"""Worth of a word that the request mentions in the other number: "issues" for `get_issue`."""
 _REMOVING: Final = _FAMILIES[1]
 
 _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -95,6 +104,22 @@ _IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
     "cells": frozenset({"range", "cell"}),
 }
 """Words of tool names that a stated value implies."""
+_ISSUE_KEY: Final = re.compile(r"(?<![\w/.-])[A-Z][A-Z0-9]{1,9}-\d+(?![\w/.-])")
+_VALUE: Final = re.compile(r"\S*[/.@]\S+")
+"""Paths, addresses and the like: their words name no tool."""
+_SYNONYMS: Final[Mapping[str, str]] = {
+    "bug": "issue",
+    "ticket": "issue",
+    "folder": "directory",
+    "mail": "email",
+    "message": "email",
+    "pr": "pull",
+    "repo": "repository",
+    "meeting": "event",
+    "appointment": "event",
+    "tab": "sheet",
+}
+"""Words of tool names that everyday words for things mean."""
 _NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "date": re.compile(
         r"\b(?:today|tonight|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*"
@@ -109,7 +134,7 @@ _NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
 """Values that many tools take besides; they count only against tools that require them."""
 _NEEDED_NAMES: Final[Mapping[str, frozenset[str]]] = {
     "date": frozenset(["date"]),
-    "code": frozenset(["id", "ids", "revision", "sha"]),
+    "code": frozenset(["id", "ids", "number", "revision", "sha"]),
 }
 _NEW_OBJECT: Final = re.compile(
     r"\b(?:open|raise|file)\s+(?:an?|another|new)\s+(?:new\s+)?(?:\w+\s+)?"
@@ -139,10 +164,10 @@ def measure_action(request: StatedRequest, name: str) -> float:
         return -3.0
     if asked in words:
         return 1.0
-    verbs = [word for word in words if word in _NAME_VERBS][:1]
+    verbs = [word for word in words if word in _NAME_VERBS][:MAX_NAME_VERBS]
     if not verbs:
         return 0.0
-    if any(asked in one and verbs[0] in one for one in _FAMILIES):
+    if any(asked in one and not one.isdisjoint(verbs) for one in _FAMILIES):
         return 1.0
     return 0.0 if asked in QUESTION_WORDS else -1.0
 
@@ -164,20 +189,33 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
     if not words:
         return 0.0
     mentioned = _mentioned_words(request.wording) | _mentioned_words(request.text)
+    verbatim = _words_beside_values(request.wording) | _words_beside_values(request.text)
     action = _find_asked_action(request)
-    hits = 0
+    hits = 0.0
     for word in words:
         is_action = word in _NAME_VERBS and any(word in one and action in one for one in _FAMILIES)
-        hits += is_action or _singular(word) in mentioned
-    return hits / len(words)
+        if is_action or word in verbatim:
+            hits += 1.0
+        elif _singular(word) in mentioned:
+            singulars = {_singular(one) for one in verbatim}
+            hits += OTHER_NUMBER_SHARE if _singular(word) in singulars else 1.0
+    share = hits / len(words)
+    return share if set(words) - _GENERIC_VERBS else GENERIC_NAME_SHARE * share
 
 
 @lru_cache(maxsize=256)
 def _mentioned_words(text: str) -> frozenset[str]:
-    words = {_singular(word) for word in split_name_words(text)}
+    words = {_singular(word) for word in _words_beside_values(text)}
+    words |= {_SYNONYMS[word] for word in words if word in _SYNONYMS}
     for kind in list_kinds(text):
         words |= _IMPLIED_WORDS.get(kind, frozenset())
+    words |= {"issue"} if _ISSUE_KEY.search(text) else frozenset()
     return frozenset(words)
+
+
+@lru_cache(maxsize=256)
+def _words_beside_values(text: str) -> frozenset[str]:
+    return frozenset(split_name_words(_VALUE.sub(" ", QUOTED.sub(" ", text))))
 
 
 def _singular(word: str) -> str:
@@ -194,7 +232,8 @@ def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]
     """Return how well the kinds of values a request states agree with a tool's parameters.
 
     +1 for each kind that it states and the tool takes, -1 for each that it states and the tool
-    does not take, -1 for each that the tool requires and the whole intent does not state.
+    does not take, -1 for each that the tool requires and the whole intent does not state, nor, of
+    dates and identifiers, the intent up to the end of the request.
     """
     own, stated = list_kinds(request.text), list_kinds(whole)
     properties = schema.get("properties")
@@ -207,7 +246,8 @@ def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]
         else ()
     )
     unstated = len(_kinds_of_names(required_names) - stated)
-    unstated += len(_needed_by_names(required_names) - _list_needed_kinds(whole))
+    before = whole[: request.start + len(request.text)]
+    unstated += len(_needed_by_names(required_names) - _list_needed_kinds(before))
     return float(len(own & taken) - len(own - taken) - unstated)
 
 
