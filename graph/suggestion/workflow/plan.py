@@ -41,7 +41,7 @@ NAME_WEIGHT: Final = 0.15
 """Worth of `request_fit`'s measures in units of cosine; chosen by hand on everyday wishes."""
 SAME_SERVER_BONUS: Final = 0.1
 """Bonus of a tool of the previous request's server if the request refers back ("close it")."""
-SAME_OBJECT_BONUS: Final = 0.2
+SAME_OBJECT_BONUS: Final = 0.25
 """Further bonus if it also does what is asked for, and the request leads nowhere else: it names no
 server, and no address, path or the like."""
 NEAR_SERVER_BONUS: Final = 0.03
@@ -199,6 +199,7 @@ def _fit_tools(
     stays = not list_kinds(request.text) and not any(
         _is_named(name, request.text) for name in servers
     )
+    means_object = refers_back and stays
     fits = []
     for candidate in candidates:
         tool = tools[candidate.tool]
@@ -209,12 +210,11 @@ def _fit_tools(
         name = measure_name(request, tool.name, _server_of(tool))
         is_named = _is_named(_server_of(tool), request.text)
         bonus = NAMED_SERVER_BONUS if is_named else 0.0
-        if server and _server_of(tool) == server:
-            if refers_back:
-                bonus += SAME_SERVER_BONUS
-                bonus += SAME_OBJECT_BONUS if stays and action > 0 else 0.0
-            else:
-                bonus += SAME_SERVER_BONUS if stays and is_server_named else NEAR_SERVER_BONUS
+        is_near = bool(server) and _server_of(tool) == server
+        same_object = SAME_OBJECT_BONUS if is_near and means_object and action > 0 else 0.0
+        if is_near:
+            prefers_server = refers_back or (stays and is_server_named)
+            bonus += SAME_SERVER_BONUS if prefers_server else NEAR_SERVER_BONUS
         fits.append(
             FittedTool(
                 tool=tool,
@@ -222,13 +222,15 @@ def _fit_tools(
                 + ACTION_WEIGHT * action
                 + VALUE_WEIGHT * values
                 + NAME_WEIGHT * name
-                + bonus,
+                + bonus
+                + same_object,
                 coverage=candidate.cosine
                 + COVERING_WEIGHTS["word_share"] * candidate.word_share
                 + COVERING_WEIGHTS["name"] * name
                 + COVERING_WEIGHTS["action"] * action
                 + COVERING_WEIGHTS["values"] * values
-                + COVERING_WEIGHTS["server"] * is_named,
+                + COVERING_WEIGHTS["server"] * is_named
+                + same_object,
                 action=action,
             )
         )
@@ -278,6 +280,24 @@ def apply_plan(
         alternatives=tuple(alternatives[:MAX_ALTERNATIVES]),
         tool_probabilities=probabilities,
     )
+
+
+def list_step_tools(
+    ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
+) -> tuple[tuple[FittedTool, ...], ...]:
+    """Return the tools of each step of a short wish that clearly has several, best first.
+
+    Empty unless at least two requests are each served by a tool of their own.
+    """
+    if not is_planned(ranking, plan, reading):
+        return ()
+    served = [
+        one.fits
+        for one in plan
+        if one.best is not None and not one.is_skipped and one.best.coverage >= MIN_COVERAGE
+    ]
+    own = {fits[0].tool.pk for fits in served}
+    return tuple(served) if len(own) > 1 else ()
 
 
 def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
