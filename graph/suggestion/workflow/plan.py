@@ -89,7 +89,7 @@ COVERING_WEIGHTS: Final = {
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
-MIN_DRAFT_COVERAGE: Final = 0.3
+MIN_DRAFT_COVERAGE: Final = 0.42
 """Evidence below which an intent gets no workflow at all if none of its requests has more."""
 MIN_FAMILIAR_COVERAGE: Final = 0.05
 MIN_FORGOTTEN_COVERAGE: Final = 0.6
@@ -301,15 +301,12 @@ def list_step_tools(
 
 
 def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
-    """Whether no request of the intent is served by any tool, nor by past runs.
-
-    A tool whose name states the very action is worth a draft: words for things vary more.
-    """
+    """Whether no request of the intent is served by any tool, nor by past runs."""
     best = [one.fits[0] for one in plan if one.fits]
     return (
         bool(best)
         and ranking.familiarity < MAX_FAMILIARITY
-        and not any(fit.coverage >= MIN_DRAFT_COVERAGE or fit.action > 0 for fit in best)
+        and not any(fit.coverage >= MIN_DRAFT_COVERAGE for fit in best)
     )
 
 
