@@ -169,7 +169,16 @@ class _BindingSearch:
             },
         )
         for (position, name), argument in chosen.items():
-            self.found_arguments[position][name] = argument
+            if not self._means_earlier_place(position, name, argument):
+                self.found_arguments[position][name] = argument
+
+    def _means_earlier_place(self, position: int, name: str, argument: BoundArgument) -> bool:
+        """Whether a request says "there" for a place, and the value is stated only after it."""
+        request = self.steps[position].request
+        if request is None or argument.stated is None or argument.stated.start < request[1]:
+            return False
+        parameter = self.schemas[position].parameters.get(name)
+        return _is_place(parameter) and _THERE.search(self.reading.text, *request) is not None
 
     def _bind_plain_values(self) -> None:
         """Bind what the intent states plainly, before past runs and what has to be weighed."""
