@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graph.suggestion.intent.masks import QUOTED
 from graph.suggestion.intent.requests import QUESTION_WORDS
@@ -184,26 +184,47 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
         >>> measure_name(request, "create_pull_request"), measure_name(request, "list_issues")
         (1.0, 0.0)
     """
-    ignored = set(split_name_words(server))
-    words = [word for word in split_name_words(name) if word not in ignored]
+    words = _words_of_name(name, server)
     if not words:
         return 0.0
-    mentioned = _mentioned_words(request.wording) | _mentioned_words(request.text)
-    verbatim = _words_beside_values(request.wording) | _words_beside_values(request.text)
+    own = _read_words(request.wording, request.text)
     action = _find_asked_action(request)
     hits = 0.0
     for word in words:
         is_action = word in _NAME_VERBS and any(word in one and action in one for one in _FAMILIES)
-        if is_action or word in verbatim:
+        singular = _singular(word)
+        if is_action or word in own.verbatim:
             hits += 1.0
-        elif _singular(word) in mentioned:
-            singulars = {_singular(one) for one in verbatim}
-            hits += OTHER_NUMBER_SHARE if _singular(word) in singulars else 1.0
+        elif singular in own.mentioned:
+            hits += OTHER_NUMBER_SHARE if singular in own.singulars else 1.0
     share = hits / len(words)
     return share if set(words) - _GENERIC_VERBS else GENERIC_NAME_SHARE * share
 
 
+@lru_cache(maxsize=8_192)
+def _words_of_name(name: str, server: str) -> tuple[str, ...]:
+    ignored = set(split_name_words(server))
+    return tuple(word for word in split_name_words(name) if word not in ignored)
+
+
+class _RequestWords(NamedTuple):
+    """Words of a request: as written, in the singular, and these with all that they mention."""
+
+    verbatim: frozenset[str]
+    singulars: frozenset[str]
+    mentioned: frozenset[str]
+
+
 @lru_cache(maxsize=256)
+def _read_words(wording: str, text: str) -> _RequestWords:
+    verbatim = _words_beside_values(wording) | _words_beside_values(text)
+    return _RequestWords(
+        verbatim=verbatim,
+        singulars=frozenset(map(_singular, verbatim)),
+        mentioned=_mentioned_words(wording) | _mentioned_words(text),
+    )
+
+
 def _mentioned_words(text: str) -> frozenset[str]:
     words = {_singular(word) for word in _words_beside_values(text)}
     words |= {_SYNONYMS[word] for word in words if word in _SYNONYMS}
@@ -213,7 +234,6 @@ def _mentioned_words(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-@lru_cache(maxsize=256)
 def _words_beside_values(text: str) -> frozenset[str]:
     return frozenset(split_name_words(_VALUE.sub(" ", QUOTED.sub(" ", text))))
 
