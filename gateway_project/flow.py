@@ -39,7 +39,7 @@ from gateway_project.find.request import FindRequest
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.intent import feedback, suggest
+from gateway_project.intent import feedback, find_steps, suggest
 from gateway_project.intent.ahead import run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
@@ -101,6 +101,9 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         visibility, server=request.server, category=request.category
     )
     found = await fallback.search_with_fallback(effects, catalogue, caller, request, context)
+    if await run_in_worker_thread(find_steps.may_have_steps, request):
+        view = await _freeze_view(effects, caller)
+        found = await run_in_worker_thread(find_steps.offer_each_step, view, request, found)
     budget_tokens = min(request.token_budget or effects.token_budget, effects.token_budget)
     answer_context = AnswerContext(
         visibility=visibility,

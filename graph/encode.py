@@ -61,7 +61,7 @@ def encode_intents(
             requests=rows_of(*(part.wording for part in reading.requests)),
             masked_requests=rows_of(*(part.embedded_masked_text for part in reading.requests)),
             request_words=tuple(
-                lexeme_keys(split_words(part.wording)) for part in reading.requests
+                lexeme_keys(split_words(part.looked_up_text)) for part in reading.requests
             ),
             masked_request_words=tuple(
                 lexeme_keys(split_words(part.embedded_masked_text)) for part in reading.requests

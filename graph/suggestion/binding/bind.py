@@ -12,6 +12,7 @@ import numpy as np
 from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
 from graph.suggestion.binding import protection, references, switches
+from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, takes_time_zone
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.knowledge import (
@@ -34,6 +35,7 @@ from graph.suggestion.binding.steps import (
     find_no_feeds,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.vocabulary import normalize_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +50,8 @@ ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
 """Kinds of values of which `fitting` knows for which parameters they are possible."""
 _BACK_REFERENCE: Final = re.compile(r"\b(?:it|them|there|that|this)\b", re.IGNORECASE)
+_THERE: Final = re.compile(r"\bthere\b", re.IGNORECASE)
+_PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
 
@@ -165,7 +169,16 @@ class _BindingSearch:
             },
         )
         for (position, name), argument in chosen.items():
-            self.found_arguments[position][name] = argument
+            if not self._means_earlier_place(position, name, argument):
+                self.found_arguments[position][name] = argument
+
+    def _means_earlier_place(self, position: int, name: str, argument: BoundArgument) -> bool:
+        """Whether a request says "there" for a place, and the value is stated only after it."""
+        request = self.steps[position].request
+        if request is None or argument.stated is None or argument.stated.start < request[1]:
+            return False
+        parameter = self.schemas[position].parameters.get(name)
+        return _is_place(parameter) and _THERE.search(self.reading.text, *request) is not None
 
     def _bind_plain_values(self) -> None:
         """Bind what the intent states plainly, before past runs and what has to be weighed."""
@@ -202,6 +215,7 @@ class _BindingSearch:
                 or self._find_switch(parameter)
                 or habitual_value(tool, parameter, self.knowledge)
                 or self._find_shared_address(position, parameter)
+                or self._find_shared_scope(position, parameter)
                 or self._find_referred_value(position, parameter)
                 or (
                     self._find_data_flow(position, parameter) if parameter.pointer in fed else None
@@ -258,12 +272,39 @@ class _BindingSearch:
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
 
+    def _find_shared_scope(
+        self, position: int, parameter: ToolParameter
+    ) -> BoundArgument | None:
+        """Return what the other tools of the server are stated to work in, if they agree.
+
+        Example intent: "what runs in namespace shop, and show the logs of pod cart-1".
+        """
+        step = self.steps[position]
+        if not protection.is_scope_parameter(step, parameter):
+            return None
+        stated = [
+            found[parameter.name]
+            for other, found in zip(self.steps, self.found_arguments, strict=True)
+            if other.tool.pk != step.tool.pk
+            and _server_name(other.tool) == _server_name(step.tool)
+            and parameter.name in found
+        ]
+        if not stated or len({repr(one.value) for one in stated}) > 1:
+            return None
+        candidate = stated[0]
+        if candidate.stated is None or not self._is_permitted(
+            position, parameter, candidate.stated
+        ):
+            return None
+        return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
+
     def _find_referred_value(
         self, position: int, parameter: ToolParameter
     ) -> BoundArgument | None:
         """Return the value of the same parameter of an earlier task that the request refers to.
 
-        Example intent: "create the branch fix/login in /srv/shop and switch to it".
+        Example intents: "create the branch fix/login in /srv/shop and switch to it", "the weather
+        in Paris, and what time is it there".
         """
         step = self.steps[position]
         if not parameter.is_required or step.request is None:
@@ -276,7 +317,28 @@ class _BindingSearch:
             is_near = _server_name(self.steps[other].tool) == _server_name(step.tool)
             if is_near and candidate is not None and candidate.stated is not None:
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
-        return None
+        return self._find_referred_place(position, parameter, self.reading.text[start:end])
+
+    def _find_referred_place(
+        self, position: int, parameter: ToolParameter, request: str
+    ) -> BoundArgument | None:
+        """Return the only place that earlier tasks are stated to be about, if "there" means it."""
+        if not (_is_place(parameter) and _THERE.search(request)):
+            return None
+        stated = [
+            one
+            for earlier, found in zip(self.schemas[:position], self.found_arguments, strict=False)
+            for name, one in found.items()
+            if one.stated is not None and _is_place(earlier.parameters.get(name))
+        ]
+        if len({str(one.value) for one in stated}) != 1 or stated[0].stated is None:
+            return None
+        value = convert_value(parameter, stated[0].stated)
+        if value is NOT_CONVERTIBLE or (takes_time_zone(parameter) and "/" not in str(value)):
+            return None
+        return replace(
+            stated[0], value=value, confidence=SAME_NAME_CONFIDENCE * stated[0].confidence
+        )
 
     def _is_possible(self, position: int, name: str, argument: BoundArgument) -> bool:
         """Whether `fitting` and `protection` allow a value that was found by its form as well.
@@ -309,8 +371,12 @@ class _BindingSearch:
         """Whether `protection` permits a value for a parameter at all."""
         pairs = zip(self.grid.owners, self.grid.parameters, strict=True)
         row = next((n for n, pair in enumerate(pairs) if pair == (position, parameter)), None)
-        values = self.grid.stated.values
-        return row is None or bool(np.isfinite(self.thresholds[row, values.index(stated)]))
+        columns = [
+            column
+            for column, one in enumerate(self.grid.stated.values)
+            if one.start < stated.end and stated.start < one.end
+        ]
+        return row is None or bool(np.isfinite(self.thresholds[row, columns]).all())
 
     def _find_data_flow(
         self, position: int, parameter: ToolParameter
@@ -333,6 +399,16 @@ class _BindingSearch:
 
 def _server_name(tool: BindTool) -> str:
     return tool.tool.partition(":")[0]
+
+
+def _is_place(parameter: ToolParameter | None) -> bool:
+    """Whether a parameter takes the name of a place, or the time zone of one."""
+    return (
+        parameter is not None
+        and parameter.is_text
+        and not parameter.members
+        and bool(parameter.name_words & _PLACE_WORDS)
+    )
 
 
 def _default_argument(parameter: ToolParameter) -> BoundArgument | None:

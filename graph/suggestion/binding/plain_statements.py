@@ -132,6 +132,7 @@ _TO_PLACE: Final = re.compile(
     re.IGNORECASE,
 )
 """Between two paths, in English and the languages with a glossary."""
+_BEFORE_TARGET: Final = re.compile(r"\b(?:(?:in)?to|into|nach|zu|en|a)\s+['\"`]?$", re.IGNORECASE)
 MAX_QUERY_WORDS: Final = 12
 MAX_TRIMMED_PHRASES: Final = 4
 """Limit of places and polite words cut from the end of a query."""
@@ -195,6 +196,11 @@ def _bind_paths(one: PlainStatement) -> None:
         if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
             for parameters, path in zip(ends, paths, strict=True):
                 one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
+        return
+    if len(paths) == 1 and all(len(parameters) == 1 for parameters in ends):
+        is_target = _BEFORE_TARGET.search(one.part, 0, paths[0].start - one.start)
+        span = (paths[0].start, paths[0].end)
+        one.bind(ends[1] if is_target else ends[0], paths[0].text, span, ValueKind.PATH)
         return
     paths = _bind_by_extension(one, _bind_workspace(one, paths))
     targets = one.find_open(

@@ -27,6 +27,7 @@ from graph.suggestion.binding.vocabulary import (
     DESTRUCTIVE_WORDS,
     FILE_WORDS,
     REMOVAL_WORDS,
+    SCOPE_WORDS,
     SECRET_NAME_WORDS,
     WORKSPACE_WORDS,
     normalize_word_with_verb,
@@ -168,6 +169,17 @@ def is_workspace_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
     """Whether a parameter names where a tool works, not what it acts on."""
     acts_on = normalize_words(split_raw_name(step.tool.name)) & WORKSPACE_WORDS
     return bool(parameter.name_words & WORKSPACE_WORDS) and not acts_on
+
+
+def is_scope_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
+    """Whether a parameter names what a tool works in, such as a namespace or an account."""
+    acts_on = normalize_words(split_raw_name(step.tool.name)) & SCOPE_WORDS
+    return (
+        parameter.is_text
+        and not parameter.is_private
+        and bool(parameter.name_words & SCOPE_WORDS)
+        and not acts_on
+    )
 
 
 def _mark_secrets(stated: StatedValues) -> Flags:

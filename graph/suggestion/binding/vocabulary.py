@@ -162,10 +162,12 @@ OPPOSITE_PREPOSITIONS: Final = {"from": "to", "to": "from", "into": "from"}
 LONG_TEXT_WORDS: Final = _normalized_set("text message content body comment")
 FILE_WORDS: Final = _normalized_set("file path directory")
 FOLDER_WORDS: Final = _normalized_set("repository directory folder workspace root cwd")
-PATH_WORDS: Final = FILE_WORDS | FOLDER_WORDS | _normalized_set("filename filepath")
-"""Words of parameters that take a path of any kind."""
+PATH_WORDS: Final = FILE_WORDS | FOLDER_WORDS
+"""Words of parameters that take a path of any kind; `filename` is read as "file name"."""
 WORKSPACE_WORDS: Final = _normalized_set("repository workspace root cwd")
 """Words of parameters that name where a tool works."""
+SCOPE_WORDS: Final = _normalized_set("namespace account project space sheet vault database board")
+"""Words of parameters that name the part of a product in which a tool works."""
 DOCUMENT_WORDS: Final = _normalized_set("file files document")
 """Words with which a parameter named after a folder takes files as well."""
 DESTRUCTIVE_WORDS: Final = _normalized_set(

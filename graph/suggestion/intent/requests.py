@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from graph.suggestion.intent.clauses import split_pieces, split_sentences
-from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
+from graph.suggestion.intent.masks import QUOTED, mask_values, non_empty_masked_text
 from tools.glossary import Language
 from tools.idioms import rewrite_idioms
 from tools.translate import put_in_english
@@ -31,7 +31,7 @@ _LEAD_IN: Final = re.compile(
 )
 """Words before the verb that ask politely, or order the parts."""
 _QUESTION_WORDS_LIST: Final = (
-    "what what's whats which who who's whose when where where's how why is are was were does do "
+    "what what's whats which who who's whose when when's where where's how how's why will is are was were does do "
     "did has have any"
 )
 QUESTION_WORDS: Final = frozenset(_QUESTION_WORDS_LIST.split())
@@ -69,13 +69,13 @@ _VERBS_LIST: Final = (
     "highlight hit hold hop identify import improve increase inform insert inspect install invite "
     "invoke join jot keep kick know land launch learn leave let like limit link list load "
     "locate lock log look lookup mail make mark measure merge message modify monitor mount "
-    "move multiply mute name navigate new notify obtain open optimize order organize outline pack "
+    "move multiply mute name navigate new note notify obtain open optimize order organize outline pack "
     "park parse paste pause pay perform pick pin ping place plan play plot pop post predict "
     "prepare press print proceed process produce provide publish pull purchase push put query "
     "queue raise react read rebase recommend record redeem reduce refresh refund register "
     "reject release reload remember remind remove rename render rent repeat replace reply "
     "report request reserve reset resize resolve respond restart restore restrict resume "
-    "retrieve return reverse revert review revoke ring roll rotate run sample save say scan "
+    "retrieve return reverse revert review revoke ring roll rotate run sample save say scale scan "
     "schedule score scrape screenshot scroll search see select sell send serve set settle "
     "setup share shift ship shoot show shuffle shut sign simulate skip sort spin split squash "
     "stage star start stash stitch stop store stream submit subscribe subtract suggest "
@@ -111,6 +111,11 @@ class StatedRequest:
     start: int
     action: str = ""
     is_certain: bool = True
+
+    @property
+    def looked_up_text(self) -> str:
+        """The wording without quoted texts, and with other values by kind: its words are of use."""
+        return describe_values(QUOTED.sub(" ", self.wording)).strip() or self.wording
 
     @property
     def embedded_masked_text(self) -> str:
@@ -171,7 +176,7 @@ def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
     for piece in _iterate_pieces(text, language):
         part = put_in_english(text[piece.start : piece.end], language)
         is_object = _NOUN_PHRASE.match(part) is not None
-        if begins_request(part) and not (spans and _FOLLOW_UP.fullmatch(part)):
+        if begins_request(part) and not (spans and _is_follow_up(part)):
             if leading and not spans:
                 spans += _place_leading(text, leading, piece)
             else:
@@ -188,6 +193,11 @@ def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
         else:
             leading.append(piece)
     return spans
+
+
+def _is_follow_up(part: str) -> bool:
+    """Whether a piece asks something short about the request before it, and names nothing new."""
+    return _FOLLOW_UP.fullmatch(part) is not None and part[1:] == part[1:].lower()
 
 
 def _place_leading(text: str, leading: list[RequestSpan], piece: RequestSpan) -> list[RequestSpan]:

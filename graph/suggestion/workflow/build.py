@@ -34,6 +34,7 @@ from graph.suggestion.workflow.types import (
     SuggestionRequest,
 )
 from graph.topology import Topology
+from tools.closeness import NOTHING_CLOSE_WARNING
 
 if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import RankedSet, Ranking
@@ -73,8 +74,9 @@ def build_workflow(
         apply_plan(ranking, plan, request.reading), context
     )
     chosen = choose_set(ranking, context)
-    if chosen is None or serves_nothing(ranking, plan):
-        return _empty_suggestion(request, ranking, context)
+    is_unserved = serves_nothing(ranking, plan)
+    if chosen is None or is_unserved:
+        return _empty_suggestion(request, ranking, context, is_unserved=is_unserved)
     replacements = wording.write_exchanges(chosen, replaced_tools, context)
     chosen = replace(chosen, changes=(*replacements, *chosen.changes))
     dag = arrange_tasks(
@@ -119,14 +121,21 @@ def build_workflow(
 
 
 def _empty_suggestion(
-    request: SuggestionRequest, ranking: Ranking, context: SuggestionContext
+    request: SuggestionRequest,
+    ranking: Ranking,
+    context: SuggestionContext,
+    *,
+    is_unserved: bool,
 ) -> Suggestion:
     """Return a suggestion without tasks that names the nearest tools."""
     return Suggestion(
         alternatives=_list_alternatives(ranking, None, context),
         evidence=count_evidence(ranking, ()),
         explanation=(NOTHING_FITS_MESSAGE, *wording.write_nearest(ranking, context)),
-        warnings=("only the beginning of the intent was read",) if request.reading.is_cut else (),
+        warnings=(
+            *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
+            *((NOTHING_CLOSE_WARNING,) if is_unserved else ()),
+        ),
     )
 
 

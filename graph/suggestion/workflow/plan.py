@@ -19,7 +19,12 @@ import numpy as np
 from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
-from graph.suggestion.workflow.request_fit import measure_action, measure_name, measure_values
+from graph.suggestion.workflow.request_fit import (
+    list_kinds,
+    measure_action,
+    measure_name,
+    measure_values,
+)
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
@@ -36,6 +41,9 @@ NAME_WEIGHT: Final = 0.15
 """Worth of `request_fit`'s measures in units of cosine; chosen by hand on everyday wishes."""
 SAME_SERVER_BONUS: Final = 0.1
 """Bonus of a tool of the previous request's server if the request refers back ("close it")."""
+SAME_OBJECT_BONUS: Final = 0.25
+"""Further bonus if it also does what is asked for, and the request leads nowhere else: it names no
+server, and no address, path or the like."""
 NEAR_SERVER_BONUS: Final = 0.03
 """The same without such a word: steps of one wish tend to concern one product."""
 NAMED_SERVER_BONUS: Final = 0.1
@@ -81,7 +89,7 @@ COVERING_WEIGHTS: Final = {
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
-MIN_DRAFT_COVERAGE: Final = 0.3
+MIN_DRAFT_COVERAGE: Final = 0.42
 """Evidence below which an intent gets no workflow at all if none of its requests has more."""
 MIN_FAMILIAR_COVERAGE: Final = 0.05
 MIN_FORGOTTEN_COVERAGE: Final = 0.6
@@ -144,9 +152,11 @@ def plan_requests(
     if len(ranking.requests) != len(reading.requests):
         return ()
     planned: list[PlannedRequest] = []
-    server = ""
+    server, is_server_named = "", False
     for request, candidates in zip(reading.requests, ranking.requests, strict=True):
-        fits = _fit_tools(request, candidates, reading, context, server)
+        fits = _fit_tools(
+            request, candidates, reading, context, server, is_server_named=is_server_named
+        )
         fits = _avoid_repetition(request, fits, planned)
         is_skipped = not request.is_certain and (
             len(fits) > 1 and fits[0].score - fits[1].score < FURTHER_OBJECT_LEAD
@@ -154,6 +164,7 @@ def plan_requests(
         planned.append(PlannedRequest(request=request, fits=fits, is_skipped=is_skipped))
         if fits and not is_skipped:
             server = _server_of(fits[0].tool)
+            is_server_named = _is_named(server, request.text)
     return tuple(planned)
 
 
@@ -179,11 +190,19 @@ def _fit_tools(
     reading: IntentReading,
     context: SuggestionContext,
     server: str,
+    *,
+    is_server_named: bool,
 ) -> tuple[FittedTool, ...]:
     refers_back = bool(server) and _BACK_REFERENCE.search(request.english) is not None
+    tools = {one.tool: context.find_tool(one.tool) for one in candidates}
+    servers = {_server_of(tool) for tool in tools.values() if tool is not None}
+    stays = not list_kinds(request.text) and not any(
+        _is_named(name, request.text) for name in servers
+    )
+    means_object = refers_back and stays
     fits = []
     for candidate in candidates:
-        tool = context.find_tool(candidate.tool)
+        tool = tools[candidate.tool]
         if tool is None or not tool.is_usable:
             continue
         action = measure_action(request, tool.name)
@@ -191,8 +210,11 @@ def _fit_tools(
         name = measure_name(request, tool.name, _server_of(tool))
         is_named = _is_named(_server_of(tool), request.text)
         bonus = NAMED_SERVER_BONUS if is_named else 0.0
-        if server and _server_of(tool) == server:
-            bonus += SAME_SERVER_BONUS if refers_back else NEAR_SERVER_BONUS
+        is_near = bool(server) and _server_of(tool) == server
+        same_object = SAME_OBJECT_BONUS if is_near and means_object and action > 0 else 0.0
+        if is_near:
+            prefers_server = refers_back or (stays and is_server_named)
+            bonus += SAME_SERVER_BONUS if prefers_server else NEAR_SERVER_BONUS
         fits.append(
             FittedTool(
                 tool=tool,
@@ -200,13 +222,15 @@ def _fit_tools(
                 + ACTION_WEIGHT * action
                 + VALUE_WEIGHT * values
                 + NAME_WEIGHT * name
-                + bonus,
+                + bonus
+                + same_object,
                 coverage=candidate.cosine
                 + COVERING_WEIGHTS["word_share"] * candidate.word_share
                 + COVERING_WEIGHTS["name"] * name
                 + COVERING_WEIGHTS["action"] * action
                 + COVERING_WEIGHTS["values"] * values
-                + COVERING_WEIGHTS["server"] * is_named,
+                + COVERING_WEIGHTS["server"] * is_named
+                + same_object,
                 action=action,
             )
         )
@@ -258,16 +282,31 @@ def apply_plan(
     )
 
 
-def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
-    """Whether no request of the intent is served by any tool, nor by past runs.
+def list_step_tools(
+    ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
+) -> tuple[tuple[FittedTool, ...], ...]:
+    """Return the tools of each step of a short wish that clearly has several, best first.
 
-    A tool whose name states the very action is worth a draft: words for things vary more.
+    Empty unless at least two requests are each served by a tool of their own.
     """
+    if not is_planned(ranking, plan, reading):
+        return ()
+    served = [
+        one.fits
+        for one in plan
+        if one.best is not None and not one.is_skipped and one.best.coverage >= MIN_COVERAGE
+    ]
+    own = {fits[0].tool.pk for fits in served}
+    return tuple(served) if len(own) > 1 else ()
+
+
+def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
+    """Whether no request of the intent is served by any tool, nor by past runs."""
     best = [one.fits[0] for one in plan if one.fits]
     return (
         bool(best)
         and ranking.familiarity < MAX_FAMILIARITY
-        and not any(fit.coverage >= MIN_DRAFT_COVERAGE or fit.action > 0 for fit in best)
+        and not any(fit.coverage >= MIN_DRAFT_COVERAGE for fit in best)
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from graph.suggestion.intent.masks import QUOTED
 from graph.suggestion.intent.requests import QUESTION_WORDS
 from tools.name_words import split_name_words
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _FAMILY_LIST: Final = (
     "create add make new open start init initialize register insert generate draft raise file "
-    "remember record book reserve log jot schedule set put",
+    "remember remind record book reserve log jot schedule set put",
     "delete remove forget drop erase clear destroy cancel uninstall unsubscribe ditch purge",
     "get show read display view fetch retrieve check see look print give tell describe open "
     "download obtain inspect load watch what how is are who when where which review",
@@ -56,6 +57,14 @@ _NAME_VERBS_LIST: Final = (
 )
 _NAME_VERBS: Final = frozenset(_NAME_VERBS_LIST.split())
 """Verbs that say in a tool's name what it does."""
+_GENERIC_VERBS: Final = frozenset(["show", "get", "list", "read", "close", "open", "run"])
+"""Verbs that say little as the whole name of a tool."""
+MAX_NAME_VERBS: Final = 2
+"""Verbs of a tool's name that are read: `API-post-search` searches."""
+GENERIC_NAME_SHARE: Final = 0.5
+"""Worth of such a name."""
+OTHER_NUMBER_SHARE: Final = 0.5
+"""Worth of a word that the request mentions in the other number: "issues" for `get_issue`."""
 _REMOVING: Final = _FAMILIES[1]
 
 _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -100,6 +109,22 @@ _IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
     "cells": frozenset({"range", "cell"}),
 }
 """Words of tool names that a stated value implies."""
+_ISSUE_KEY: Final = re.compile(r"(?<![\w/.-])[A-Z][A-Z0-9]{1,9}-\d+(?![\w/.-])")
+_VALUE: Final = re.compile(r"\S*[/.@]\S+")
+"""Paths, addresses and the like: their words name no tool."""
+_SYNONYMS: Final[Mapping[str, str]] = {
+    "bug": "issue",
+    "ticket": "issue",
+    "folder": "directory",
+    "mail": "email",
+    "message": "email",
+    "pr": "pull",
+    "repo": "repository",
+    "meeting": "event",
+    "appointment": "event",
+    "tab": "sheet",
+}
+"""Words of tool names that everyday words for things mean."""
 _NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "date": re.compile(
         r"\b(?:today|tonight|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*"
@@ -114,7 +139,7 @@ _NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
 """Values that many tools take besides; they count only against tools that require them."""
 _NEEDED_NAMES: Final[Mapping[str, frozenset[str]]] = {
     "date": frozenset(["date"]),
-    "code": frozenset(["id", "ids", "revision", "sha"]),
+    "code": frozenset(["id", "ids", "number", "revision", "sha"]),
 }
 _NEW_OBJECT: Final = re.compile(
     r"\b(?:open|raise|file)\s+(?:an?|another|new)\s+(?:new\s+)?(?:\w+\s+)?"
@@ -144,10 +169,10 @@ def measure_action(request: StatedRequest, name: str) -> float:
         return -3.0
     if asked in words:
         return 1.0
-    verbs = [word for word in words if word in _NAME_VERBS][:1]
+    verbs = [word for word in words if word in _NAME_VERBS][:MAX_NAME_VERBS]
     if not verbs:
         return 0.0
-    if verbs[0] in _SAME_ACTION.get(asked, ()):
+    if not _SAME_ACTION.get(asked, frozenset()).isdisjoint(verbs):
         return 1.0
     return 0.0 if asked in QUESTION_WORDS else -1.0
 
@@ -164,25 +189,58 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
         >>> measure_name(request, "create_pull_request"), measure_name(request, "list_issues")
         (1.0, 0.0)
     """
-    ignored = set(split_name_words(server))
-    words = [word for word in split_name_words(name) if word not in ignored]
+    words = _words_of_name(name, server)
     if not words:
         return 0.0
-    mentioned = _mentioned_words(request.wording) | _mentioned_words(request.text)
+    own = _read_words(request.wording, request.text)
     same_action = _SAME_ACTION.get(_find_asked_action(request), frozenset())
-    hits = 0
+    hits = 0.0
     for word in words:
         is_action = word in _NAME_VERBS and word in same_action
-        hits += is_action or _singular(word) in mentioned
-    return hits / len(words)
+        singular = _singular(word)
+        if is_action or word in own.verbatim:
+            hits += 1.0
+        elif singular in own.mentioned:
+            hits += OTHER_NUMBER_SHARE if singular in own.singulars else 1.0
+    share = hits / len(words)
+    return share if set(words) - _GENERIC_VERBS else GENERIC_NAME_SHARE * share
+
+
+@lru_cache(maxsize=8_192)
+def _words_of_name(name: str, server: str) -> tuple[str, ...]:
+    ignored = set(split_name_words(server))
+    return tuple(word for word in split_name_words(name) if word not in ignored)
+
+
+class _RequestWords(NamedTuple):
+    """Words of a request: as written, in the singular, and these with all that they mention."""
+
+    verbatim: frozenset[str]
+    singulars: frozenset[str]
+    mentioned: frozenset[str]
 
 
 @lru_cache(maxsize=256)
+def _read_words(wording: str, text: str) -> _RequestWords:
+    verbatim = _words_beside_values(wording) | _words_beside_values(text)
+    return _RequestWords(
+        verbatim=verbatim,
+        singulars=frozenset(map(_singular, verbatim)),
+        mentioned=_mentioned_words(wording) | _mentioned_words(text),
+    )
+
+
 def _mentioned_words(text: str) -> frozenset[str]:
-    words = {_singular(word) for word in split_name_words(text)}
+    words = {_singular(word) for word in _words_beside_values(text)}
+    words |= {_SYNONYMS[word] for word in words if word in _SYNONYMS}
     for kind in list_kinds(text):
         words |= _IMPLIED_WORDS.get(kind, frozenset())
+    words |= {"issue"} if _ISSUE_KEY.search(text) else frozenset()
     return frozenset(words)
+
+
+def _words_beside_values(text: str) -> frozenset[str]:
+    return frozenset(split_name_words(_VALUE.sub(" ", QUOTED.sub(" ", text))))
 
 
 def _singular(word: str) -> str:
@@ -199,7 +257,8 @@ def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]
     """Return how well the kinds of values a request states agree with a tool's parameters.
 
     +1 for each kind that it states and the tool takes, -1 for each that it states and the tool
-    does not take, -1 for each that the tool requires and the whole intent does not state.
+    does not take, -1 for each that the tool requires and the whole intent does not state, nor, of
+    dates and identifiers, the intent up to the end of the request.
     """
     own, stated = list_kinds(request.text), list_kinds(whole)
     properties = schema.get("properties")
@@ -212,7 +271,8 @@ def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]
         else ()
     )
     unstated = len(_kinds_of_names(required_names) - stated)
-    unstated += len(_needed_by_names(required_names) - _list_needed_kinds(whole))
+    before = whole[: request.start + len(request.text)]
+    unstated += len(_needed_by_names(required_names) - _list_needed_kinds(before))
     return float(len(own & taken) - len(own - taken) - unstated)
 
 

@@ -155,7 +155,7 @@ def test_a_further_object_gets_a_tool_only_if_one_stands_out() -> None:
         )
 
     assert with_lead(0.3) == [READ, LIST]
-    assert with_lead(0.15) == [READ]
+    assert with_lead(0.05) == [READ]
 
 
 def test_requests_for_different_actions_share_no_tool_if_another_is_near() -> None:

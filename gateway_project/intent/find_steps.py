@@ -1,0 +1,76 @@
+"""Offer the tools of each step of a wish in a search, by what a suggestion would choose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gateway_project.intent.suggest import build_context
+from graph.rank_intent import RankingUnavailable
+from tools.query_text import QueryError
+from tools.search import SearchHit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway_project.find.request import FindRequest
+    from gateway_project.intent.suggest import SuggestionView
+    from graph.suggestion.workflow.plan import FittedTool
+    from tools.search import SearchAnswer
+
+def may_have_steps(request: FindRequest) -> bool:
+    """Whether a query may ask for several steps, and for any tools; imports nothing heavy."""
+    from graph.suggestion.intent.requests import split_requests
+    from graph.suggestion.workflow.plan import MAX_CHARS
+
+    is_filtered = request.server or request.category or request.context_tools
+    return (
+        not is_filtered
+        and len(request.query) <= MAX_CHARS
+        and sum(one.is_certain for one in split_requests(request.query)) > 1
+    )
+
+
+def offer_each_step(
+    view: SuggestionView, request: FindRequest, found: SearchAnswer
+) -> SearchAnswer:
+    """Put the best tools of each step first, if the query clearly has several steps; CPU-bound.
+
+    The best tool of each step comes first, then the second best of each, then the matches of the
+    whole query. The answer is unchanged if tools cannot be ranked.
+    """
+    from graph.suggestion.intent.reading import read_intent
+    from graph.suggestion.workflow import plan
+
+    try:
+        reading = read_intent(request.query)
+        ranked = view.rank(reading, ())
+    except (QueryError, RankingUnavailable):
+        return found
+    planned = plan.plan_requests(reading, ranked.ranking, build_context(view, ranked))
+    steps = plan.list_step_tools(ranked.ranking, planned, reading)
+    if not steps:
+        return found
+    by_tool = {hit.tool_pk: hit for hit in found.hits}
+    scores = sorted((hit.score for hit in found.hits), reverse=True) or [0.0]
+    best = [_offer(fits[0], by_tool, scores[0]) for fits in steps]
+    further = [_offer(fits[1], by_tool, scores[-1]) for fits in steps if len(fits) > 1]
+    hits: dict[int, SearchHit] = {}
+    for hit in (*best, *further, *found.hits):
+        hits.setdefault(hit.tool_pk, hit)
+    return replace(found, hits=tuple(hits.values())[: request.limit])
+
+
+def _offer(fit: FittedTool, found: Mapping[int, SearchHit], score: float) -> SearchHit:
+    """Return the hit of a tool, with at least this score; the step decided that it is needed."""
+    hit = found.get(fit.tool.pk)
+    if hit is not None:
+        return replace(hit, score=max(hit.score, score))
+    return SearchHit(
+        tool_pk=fit.tool.pk,
+        tool=fit.tool.tool,
+        score=score,
+        reasons=("serves a step of the query",),
+        dense=None,
+        lexical=None,
+    )
