@@ -74,7 +74,7 @@ def build_workflow(
         apply_plan(ranking, plan, request.reading), context
     )
     chosen = choose_set(ranking, context)
-    is_unserved = serves_nothing(ranking, plan)
+    is_unserved = serves_nothing(ranking, plan, request.reading)
     if chosen is None or is_unserved:
         return _empty_suggestion(request, ranking, context, is_unserved=is_unserved)
     replacements = wording.write_exchanges(chosen, replaced_tools, context)

@@ -89,8 +89,13 @@ COVERING_WEIGHTS: Final = {
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
-MIN_DRAFT_COVERAGE: Final = 0.42
-"""Evidence below which an intent gets no workflow at all if none of its requests has more."""
+MIN_DRAFT_COVERAGE: Final = 0.3
+"""Evidence below which an intent gets no workflow at all if none of its requests has more, nor a
+tool whose name states the action: words for things vary more."""
+MAX_SHORT_CHARS: Final = 60
+MIN_SHORT_DRAFT_COVERAGE: Final = 0.42
+"""The same for a wish so short that a tool that serves it would have a high cosine; the name alone
+does not count."""
 MIN_FAMILIAR_COVERAGE: Final = 0.05
 MIN_FORGOTTEN_COVERAGE: Final = 0.6
 MIN_FORGOTTEN_PROBABILITY: Final = 0.1
@@ -300,14 +305,16 @@ def list_step_tools(
     return tuple(served) if len(own) > 1 else ()
 
 
-def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
+def serves_nothing(
+    ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
+) -> bool:
     """Whether no request of the intent is served by any tool, nor by past runs."""
     best = [one.fits[0] for one in plan if one.fits]
-    return (
-        bool(best)
-        and ranking.familiarity < MAX_FAMILIARITY
-        and not any(fit.coverage >= MIN_DRAFT_COVERAGE for fit in best)
-    )
+    if not best or ranking.familiarity >= MAX_FAMILIARITY:
+        return False
+    if len(reading.text) <= MAX_SHORT_CHARS:
+        return max(fit.coverage for fit in best) < MIN_SHORT_DRAFT_COVERAGE
+    return not any(fit.coverage >= MIN_DRAFT_COVERAGE or fit.action > 0 for fit in best)
 
 
 def _is_completed(ranking: Ranking, plan: Sequence[PlannedRequest], tools: Sequence[int]) -> bool:
