@@ -115,7 +115,8 @@ class StatedRequest:
     @property
     def looked_up_text(self) -> str:
         """The wording without quoted texts and with values by kind, for looking up its words."""
-        return describe_values(QUOTED.sub(" ", self.wording)).strip() or self.wording
+        unquoted = QUOTED.sub(" ", self.wording)
+        return describe_values(unquoted if unquoted.strip() else self.wording)
 
     @property
     def embedded_masked_text(self) -> str:
