@@ -101,9 +101,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         visibility, server=request.server, category=request.category
     )
     found = await fallback.search_with_fallback(effects, catalogue, caller, request, context)
-    if await run_in_worker_thread(find_steps.may_have_steps, request):
-        view = await _freeze_view(effects, caller)
-        found = await run_in_worker_thread(find_steps.offer_each_step, view, request, found)
+    found = await _offer_each_step(effects, caller, request, found)
     budget_tokens = min(request.token_budget or effects.token_budget, effects.token_budget)
     answer_context = AnswerContext(
         visibility=visibility,
@@ -400,6 +398,20 @@ def _parse_run_id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise UnknownRun(strip_invisible(text[:MAX_ID_LENGTH])) from None
+
+
+async def _offer_each_step(
+    effects: Effects, caller: Caller, request: FindRequest, found: SearchAnswer
+) -> SearchAnswer:
+    """Put the tools of each step of a query first; what takes too long is left out."""
+    if not await run_in_worker_thread(find_steps.may_have_steps, request):
+        return found
+    try:
+        async with asyncio.timeout(find_steps.TIMEOUT_S):
+            view = await _freeze_view(effects, caller)
+            return await run_in_worker_thread(find_steps.offer_each_step, view, request, found)
+    except TimeoutError:
+        return found
 
 
 def _require_call_scope(caller: Caller) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gateway_project.intent.suggest import build_context
 from graph.rank_intent import RankingUnavailable
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from gateway_project.intent.suggest import SuggestionView
     from graph.suggestion.workflow.plan import FittedTool
     from tools.search import SearchAnswer
+TIMEOUT_S: Final = 1.0
+"""Covers no loading of models: then the whole query's matches are enough."""
+
 
 def may_have_steps(request: FindRequest) -> bool:
     """Whether a query may ask for several steps, and for any tools; imports nothing heavy."""

@@ -272,9 +272,7 @@ class _BindingSearch:
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
 
-    def _find_shared_scope(
-        self, position: int, parameter: ToolParameter
-    ) -> BoundArgument | None:
+    def _find_shared_scope(self, position: int, parameter: ToolParameter) -> BoundArgument | None:
         """Return what the other tools of the server are stated to work in, if they agree.
 
         Example intent: "what runs in namespace shop, and show the logs of pod cart-1".

@@ -31,8 +31,8 @@ _LEAD_IN: Final = re.compile(
 )
 """Words before the verb that ask politely, or order the parts."""
 _QUESTION_WORDS_LIST: Final = (
-    "what what's whats which who who's whose when when's where where's how how's why will is are was were does do "
-    "did has have any"
+    "what what's whats which who who's whose when when's where where's how how's why will is are "
+    "was were does do did has have any"
 )
 QUESTION_WORDS: Final = frozenset(_QUESTION_WORDS_LIST.split())
 """First words of questions, in lower case."""
@@ -69,8 +69,8 @@ _VERBS_LIST: Final = (
     "highlight hit hold hop identify import improve increase inform insert inspect install invite "
     "invoke join jot keep kick know land launch learn leave let like limit link list load "
     "locate lock log look lookup mail make mark measure merge message modify monitor mount "
-    "move multiply mute name navigate new note notify obtain open optimize order organize outline pack "
-    "park parse paste pause pay perform pick pin ping place plan play plot pop post predict "
+    "move multiply mute name navigate new note notify obtain open optimize order organize outline "
+    "pack park parse paste pause pay perform pick pin ping place plan play plot pop post predict "
     "prepare press print proceed process produce provide publish pull purchase push put query "
     "queue raise react read rebase recommend record redeem reduce refresh refund register "
     "reject release reload remember remind remove rename render rent repeat replace reply "
@@ -114,8 +114,9 @@ class StatedRequest:
 
     @property
     def looked_up_text(self) -> str:
-        """The wording without quoted texts, and with other values by kind: its words are of use."""
-        return describe_values(QUOTED.sub(" ", self.wording)).strip() or self.wording
+        """The wording without quoted texts and with values by kind, for looking up its words."""
+        unquoted = QUOTED.sub(" ", self.wording)
+        return describe_values(unquoted if unquoted.strip() else self.wording)
 
     @property
     def embedded_masked_text(self) -> str:

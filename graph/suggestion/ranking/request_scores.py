@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.ranking.tool_view import ToolView
 
-MAX_CANDIDATES: Final = 16
+MAX_CANDIDATES: Final = 10
 """Tools by each kind of score for one request."""
 LEXICAL_WEIGHT: Final = 0.015
 """Worth of one unit of BM25 in units of cosine, near that of search (0.02)."""

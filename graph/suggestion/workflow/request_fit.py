@@ -240,7 +240,8 @@ def _mentioned_words(text: str) -> frozenset[str]:
 
 
 def _words_beside_values(text: str) -> frozenset[str]:
-    return frozenset(split_name_words(_VALUE.sub(" ", QUOTED.sub(" ", text))))
+    unquoted = QUOTED.sub(" ", text)
+    return frozenset(split_name_words(_VALUE.sub(" ", unquoted if unquoted.strip() else text)))
 
 
 def _singular(word: str) -> str:

@@ -17,6 +17,7 @@ from tests.graph.suggestion.workflow.builders import (
     ranking,
     tool,
 )
+from tools.closeness import NOTHING_CLOSE_WARNING
 
 READ, POST, LIST, OTHER = 21, 22, 23, 24
 TOOLS = (
@@ -229,3 +230,31 @@ def test_the_server_that_a_request_names_is_preferred() -> None:
     assert tools_of(found) == [OTHER]
     found = suggest("something in chat", (candidate(OTHER, 0.5), candidate(POST, 0.48)))
     assert tools_of(found) == [POST]
+
+
+@pytest.mark.parametrize("cosine", [0.3, 0.4])
+def test_a_short_wish_without_evidence_of_a_tool_gets_a_warning_and_no_task(cosine: float) -> None:
+    found = suggest("summon my uncle", (candidate(OTHER, cosine, word_share=0.0),))
+    assert found.tasks == ()
+    assert found.warnings == (NOTHING_CLOSE_WARNING,)
+
+
+def test_a_longer_wish_needs_less_evidence() -> None:
+    text = "summon my uncle who lives in the house behind the old mill at the river"
+    found = suggest(text, (candidate(OTHER, 0.35, word_share=0.0),))
+    assert tools_of(found) == [OTHER]
+
+
+def test_a_request_that_only_refers_back_stays_with_the_server() -> None:
+    def second(text: str) -> int:
+        return tools_of(
+            suggest(
+                f"read the report and {text}",
+                (candidate(READ, 0.8), candidate(POST, 0.1)),
+                (candidate(POST, 0.85), candidate(LIST, 0.5)),
+            )
+        )[-1]
+
+    assert second("list it") == LIST
+    assert second("list it to bo@example.org") == POST
+    assert second("list it in chat") == POST

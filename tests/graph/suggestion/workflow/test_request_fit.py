@@ -67,3 +67,15 @@ def test_values_speak_for_the_tool_that_takes_them() -> None:
     assert measure_values(other, other.text, reads) == -1.0
     assert measure_values(other, "read the graph of /srv/a.txt", reads) == 0.0
     assert measure_values(other, other.text, {"properties": [], "required": "path"}) == 0.0
+
+
+def test_a_wish_that_is_quoted_as_a_whole_still_mentions_names() -> None:
+    (request,) = split_requests('"open a pull request"')
+    assert measure_name(request, "create_pull_request") > 0.5
+
+
+def test_words_of_values_name_no_tool_and_numbers_of_nouns_tell_tools_apart() -> None:
+    (read,) = split_requests("read /etc/hosts")
+    assert measure_name(read, "list_hosts") == 0.0
+    (show,) = split_requests("show the open issues")
+    assert measure_name(show, "list_issues") > measure_name(show, "get_issue")
