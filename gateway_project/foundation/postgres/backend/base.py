@@ -170,6 +170,7 @@ def _answers_soon(pgconn: PGconn) -> bool:
         if not poll.poll(1000 * max(0.0, deadline - time.monotonic())):
             return False
         pgconn.consume_input()
+    is_answered = False
     while result := pgconn.get_result():
         is_answered = result.status == ExecStatus.EMPTY_QUERY
     return is_answered
