@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tools import embedding_text
 from tools.embed.embedder import Embedder
-from tools.example_wishes import load_known_tools
 from tools.store import embeddings, postings
 
 CHUNK = 16
@@ -51,7 +50,6 @@ def embed_missing(
     Raises:
         EmbeddingUnavailable: If the model cannot be loaded; the words are indexed nevertheless.
     """
-    embeddings.refresh_text_hashes(load_known_tools().keys())
     indexed = postings.index_tools(postings.find_stale_tools())
     missing = embeddings.load_missing(embedder.model)
     present = embeddings.load_coverage(embedder.model).embedded

@@ -2,9 +2,10 @@ import pytest
 
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
+from tools import embedding_text
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import CHUNK, embed_missing
-from tools.models import ToolEmbedding
+from tools.models import ToolDefinition, ToolEmbedding, ToolPosting
 from tools.store import embeddings, postings
 
 pytestmark = pytest.mark.django_db
@@ -41,8 +42,9 @@ def test_an_unchanged_catalogue_costs_nothing():
 def test_only_what_changed_is_embedded():
     tools = ToolFactory.create_batch(3)
     embed_missing(FakeEmbedder())
-    tools[1].definition.text_hash = "new"
-    tools[1].definition.save()
+    ToolDefinition.objects.filter(pk=tools[1].definition_id).update(
+        description="Changed.", text_hash="new"
+    )
     again = FakeEmbedder()
     embed_missing(again)
     assert len(again.embedded) == 1
@@ -100,14 +102,29 @@ def test_a_well_known_tool_is_embedded_again_when_its_example_wishes_have_change
     assert again.embedded == []
 
 
-def test_a_tool_described_in_another_language_is_embedded_again_when_its_gloss_has_changed():
-    tool = ToolFactory(description="Löscht eine Datei.")
-    english = ToolFactory(description="Deletes a file.")
-    for one in (tool, english):
-        one.definition.text_hash = "of an earlier gloss"
-        one.definition.save()
+def test_texts_that_an_earlier_version_composed_are_indexed_and_embedded_again(monkeypatch):
+    date = {"properties": {"d": {"description": "查询日期 例如明天"}}}
+    with monkeypatch.context() as earlier:
+        earlier.setattr(embedding_text, "gloss_text", lambda _text: "")
+        earlier.setattr(postings, "INDEX_VERSION", 3)
+        ToolFactory(description="Busca archivos por nombre en el proyecto.")
+        ToolFactory(description="Looks up a train.", input_schema=date)
+        ToolFactory(description="Deletes a file.")
+        embed_missing(FakeEmbedder())
+    again = FakeEmbedder()
+    done = embed_missing(again)
+    assert (done.indexed, done.embedded, done.dropped) == (3, 2, 0)
+    assert "find search file" in again.embedded[0]
+    assert "date" in again.embedded[1]
+    assert ToolPosting.objects.filter(lexeme="tomorrow").exists()
+    assert ToolEmbedding.objects.count() == 3
+    done = embed_missing(FakeEmbedder())
+    assert (done.indexed, done.embedded) == (0, 0)
+
+
+def test_after_a_change_of_shipped_files_texts_are_indexed_again(monkeypatch):
+    ToolFactory()
     embed_missing(FakeEmbedder())
-    tool.refresh_from_db()
-    english.refresh_from_db()
-    assert tool.definition.text_hash != "of an earlier gloss"
-    assert english.definition.text_hash == "of an earlier gloss"
+    monkeypatch.setattr(postings, "_hash_shipped_files", lambda: "of other files")
+    done = embed_missing(FakeEmbedder())
+    assert (done.indexed, done.embedded) == (1, 0)

@@ -12,10 +12,9 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from pgvector import Vector
 from psycopg import sql
 
-from tools import embedding_text
 from tools.definition import Definition
 from tools.embed.embedder import Vectors
-from tools.models import Tool, ToolDefinition, ToolEmbedding
+from tools.models import Tool, ToolEmbedding
 
 HNSW_M = 16
 EF_CONSTRUCTION = 64
@@ -27,9 +26,6 @@ BULK_SHARE = 0.2
 
 BULK_ROWS = 500
 """Fewer rows than this are always inserted into the index."""
-
-NOT_ASCII = r"[^\x01-\x7f]"
-"""PostgreSQL's regular expression for texts that may not be English."""
 
 _TABLE = ToolEmbedding._meta.db_table
 
@@ -72,37 +68,6 @@ def _tools_without_vector(model: str) -> QuerySet[Tool]:
         tool=OuterRef("pk"), model=model, content_hash=OuterRef("definition__text_hash")
     )
     return _embeddable_tools().filter(~Exists(present))
-
-
-def refresh_text_hashes(names: Collection[str]) -> int:
-    """Correct the text hashes of tools whose texts Foregate's own files change.
-
-    Those are well-known tools, by the example wishes, and tools described in other languages, by
-    the glossaries.
-
-    Args:
-        names: Names of the well-known tools.
-
-    Returns:
-        Number of hashes that differed.
-    """
-    pinned = ToolDefinition.objects.filter(
-        Q(tool__name__in=names) | Q(description__regex=NOT_ASCII), pk=F("tool__definition_id")
-    ).select_related("tool")
-    changed = []
-    for row in pinned.order_by("pk"):
-        definition = Definition(
-            name=row.tool.name,
-            title=row.title,
-            description=row.description,
-            input_schema=row.input_schema,
-        )
-        expected = embedding_text.text_hash(embedding_text.compose_text(definition))
-        if row.text_hash != expected:
-            row.text_hash = expected
-            changed.append(row)
-    ToolDefinition.objects.bulk_update(changed, ["text_hash"], batch_size=500)
-    return len(changed)
 
 
 def load_missing(model: str) -> list[MissingEmbedding]:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from importlib import resources
+from typing import Any, Final
 
 from django.db import connection, transaction
 
 from tools import embedding_text, lexemes
 from tools.definition import Definition
-from tools.models import Tool
+from tools.glossary import LANGUAGES
+from tools.models import Tool, ToolDefinition
 
-INDEX_VERSION = 3  # part of every content hash: raise it when fields, weights or words change
+INDEX_VERSION = 4
+"""Part of every content hash: raise it when fields, weights, words or composed texts change."""
+
+SHIPPED_FILES: Final = (
+    "example_wishes.txt", *(f"glossaries/{language}.txt" for language in LANGUAGES)
+)  # fmt: skip
+"""Files that texts of tools are composed with; their hash is part of every content hash too."""
+
 BATCH_ROWS = 500
 
 _STALE_SQL = """
@@ -63,7 +74,8 @@ def find_stale_tools() -> list[int]:
 def index_tools(tool_pks: Iterable[int]) -> int:
     """Update the postings of tools; only differing rows are written.
 
-    Deleted tools and those without a pinned definition are skipped.
+    Deleted tools and those without a pinned definition are skipped. Hashes of composed texts are
+    corrected, so that tools whose texts another version composed differently are embedded again.
 
     Returns:
         Number of tools indexed.
@@ -90,8 +102,20 @@ def _index_batch(pks: list[int]) -> int:
             .order_by("pk")
         )
         if tools:
+            _correct_text_hashes(tools)
             cursor.execute(_INDEX_SQL, _index_parameters(tools))
         return len(tools)
+
+
+def _correct_text_hashes(tools: list[Tool]) -> None:
+    changed = []
+    for tool in tools:
+        pinned = tool.definition
+        text_hash = embedding_text.text_hash(embedding_text.compose_text(_make_definition(tool)))
+        if pinned is not None and pinned.text_hash != text_hash:
+            pinned.text_hash = text_hash
+            changed.append(pinned)
+    ToolDefinition.objects.bulk_update(changed, ["text_hash"])
 
 
 def _index_parameters(tools: list[Tool]) -> dict[str, Any]:
@@ -109,16 +133,27 @@ def _index_parameters(tools: list[Tool]) -> dict[str, Any]:
 
 
 def _count_lexemes(tool: Tool) -> dict[str, tuple[float, bool]]:
+    fields = embedding_text.text_fields(_make_definition(tool), server=tool.server.name)
+    return lexemes.count_lexemes(fields)
+
+
+def _make_definition(tool: Tool) -> Definition:
     pinned = tool.definition
     assert pinned is not None  # noqa: S101 - filtered in the query
-    definition = Definition(
+    return Definition(
         name=tool.name,
         title=pinned.title,
         description=pinned.description,
         input_schema=pinned.input_schema,
     )
-    return lexemes.count_lexemes(embedding_text.text_fields(definition, server=tool.server.name))
 
 
 def _index_version() -> str:
-    return f"{INDEX_VERSION}-{lexemes.STEMMER_VERSION}"
+    return f"{INDEX_VERSION}-{lexemes.STEMMER_VERSION}-{_hash_shipped_files()}"
+
+
+@cache
+def _hash_shipped_files() -> str:
+    folder = resources.files("tools")
+    contents = b"".join(folder.joinpath(*name.split("/")).read_bytes() for name in SHIPPED_FILES)
+    return hashlib.sha256(contents).hexdigest()
