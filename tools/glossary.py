@@ -29,6 +29,7 @@ MIN_COMPOUND_CHARS: Final = 8
 MIN_PART_CHARS: Final = 4
 _LINKS: Final = ("", "s", "n", "en", "es", "e")
 """Letters between the parts of a German compound."""
+MAX_LINK_CHARS: Final = max(map(len, _LINKS))
 _VERB_ENDINGS: Final = ("t", "st", "te", "ten", "et", "test", "est")
 _STEMMERS: Final = MappingProxyType(
     {"de": Stemmer.Stemmer("german", 0), "es": Stemmer.Stemmer("spanish", 0)}
@@ -125,7 +126,8 @@ class Glossary:
 
     def _find_compound(self, folded: str) -> GlossaryEntry | None:
         """Return the joined entries of a compound's parts, the longest last part first."""
-        if len(folded) < MIN_COMPOUND_CHARS:
+        # Two entries and a link are no longer; the time grows with the square of the length.
+        if not MIN_COMPOUND_CHARS <= len(folded) <= 2 * self.longest + MAX_LINK_CHARS:
             return None
         for at in range(MIN_PART_CHARS - 1, len(folded) - MIN_PART_CHARS + 1):
             last = self._find_noun(folded[at:])
