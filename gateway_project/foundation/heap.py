@@ -26,6 +26,9 @@ def return_free_memory() -> None:
 
 
 def _find_function(name: str) -> Any:
-    import ctypes  # noqa: PLC0415 - not needed before the first search
+    try:
+        import ctypes  # noqa: PLC0415 - not needed before the first search
 
-    return getattr(ctypes.CDLL(None), name, None)
+        return getattr(ctypes.CDLL(None), name, None)
+    except (ImportError, OSError, TypeError):  # built without it; musl, linked statically; Windows
+        return None

@@ -45,3 +45,13 @@ def test_another_c_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
     heap.map_large_blocks()
     heap.return_free_memory()
+
+
+@pytest.mark.parametrize("refusal", [ImportError, OSError, TypeError])
+def test_a_system_that_cannot_load_its_c_library_is_left_alone(monkeypatch, refusal):
+    def refuse(_name):
+        raise refusal
+
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    heap.map_large_blocks()
+    heap.return_free_memory()
