@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOAD_INTERVAL_S: Final = 2.0
-"""Interval of loading this process's own events. A transaction takes some 5 ms of processor time
-however few they are, which one call after another would pay for if it were much shorter."""
+"""Interval of looking for events of this process to be loaded."""
+MAX_DELAY_S: Final = 10.0
+"""Longest wait for a larger batch, while events keep coming: a transaction takes some 5 ms of
+processor time however few they are."""
+LOAD_BYTES: Final = 200_000
+"""Bytes of a batch that is worth a transaction; some 1,500 calls."""
 ADOPT_INTERVAL_S: Final = 10.0
 """Interval of looking for files of other processes, which have ended."""
 RETRY_S: Final = 5.0
@@ -69,6 +73,8 @@ class EventLoader:
         self._published: Counter[str] = Counter()
         self._positions: dict[UUID, int] = {}
         self._adopt_at = 0.0
+        self._load_by = 0.0
+        self._last_seen: tuple[UUID | None, int] = (None, 0)
 
     async def run(self) -> None:
         """Load until cancelled, and once more then."""
@@ -77,7 +83,8 @@ class EventLoader:
             try:
                 await asyncio.sleep(RETRY_S if is_away else LOAD_INTERVAL_S)
                 self._publish_counts()
-                await run_in_database_thread(self.load_pending)
+                if is_away or self.is_due(time.monotonic()):
+                    await run_in_database_thread(self.load_pending)
                 is_away = False
             except asyncio.CancelledError:
                 await self._load_last()
@@ -104,6 +111,20 @@ class EventLoader:
         for outcome, count in (counted - self._published).items():
             telemetry.events.labels(outcome).inc(count)
         self._published = counted
+
+    def is_due(self, now: float) -> bool:
+        """Return whether to load now: once no more events come, or many wait, or for long.
+
+        Args:
+            now: Seconds of a monotonic clock.
+        """
+        spool_id, size = seen = self._spool.current_file
+        is_quiet, self._last_seen = seen == self._last_seen, seen
+        waiting = 0 if spool_id is None else size - self._positions.get(spool_id, 0)
+        is_due = is_quiet or waiting >= LOAD_BYTES or now >= self._load_by
+        if is_due:
+            self._load_by = now + MAX_DELAY_S
+        return is_due
 
     def load_pending(self) -> None:
         """Load this process's events, and now and then the files of processes that have ended.

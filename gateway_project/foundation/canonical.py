@@ -14,7 +14,10 @@ MAX_DEPTH = 200
 MAX_INDEX_DIGITS = 18
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 _SCALAR_TYPES = frozenset({str, int, float, bool, type(None)})
+_EXACT_TYPES = _SCALAR_TYPES - {float}
+"""Of values that are canonical as they are."""
 _ARRAY_TYPES = frozenset({list, tuple})
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 class NotCanonicalizable(ValueError):
@@ -41,7 +44,7 @@ def dumps(value: Any) -> str:
     """
     normal = _normalise_value(value, MAX_DEPTH)
     try:
-        text = json.dumps(normal, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        text = _encode(normal)
     except ValueError as error:  # an integer with more digits than Python converts
         raise NotCanonicalizable(str(error)) from None
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -190,7 +193,9 @@ def _follow_token(value: Any, key: str, pointer: str) -> Any:
 def _normalise_value(value: Any, depth: int) -> Any:
     if depth < 0:
         raise NotCanonicalizable(f"nested deeper than {MAX_DEPTH} levels")
-    if value is None or isinstance(value, bool | int | str):
+    if type(value) in _EXACT_TYPES:
+        return value
+    if isinstance(value, int | str):
         return value
     if isinstance(value, float):
         return _normalise_number(value)

@@ -30,13 +30,14 @@ def is_larger_than(value: Any, *, values: int, characters: int) -> bool:
     pending = [value]
     while pending:
         item = pending.pop()
+        is_object = type(item) is dict or isinstance(item, Mapping)
         if isinstance(item, str):
             characters -= len(item)
-        elif isinstance(item, Mapping | list | tuple):
+        elif is_object or isinstance(item, list | tuple):
             values -= len(item)
             if values < 0:
                 return True
-            if isinstance(item, Mapping):
+            if is_object:
                 characters -= sum(map(len, item))
                 pending.extend(item.values())
             else:

@@ -112,10 +112,15 @@ class SessionAnalyst:
                     await self._registry.changed.wait()
             self._registry.changed.clear()
             while self._registry.has_waiting:
-                self._speculation.list_obstacles()  # so that the switch is confirmed until then
+                if self._may_call_ahead():
+                    self._speculation.list_obstacles()  # so that the switch is confirmed by then
                 await asyncio.sleep(IDLE_S)
                 await self.analyse_idle()
             self.forget_sessions()
+
+    def _may_call_ahead(self) -> bool:
+        """Return whether any server is trusted: the others' tools are never called ahead."""
+        return any(server.trusted for server in self._rules().catalogue.servers.values())
 
     async def analyse_idle(self) -> None:
         """Analyse the sessions that are idle."""

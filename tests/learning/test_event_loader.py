@@ -251,6 +251,24 @@ def test_a_refused_record_that_another_loader_passed_is_not_passed_twice(
     assert EventSpool.objects.get().position == capture.spool.current_file[1]
 
 
+def test_while_events_keep_coming_they_are_loaded_in_larger_batches(make_capture, monkeypatch):
+    capture = make_capture()
+    loader = EventLoader(capture)
+    capture.record(an_event())
+    assert loader.is_due(0.0)
+    capture.record(an_event())
+    assert not loader.is_due(2.0)
+    assert loader.is_due(4.0)
+    due = []
+    for now in (6.0, 8.0, 10.0, 12.0, 14.0):
+        capture.record(an_event())
+        due.append(loader.is_due(now))
+    assert due == [False, False, False, False, True]
+    monkeypatch.setattr(event_loader, "LOAD_BYTES", 1)
+    capture.record(an_event())
+    assert loader.is_due(16.0)
+
+
 class Stop(BaseException):
     """Ends a loader, which goes on after any ordinary exception."""
 

@@ -258,24 +258,43 @@ async def test_how_long_a_tool_takes_is_known_once_enough_calls_were_seen(
     assert expected == [pytest.approx(CALL_S, rel=0.2)]
 
 
-async def test_the_switch_is_asked_before_the_session_is_analysed(monkeypatch):
-    """It is off until the database has confirmed it, for which the wait leaves time."""
-    asked = []
+class Asked(RecordingSpeculation):
+    """Notes how much was dispatched whenever it is asked whether anything may be."""
 
-    class Asked(RecordingSpeculation):
-        def list_obstacles(self):
-            asked.append(len(self.dispatched))
-            return ()
+    def __init__(self):
+        super().__init__()
+        self.asked = []
 
-    speculation = Asked()
-    live = Live(speculation=speculation)
-    monkeypatch.setattr(analyst, "IDLE_S", 0.0)
+    def list_obstacles(self):
+        self.asked.append(len(self.dispatched))
+        return ()
+
+
+async def run_until(live, is_done):
+    """Run the analyst until something is done."""
     running = asyncio.ensure_future(live.analyst.run())
-    live.call(FIND, FOUND, owner="ann")
     async with asyncio.timeout(PATIENCE_S):
-        while not speculation.dispatched:  # noqa: ASYNC110 - it sets no event
+        while not is_done():  # noqa: ASYNC110 - it sets no event
             await asyncio.sleep(0.001)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert asked[0] == 0
+
+
+async def test_the_switch_is_asked_before_the_session_is_analysed(monkeypatch):
+    """It is off until the database has confirmed it, for which the wait leaves time."""
+    live = Live(speculation=(speculation := Asked()))
+    live.known = catalogue(FIND, READ, servers=(server("records", trusted=True),))
+    monkeypatch.setattr(analyst, "IDLE_S", 0.0)
+    live.call(FIND, FOUND, owner="ann")
+    await run_until(live, lambda: speculation.dispatched)
+    assert speculation.asked[0] == 0
+
+
+async def test_where_no_server_is_trusted_the_switch_is_not_asked(monkeypatch):
+    live = Live(speculation=(speculation := Asked()))
+    live.known = catalogue(FIND, READ, servers=(server("records"),))
+    monkeypatch.setattr(analyst, "IDLE_S", 0.0)
+    live.call(FIND, FOUND, owner="ann")
+    await run_until(live, lambda: live.session().analysis)
+    assert speculation.asked == []
