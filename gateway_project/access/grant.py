@@ -39,6 +39,7 @@ class NewToken:
         pk: Primary key.
         token: In plain text; it cannot be shown again.
         user: The user it authenticates.
+        team: Name of the team it acts for; None: for none.
         scopes: Its scopes.
         expires_at: Expiry; None: never.
     """
@@ -46,6 +47,7 @@ class NewToken:
     pk: int
     token: str
     user: str
+    team: str | None
     scopes: tuple[str, ...]
     expires_at: datetime | None
 
@@ -88,7 +90,8 @@ def create_user_token(  # noqa: PLR0913 - each is a choice of the person
     try:
         holder = callers.caller_for_user(username, kind="command")
     except callers.UnknownUser as error:
-        raise TokenNotGrantable(str(error)) from None
+        reason = str(error) if by is None else f"there is no active user {username!r}"
+        raise TokenNotGrantable(reason) from None
     missing = [scope for scope in scopes if not holder.has_scope(scope)]
     if missing:
         raise TokenNotGrantable(
@@ -115,7 +118,14 @@ def create_user_token(  # noqa: PLR0913 - each is a choice of the person
             "group": group,
         }
         audit.record_audit(by or holder, "token.created", str(row), detail=detail)
-    return NewToken(pk=row.pk, token=token, user=username, scopes=scopes, expires_at=expires_at)
+    return NewToken(
+        pk=row.pk,
+        token=token,
+        user=username,
+        team=detail["team"],
+        scopes=scopes,
+        expires_at=expires_at,
+    )
 
 
 def revoke_token(caller: Caller, pk: int) -> None:

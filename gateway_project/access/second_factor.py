@@ -6,9 +6,9 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 
 from allauth.account.internal.flows import reauthentication
-from allauth.core.exceptions import ReauthenticationRequired
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -29,19 +29,24 @@ REQUIRED_MESSAGE: Final = (
 )
 
 
-class ConfirmationRequired(ReauthenticationRequired):  # type: ignore[misc]
+class ConfirmationRequired(Exception):
     """Somebody has to prove who they are before they change how they sign in themselves.
 
-    On a page, the library asks them to, and makes their request again.
+    Attributes:
+        is_possible: Whether they can: they have a password or an app.
     """
 
     code = "confirmation_required"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "this changes how you sign in yourself: do it on your page in the console, which asks "
-            "for your password or a code first"
+    def __init__(self, username: str, *, is_possible: bool) -> None:
+        remedy = (
+            "do it on your page in the console, which asks for your password or a code first"
+            if is_possible
+            else "you have neither a password nor an app to confirm with, so ask another admin, "
+            f"or use `manage.py changepassword {username}` on the gateway's machine"
         )
+        super().__init__(f"this changes how you sign in yourself: {remedy}")
+        self.is_possible = is_possible
 
 
 def is_required(user: Any) -> bool:
@@ -73,10 +78,14 @@ def is_missing(session: MutableMapping[str, Any], user: Any) -> bool:
 def has_confirmed(request: HttpRequest, caller: Caller) -> bool:
     """Whether a session gave a password or a code again within the last five minutes.
 
-    A token proves nothing: somebody else may have it. Who has neither a password nor an app
-    cannot be asked.
+    A token proves nothing: somebody else may have it. Neither does a session of somebody without
+    a password or an app, whom the library would not ask.
     """
-    return caller.kind == "console" and reauthentication.did_recently_reauthenticate(request)
+    return (
+        caller.kind == "console"
+        and bool(reauthentication.get_reauthentication_flows(request.user))
+        and reauthentication.did_recently_reauthenticate(request)
+    )
 
 
 def require_confirmation(caller: Caller, username: str, *, has_confirmed: bool) -> None:
@@ -91,7 +100,9 @@ def require_confirmation(caller: Caller, username: str, *, has_confirmed: bool) 
         ConfirmationRequired: If not.
     """
     if username == caller.user and not has_confirmed:
-        raise ConfirmationRequired
+        user = get_user_model().objects.get(username=username)
+        flows = reauthentication.get_reauthentication_flows(user)
+        raise ConfirmationRequired(username, is_possible=bool(flows))
 
 
 def reset_second_factor(username: str, *, by: Caller | None = None) -> bool:

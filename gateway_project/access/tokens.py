@@ -113,7 +113,10 @@ def record_use(digests: Collection[str]) -> None:
 
 
 def select_visible(caller: Caller) -> QuerySet[ApiToken]:
-    """Return the tokens of the caller's team and the caller's own, with users and teams."""
+    """Return the tokens of the caller's team and the caller's own, with users and teams.
+
+    One of another user without a team is private: only superusers see it.
+    """
     rows = ApiToken.objects.select_related("user", "team", "tool_group")
     return limit_to_team(rows, caller, is_shared=False) | rows.filter(user__username=caller.user)
 

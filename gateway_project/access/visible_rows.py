@@ -20,13 +20,13 @@ def limit_to_team(
         rows: Of any table with a team.
         caller: Who asks.
         field: Path to the team; without one, a row is shared.
-        is_shared: Whether rows without a team are shared; if not, only callers without a team
-            see them.
+        is_shared: Whether rows without a team are shared; if not, they concern every team, and
+            only superusers see them.
     """
     if caller.has_scope(SCOPE_ALL):
         return rows
     own: dict[str, Any] = {field: caller.team}
     without: dict[str, Any] = {f"{field}__isnull": True}
     if caller.team is None:
-        return rows.filter(**without)
+        return rows.filter(**without) if is_shared else rows.none()
     return rows.filter(Q(**own) | Q(**without)) if is_shared else rows.filter(**own)

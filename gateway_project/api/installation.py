@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
@@ -29,6 +29,8 @@ SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^(dat
 """Names of settings whose values are never shown."""
 _CREDENTIALS: Final = re.compile(r"://[^/]*@")
 """An address with a user or a password in it."""
+_FILE_SCHEMES: Final = ("unix", "file")
+"""Schemes of addresses that name a file or a socket of this machine."""
 _PARAMETER: Final = re.compile(r"[?&;#]([^=?&;#]+)=")
 """The name of a parameter of an address."""
 _LABELS: Final[Mapping[str, str]] = {
@@ -181,9 +183,21 @@ def _write_value(name: str, value: Any, *, shows_paths: bool) -> str:
         return "not set"
     if isinstance(value, SecretStr) or SECRET_NAME.search(name) or _holds_secret(text):
         return "set, not shown"
-    if not shows_paths and (isinstance(value, Path) or Path(text).is_absolute()):
+    if not shows_paths and (isinstance(value, Path) or _names_file(text)):
         return "shown to superusers only"
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else text
+
+
+def _names_file(text: str) -> bool:
+    """Whether a value is the path of a file or a socket, or an address with one and no host."""
+    if Path(text).is_absolute():
+        return True
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    has_path_only = bool(parts.scheme) and not parts.netloc and parts.path.startswith("/")
+    return has_path_only or parts.scheme in _FILE_SCHEMES
 
 
 def _holds_secret(text: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
@@ -57,7 +56,8 @@ def _set_pinned(request: HttpRequest, queryset: QuerySet[Any], *, pinned: bool) 
     try:
         changed = set_pinned(caller_of(request), tools, pinned=pinned)
     except NotPermitted as error:
-        messages.error(request, f"Nothing was changed: {error}.")
+        hint = "; for tools of a team of yours, choose the team in the console first"
+        messages.error(request, f"Nothing was changed: {error}{hint}.")
     else:
         verb = "pinned" if pinned else "unpinned"
         messages.success(request, f"{len(changed)} tools {verb}.")
@@ -75,12 +75,9 @@ class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
             return is_permitted
         return caller_of(request).can_decide_for_team(obj.server.team_id)
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save a tool, on its page or in the list, which asks for no permission by row.
-
-        Raises:
-            PermissionDenied: If the user may not change it.
-        """
-        if form.changed_data and not self.has_change_permission(request, obj):
-            raise PermissionDenied
-        super().save_model(request, obj, form, change)
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Let only superusers edit in the list, which shows tools of several teams in one form."""
+        found: Any = super().get_changelist_instance(request)
+        if not request.user.is_superuser:
+            found.list_editable = ()
+        return found

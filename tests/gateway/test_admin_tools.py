@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
 from gateway_project.models import AuditEntry
-from tests.factories import SEEN_AT, ServerFactory, UserFactory
+from tests.factories import SEEN_AT, MembershipFactory, ServerFactory, UserFactory
 from tools.definition import Definition
-from tools.models import Tool
+from tools.models import Server, Tool
 from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +78,28 @@ def test_the_list_shows_those_that_are_pinned(console, tools):
     Tool.objects.filter(name="good").update(pinned=True)
     found = console.get(LIST, {"pinned__exact": "1"}).context["cl"].result_list
     assert [tool.name for tool in found] == ["good"]
+
+
+def test_only_superusers_edit_in_the_list_and_others_are_told_to_choose_a_team(console, tools):
+    values = {
+        "form-TOTAL_FORMS": 1,
+        "form-INITIAL_FORMS": 1,
+        "form-0-id": tools["good"].pk,
+        "_save": "Save",
+    }
+    box = 'name="form-0-enabled"'
+    assert box in console.get(LIST).content.decode()
+    staff = UserFactory(username="ann", staff=True)
+    staff.user_permissions.set(Permission.objects.all())
+    MembershipFactory(user=staff)
+    Server.objects.update(team=MembershipFactory(user=staff).team)
+    console.force_login(staff)
+    assert box not in console.get(LIST).content.decode()
+    assert console.post(LIST, values).status_code == 200
+    assert Tool.objects.get(name="good").enabled
+    pinning = {"action": "pin_tools", "_selected_action": [tools["good"].pk]}
+    assert "choose the team" in console.post(LIST, pinning, follow=True).content.decode()
+    assert not Tool.objects.filter(pinned=True).exists()
 
 
 PLACE = "/input_schema/properties/fields/default"

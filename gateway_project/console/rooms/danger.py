@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -31,6 +32,7 @@ from tools.store.danger import StoredOperation, UnknownOperation
 LEVELS: Final = tuple(level.value for level in Danger if level is not Danger.READ)
 MAX_PATTERN_CHARS: Final = 100
 MAX_PREVIEWED: Final = 40
+MAX_OFFERED: Final = 200
 MEANINGS: Final[Mapping[str, str]] = {
     "write": "changes something; never called ahead without an admin's grant",
     "destructive": "may lose something; never called ahead of requests",
@@ -90,6 +92,7 @@ def _render_page(
     counts = _count_matches(operations, catalogue, request)
     rows = [_describe_operation(one, counts[one.pk]) for one in operations]
     may_curate = request.caller.has_scope(CURATE)
+    changeable = _list_changeable(catalogue, request) if may_curate else []
     form = dict(given or {})
     if editing is not None and given is None:
         form = {"pattern": editing.pattern, "danger": editing.danger, "reason": editing.reason}
@@ -107,6 +110,7 @@ def _render_page(
         exceptions=_list_exceptions(catalogue, request),
         levels=[(level, MEANINGS[level]) for level in LEVELS],
         dangers=[level.value for level in Danger],
+        changeable=changeable,
         editing=editing,
         form=form,
         problem=problem,
@@ -175,6 +179,16 @@ def _list_exceptions(catalogue: Catalogue, request: RoomRequest) -> list[dict[st
                 }
             )
     return sorted(rows, key=lambda row: (-SEVERITY[Danger(row["danger"])], row["id"]))
+
+
+def _list_changeable(catalogue: Catalogue, request: RoomRequest) -> list[str]:
+    """Return tools whose class the caller may set, the first by name."""
+    names = (
+        tool_id
+        for tool_id, tool in catalogue.tools.items()
+        if request.caller.can_see_team(tool.team) and request.caller.can_decide_for_team(tool.team)
+    )
+    return heapq.nsmallest(MAX_OFFERED, names)
 
 
 def _read_pattern(request: RoomRequest) -> tuple[str, str]:

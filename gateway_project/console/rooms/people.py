@@ -7,12 +7,14 @@ from typing import Any, Final
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
 from gateway_project.access import people, second_factor
 from gateway_project.access.roles import ADMINISTER, ROLES
+from gateway_project.access.second_factor import ConfirmationRequired
 from gateway_project.api.pages import encode_cursor, paginate_rows
 from gateway_project.api.teams import APPROVE_FROM
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
@@ -75,6 +77,10 @@ def show_person(request: RoomRequest, name: str) -> HttpResponse:
     if request.method == "POST":
         try:
             return _act(request, person, request.POST.get("action", ""))
+        except ConfirmationRequired as error:
+            if error.is_possible:
+                return _ask_for_confirmation(request)
+            problem = str(error)
         except InvalidPerson as error:
             problem = str(error)
     return render_room(
@@ -163,6 +169,13 @@ def _act(request: RoomRequest, person: people.Person, action: str) -> HttpRespon
     changed = curate_people.change_person(caller, name, values)
     messages.success(request, f"{changed.name} is changed; it holds at once.")
     return redirect("access-person", changed.name)
+
+
+def _ask_for_confirmation(request: RoomRequest) -> HttpResponse:
+    """Lead to where somebody proves who they are, and from there back to the page."""
+    messages.info(request, "Confirm that it is you; then press the button again.")
+    query = urlencode({"next": request.get_full_path()})
+    return redirect(f"{reverse('account_reauthenticate')}?{query}")
 
 
 def _read_changes(request: RoomRequest, action: str) -> dict[str, Any]:

@@ -274,9 +274,44 @@ def test_an_admin_confirms_who_they_are_before_they_change_their_own_sign_in(ann
     wrong = browser.post(asked["Location"], {"password": "wrong", "next": address})
     assert "The password is wrong" in wrong.content.decode()
     assert not OneTimePassword.objects.filter(user=ann).exists()
-    page = browser.post(asked["Location"], {"password": PASSWORD, "next": address})
-    assert page.context["made"].person == "ann", "what was asked for is done then"
+    back = browser.post(asked["Location"], {"password": PASSWORD, "next": address})
+    assert back["Location"] == address
+    assert not OneTimePassword.objects.filter(user=ann).exists(), "the button is pressed again"
+    assert browser.post(address, {"action": "password"}).context["made"].person == "ann"
     assert browser.post("/api/v1/people/ann/password/").status_code == 201
+
+
+@pytest.mark.parametrize("name", ["ann lee", "zo\u00eb", "ann"])
+def test_whoever_confirmed_who_they_are_is_led_back_and_does_it(ann, name):
+    ann.is_superuser, ann.username = True, name
+    ann.save()
+    browser = Client()
+    browser.post(reverse("account_login"), {"login": name, "password": PASSWORD})
+    address = f"{reverse('access-person', args=[name])}?from=mail"
+    asked = browser.post(address, {"action": "password"})
+    form = browser.get(asked["Location"])
+    assert "then press the button again" in form.content.decode()
+    back = browser.post(
+        reverse("account_reauthenticate"),
+        {"password": PASSWORD, "next": form.context["redirect_field_value"]},
+    )
+    assert back["Location"] == address
+    assert browser.post(address, {"action": "password"}).context["made"].person == name
+
+
+def test_somebody_with_nothing_to_confirm_by_issues_themselves_no_password(ann):
+    ann.is_superuser = True
+    ann.set_unusable_password()
+    ann.save()
+    browser = Client()
+    browser.force_login(ann)
+    page = browser.post("/access/people/ann/", {"action": "password"})
+    assert page.status_code == 400
+    assert "ask another admin, or use `manage.py changepassword ann`" in page.context["problem"]
+    refused = browser.post("/api/v1/people/ann/password/")
+    assert (refused.status_code, refused.json()["code"]) == (403, "confirmation_required")
+    assert "ask another admin" in refused.json()["detail"]
+    assert not OneTimePassword.objects.exists()
 
 
 def test_an_admin_removes_their_own_app_only_with_its_code(ann):
@@ -287,10 +322,12 @@ def test_an_admin_removes_their_own_app_only_with_its_code(ann):
     browser.post(reverse("mfa_authenticate"), {"code": code_of(secret)})
     address = "/access/people/ann/"
     asked = browser.post(address, {"action": "factor"})
+    asked = browser.get(asked["Location"])
     assert asked["Location"].startswith(reverse("mfa_reauthenticate"))
     assert browser.delete("/api/v1/people/ann/second-factor/").status_code == 403
     assert Authenticator.objects.exists()
     browser.post(asked["Location"], {"code": code_of(secret, steps=1), "next": address})
+    assert browser.post(address, {"action": "factor"})["Location"] == address
     assert not Authenticator.objects.exists()
 
 

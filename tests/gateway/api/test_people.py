@@ -4,6 +4,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
 from execution.models import WorkflowExecution
 from gateway_project.access import roles, tokens
@@ -311,3 +312,18 @@ def test_a_member_who_was_taken_out_has_no_token_for_the_team(root, alpha):
     assert theirs.get("tools/").status_code == 401
     assert tokens.count_valid(zoe) == 0
     assert roles.load_roles("zoe") == ("operator",)
+
+
+@pytest.mark.parametrize("acts_for", [None, "alpha"])
+def test_only_superusers_see_tokens_and_audit_entries_without_a_team(root, alpha, bravo, acts_for):
+    zoe = make_user("zoe", "admin", team=alpha)
+    MembershipFactory(user=zoe, team=bravo)
+    api = make_client(zoe, team=alpha if acts_for else None)
+    private = ApiToken.objects.get(user__username="root")
+    AuditEntry.objects.create(at=timezone.now(), action="server.changed", actor="root")
+    assert [one["user"] for one in api.get("tokens/").json()["items"]] == ["zoe"]
+    assert api.get("audit/").json()["items"] == []
+    assert api.send("DELETE", f"tokens/{private.pk}/").status_code == 404
+    private.refresh_from_db()
+    assert private.revoked_at is None
+    assert len(root.get("audit/").json()["items"]) == 1

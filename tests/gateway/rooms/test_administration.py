@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings
@@ -15,6 +16,8 @@ from gateway_project.models import ApiToken, AuditEntry
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
+
+users = get_user_model().objects
 
 
 def entry(action="server.changed", **values):
@@ -66,10 +69,27 @@ def test_a_day_that_is_none_is_refused(root, day):
 
 def test_an_admin_sees_the_entries_of_their_team_only(sign_in):
     client = sign_in("admin")
+    ours = MembershipFactory(user=users.get(username="ann")).team
     entry("theirs", team=TeamFactory())
     entry("shared")
-    assert shown(client.get("/audit/")) == ["shared"]
+    entry("ours", team=ours)
+    assert shown(client.get("/audit/")) == ["ours"]
     assert b"theirs" not in client.get("/audit/export.csv").getvalue()
+
+
+def test_without_a_chosen_team_an_admin_sees_no_entries_and_their_own_tokens_only(sign_in):
+    client = sign_in("admin")
+    teams = [MembershipFactory(user=users.get(username="ann")).team for _ in range(2)]
+    UserFactory(username="root", superuser=True)
+    entry("about everybody")
+    entry("ours", team=teams[0])
+    made = grant.create_user_token("root", name="private", scopes=("search",))
+    grant.create_user_token("ann", name="mine", scopes=("search",))
+    assert shown(client.get("/audit/")) == []
+    listed = client.get("/access/tokens/").context["tokens"]
+    assert [one["row"].name for one in listed] == ["mine"]
+    assert client.post(f"/access/tokens/{made.pk}/revoke").status_code == 404
+    assert ApiToken.objects.get(name="private").revoked_at is None
 
 
 def test_the_filtered_trail_is_exported(root):
@@ -139,10 +159,18 @@ def test_a_superuser_creates_a_token_of_somebody_else(root):
     MembershipFactory(user=member.user)
     assert b"/access/tokens/?user=zoe" in root.get("/access/people/zoe/").content
     page = root.get("/access/tokens/?user=zoe")
+    unknown = root.post("/access/tokens/", {"name": "x", "scopes": ["search"], "user": "eve"})
+    said = unescape(unknown.content.decode())
+    assert "There is no active user 'eve'." in said
+    assert "createsuperuser" not in said
     assert page.context["form"]["user"].value() == "zoe"
     assert b"/admin/gateway_project/apitoken" not in page.content
     given = {"name": "x", "scopes": ["search"], "user": "zoe"}
-    root.post("/access/tokens/", given | {"team": member.team.name})
+    made = root.post("/access/tokens/", given | {"team": member.team.name})
+    assert f"It acts for zoe, team {member.team.name}." in made.content.decode()
+    without = root.post("/access/tokens/", given | {"name": "y"})
+    assert "It acts for zoe, without a team." in without.content.decode()
+    ApiToken.objects.get(name="y").delete()
     row = ApiToken.objects.get()
     assert (row.user, row.team) == (member.user, member.team)
     for wrong in ({"user": "nobody"}, {"team": "elsewhere"}, {"scopes": ["administer"]}):
@@ -287,6 +315,30 @@ def test_an_address_without_a_secret_is_shown():
     config = Config().model_copy(update={"channel_redis_url": address})
     rows = {row["variable"]: row["value"] for row in installation.describe_settings(config)}
     assert rows["FOREGATE_CHANNEL_REDIS_URL"] == address
+
+
+@pytest.mark.parametrize(
+    ("address", "is_hidden"),
+    [
+        ("unix:///run/redis.sock?db=1", True),
+        ("unix:run/redis.sock", True),
+        ("file:///srv/models", True),
+        ("redis+socket:///run/redis.sock", True),
+        ("/run/redis.sock", True),
+        ("redis://host:6379/0", False),
+        ("redis://[host", False),
+        ("org/model:latest", False),
+    ],
+)
+def test_only_superusers_see_addresses_of_files(address, is_hidden):
+    config = Config().model_copy(update={"channel_redis_url": address})
+    for shows_paths in (False, True):
+        rows = installation.describe_settings(config, shows_paths=shows_paths)
+        (value,) = [
+            row["value"] for row in rows if row["variable"] == "FOREGATE_CHANNEL_REDIS_URL"
+        ]
+        is_shown = shows_paths or not is_hidden
+        assert value == (address if is_shown else "shown to superusers only")
 
 
 def test_only_superusers_see_where_files_are(root, sign_in, settings):

@@ -1,10 +1,17 @@
 """The room of dangerous operations: patterns, what they match, and exceptions."""
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from gateway_project.console.rooms import settling
 from gateway_project.models import AuditEntry
-from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.factories import (
+    DangerousOperationFactory,
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+)
 from tests.gateway.rooms.test_servers_room import text_of
 from tools.models import DangerousOperation
 
@@ -105,6 +112,23 @@ def test_exceptions_are_set_listed_and_withdrawn(root):
     root.post("/danger/", given | {"danger": ""})
     tool.refresh_from_db()
     assert tool.danger_override == ""
+
+
+def test_a_curator_excepts_tools_of_their_team_only(sign_in):
+    client = sign_in("curator")
+    ToolFactory(server__name="s", name="delete_all")
+    form = 'id="exception-tool"'
+    assert form not in client.get("/danger/").content.decode()
+    given = {"action": "exception", "tool": "s:delete_all", "danger": "read"}
+    assert client.post("/danger/", given).status_code == 403
+    team = MembershipFactory(user=get_user_model().objects.get(username="ann")).team
+    ToolFactory(server=ServerFactory(name="ours", team=team), name="x")
+    page = client.get("/danger/")
+    assert form in page.content.decode()
+    assert page.context["changeable"] == ["ours:x"]
+    assert '<option value="ours:x">' in page.content.decode()
+    said = text_of(client.post("/danger/", given | {"tool": "ours:x"}, follow=True))
+    assert "is read, whatever the patterns say" in said
 
 
 @pytest.mark.parametrize(
