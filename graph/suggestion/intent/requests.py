@@ -93,7 +93,7 @@ _NO_ACTION: Final = re.compile(
     r"|will\b(?!\s+(?:it|there|the|my|this|i|we)\b)",
     re.IGNORECASE,
 )
-"""First words that ask for nothing here: "note that …", "scale of …", "Will Smith", "will do so"."""
+"""First words that ask for nothing: "note that …", "scale of …", "Will Smith", "will do so"."""
 
 
 @dataclass(frozen=True, kw_only=True)
