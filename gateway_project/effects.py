@@ -40,6 +40,8 @@ LoadRanker = Callable[[int | None, frozenset[int] | None], Awaitable[RankTools]]
 
 The second argument holds the only tools that exist for the caller; None: all that the team sees.
 """
+FindRanker = Callable[[int | None, frozenset[int] | None], RankTools]
+"""The same from memory alone: refuses to rank if anything is missing."""
 
 MakeApprovalLink = Callable[[UUID], str]
 """Returns the URL of an approval's page in the console; empty: there is none."""
@@ -54,6 +56,11 @@ async def open_no_console() -> MakeApprovalLink:
 
 async def load_no_ranker(_team: int | None, _within: frozenset[int] | None) -> RankTools:
     """Null implementation of `LoadRanker`."""
+    return refuse_to_rank("nothing is set up to rank them")
+
+
+def find_no_ranker(_team: int | None, _within: frozenset[int] | None) -> RankTools:
+    """Null implementation of `FindRanker`."""
     return refuse_to_rank("nothing is set up to rank them")
 
 
@@ -117,6 +124,7 @@ class Effects(IntentEffects):
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
         usage: How often a team called each tool, by primary key.
+        find_ranker: Finds what ranks sets of tools for a team, as far as it is in memory.
         count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
         observe_result: Learns the shape of a tool's result for a team. Never raises.
         runs: The runs of the installation.
@@ -136,6 +144,7 @@ class Effects(IntentEffects):
     result_link_bytes: int
     sealer: Sealer
     usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
+    find_ranker: FindRanker = find_no_ranker
     count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
     observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
         lambda _tool, _team, _result: None

@@ -51,7 +51,7 @@ from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
-from graph.rank_intent import refuse_to_rank
+from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
 from tools.catalogue import CatalogueTool
 from tools.search import SearchAnswer
@@ -187,7 +187,9 @@ async def handle_intent(
             is nested too deeply.
     """
     _require_search_scope(caller)
-    view = await _freeze_view(effects, caller)
+    visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
+    rank = await effects.load_ranker(caller.team, visibility.collect_group_tools())
+    view = await _freeze_view(effects, visibility, rank)
     try:
         async with asyncio.timeout(fallback.SEARCH_TIMEOUT_S):
             suggested = await run_in_worker_thread(suggest.suggest_for_request, view, request)
@@ -404,11 +406,13 @@ async def _offer_each_step(
     effects: Effects, caller: Caller, request: FindRequest, found: SearchAnswer
 ) -> SearchAnswer:
     """Put the tools of each step of a query first; what takes too long is left out."""
-    if not await run_in_worker_thread(find_steps.may_have_steps, request):
-        return found
     try:
         async with asyncio.timeout(find_steps.TIMEOUT_S):
-            view = await _freeze_view(effects, caller)
+            if not await run_in_worker_thread(find_steps.may_have_steps, request):
+                return found
+            visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
+            rank = effects.find_ranker(caller.team, visibility.collect_group_tools())
+            view = await _freeze_view(effects, visibility, rank)
             return await run_in_worker_thread(find_steps.offer_each_step, view, request, found)
     except TimeoutError:
         return found
@@ -435,19 +439,19 @@ def _require_search_scope(caller: Caller) -> None:
         raise SearchNotPermitted(caller)
 
 
-async def _freeze_view(effects: IntentEffects, caller: Caller) -> SuggestionView:
-    """Return all that a suggestion reads; waits briefly for the index and the models."""
-    catalogue = effects.catalogue()
-    visibility = Visibility(catalogue=catalogue, caller=caller)
-    rank = await effects.load_ranker(caller.team, visibility.collect_group_tools())
-    troubles = {name: effects.describe_trouble(name) for name in catalogue.servers}
+async def _freeze_view(
+    effects: IntentEffects, visibility: Visibility, rank: RankTools
+) -> SuggestionView:
+    """Return all that a suggestion reads."""
+    team = visibility.caller.team
+    troubles = {name: effects.describe_trouble(name) for name in visibility.catalogue.servers}
     return SuggestionView(
         visibility=visibility,
         rank=rank,
         topology=await visible_relations.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
-        calibration=effects.find_calibration(caller.team),
+        calibration=effects.find_calibration(team),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.intent.suggest import build_context
 from graph.rank_intent import RankingUnavailable
+from tools.closeness import NOTHING_CLOSE_WARNING
 from tools.query_text import QueryError
 from tools.search import SearchHit
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from gateway_project.intent.suggest import SuggestionView
     from graph.suggestion.workflow.plan import FittedTool
     from tools.search import SearchAnswer
+
 TIMEOUT_S: Final = 1.0
-"""Covers no loading of models: then the whole query's matches are enough."""
+"""The matches of the whole query are enough if it passes."""
 
 
 def may_have_steps(request: FindRequest) -> bool:
@@ -40,7 +42,7 @@ def offer_each_step(
     """Put the best tools of each step first, if the query clearly has several steps; CPU-bound.
 
     The best tool of each step comes first, then the second best of each, then the matches of the
-    whole query. The answer is unchanged if tools cannot be ranked.
+    whole query; scores fall in this order. The answer is unchanged if tools cannot be ranked.
     """
     from graph.suggestion.intent.reading import read_intent
     from graph.suggestion.workflow import plan
@@ -54,21 +56,27 @@ def offer_each_step(
     steps = plan.list_step_tools(ranked.ranking, planned, reading)
     if not steps:
         return found
+    best = {fits[0].tool.pk: fits[0] for fits in steps}
+    second = {fits[1].tool.pk: fits[1] for fits in steps if len(fits) > 1}
+    second = {pk: fit for pk, fit in second.items() if pk not in best}
+    others = [hit for hit in found.hits if hit.tool_pk not in best | second]
+    top = max((hit.score for hit in found.hits), default=0.0)
+    between = (top + max((hit.score for hit in others), default=0.0)) / 2
     by_tool = {hit.tool_pk: hit for hit in found.hits}
-    scores = sorted((hit.score for hit in found.hits), reverse=True) or [0.0]
-    best = [_offer(fits[0], by_tool, scores[0]) for fits in steps]
-    further = [_offer(fits[1], by_tool, scores[-1]) for fits in steps if len(fits) > 1]
-    hits: dict[int, SearchHit] = {}
-    for hit in (*best, *further, *found.hits):
-        hits.setdefault(hit.tool_pk, hit)
-    return replace(found, hits=tuple(hits.values())[: request.limit])
+    hits = (
+        *(_offer(fit, by_tool, top) for fit in best.values()),
+        *(_offer(fit, by_tool, between) for fit in second.values()),
+        *others,
+    )
+    warnings = tuple(one for one in found.warnings if one != NOTHING_CLOSE_WARNING)
+    return replace(found, hits=hits[: request.limit], warnings=warnings)
 
 
 def _offer(fit: FittedTool, found: Mapping[int, SearchHit], score: float) -> SearchHit:
-    """Return the hit of a tool, with at least this score; the step decided that it is needed."""
+    """Return the hit of a tool with this score: the step decided that it is needed."""
     hit = found.get(fit.tool.pk)
     if hit is not None:
-        return replace(hit, score=max(hit.score, score))
+        return replace(hit, score=score)
     return SearchHit(
         tool_pk=fit.tool.pk,
         tool=fit.tool.tool,

@@ -117,6 +117,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             current,
             pool,
             searcher=CatalogueSearcher(embedder=embedder, index=index, rankers=rankers),
+            ranker_loader=RankerLoader(embedder=embedder, index=index, rankers=rankers),
             config=config,
             lists=lists,
         )
@@ -166,7 +167,6 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.usage_of_team,
-            load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,
             count_call=keeper.count_call,
             observe_result=keeper.observe_result,
             predictions=predictions,
@@ -278,6 +278,7 @@ def _build_effects(
     pool: UpstreamPool,
     *,
     searcher: CatalogueSearcher,
+    ranker_loader: RankerLoader,
     config: Config,
     lists: ItemLists,
 ) -> Effects:
@@ -285,6 +286,8 @@ def _build_effects(
         catalogue=lambda: current.snapshot.catalogue,
         search=searcher.search,
         search_in_memory=searcher.search_in_memory,
+        load_ranker=ranker_loader.load_ranker,
+        find_ranker=ranker_loader.find_ranker,
         upstream=PinnedUpstream(
             pool,
             catalogue=lambda: current.snapshot.catalogue,

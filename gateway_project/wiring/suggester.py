@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from graph.rank_intent import NOT_LOADED_MESSAGE, RankTools, rank_intent, refuse_to_rank
-from graph.ranker_cache import RankerCache
+from graph.ranker_cache import RankerCache, TeamModels
 from tools.embed.cache import CachedEmbedder
 from tools.search_index_cache import SearchIndexCache
 
@@ -71,6 +71,18 @@ class RankerLoader:
                 self._models_timeout_s = RETRY_TIMEOUT_S
                 return refuse_to_rank(self._failure)
             self._models_timeout_s = MODELS_TIMEOUT_S
+        return self._rank_with(models, team, within)
+
+    def find_ranker(self, team: int | None, within: frozenset[int] | None = None) -> RankTools:
+        """Return the same ranking if all that it needs is in memory, else one that refuses."""
+        models = self._rankers.find(team)
+        if not self._index.is_loaded or models is None:
+            return refuse_to_rank(NOT_LOADED_MESSAGE)
+        return self._rank_with(models, team, within)
+
+    def _rank_with(
+        self, models: TeamModels | None, team: int | None, within: frozenset[int] | None
+    ) -> RankTools:
         return partial(
             rank_intent,
             index=self._index.current,

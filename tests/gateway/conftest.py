@@ -97,6 +97,9 @@ class World:
     async def load_ranker(
         self, team: int | None, within: frozenset[int] | None = None
     ) -> RankTools:
+        return self.find_ranker(team, within)
+
+    def find_ranker(self, team: int | None, within: frozenset[int] | None = None) -> RankTools:
         self.ranked_within.append(within)
 
         def rank(reading: Any, considered: Any) -> RankedIntent:
@@ -143,6 +146,7 @@ class World:
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
             load_ranker=self.load_ranker,
+            find_ranker=self.find_ranker,
             count_call=lambda *call: self.counted.append(call),
             observe_result=lambda tool, team, raw: self.seen.append((tool.tool, team, raw)),
             runs=self.runs,

@@ -139,6 +139,25 @@ async def test_models_in_memory_need_no_database_that_hangs(index, monkeypatch):
     assert await rank(loader) is FOUND
 
 
+@pytest.mark.usefixtures("ranking_found")
+async def test_a_ranker_found_in_memory_loads_nothing(index):
+    async def load():
+        pytest.fail("nothing is loaded")
+
+    rankers = Rankers(load)
+    loader = make_loader(index, rankers)
+
+    async def rank_in_memory():
+        return await run_in_worker_thread(loader.find_ranker(None), READ, ())
+
+    for _ in range(2):
+        with pytest.raises(RankingUnavailable, match=NOT_LOADED_MESSAGE):
+            await rank_in_memory()
+        index._read.set()
+    rankers.read = None
+    assert await rank_in_memory() is FOUND
+
+
 async def test_an_intent_is_encoded_and_ranked_on_one_worker_thread(index, monkeypatch):
     threads = []
 

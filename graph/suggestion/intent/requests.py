@@ -37,7 +37,8 @@ _QUESTION_WORDS_LIST: Final = (
 QUESTION_WORDS: Final = frozenset(_QUESTION_WORDS_LIST.split())
 """First words of questions, in lower case."""
 _FOLLOW_UP: Final = re.compile(
-    r"(?:when|where|why|how)\b(?:\s+\w+){0,2}\s+(?:it|they|that|those)\b(?:\s+\w+){0,2}\W*",
+    r"(?:when|where|why|how)(?:'s)?\b(?:\s+\w+){0,2}\s+(?:it|they|that|those)\b(?:\s+\w+){0,2}"
+    r"\W*",
     re.IGNORECASE,
 )
 """A short question about what the request before it is about: "and when was it changed?"."""
@@ -86,6 +87,13 @@ _VERBS_LIST: Final = (
 )
 _VERBS: Final = frozenset(_VERBS_LIST.split())
 """Verbs that begin a request, in their base form."""
+_NO_ACTION: Final = re.compile(
+    r"note(?:\s+(?:that|i|we|you|is|are)\b|\W*$)"
+    r"|scale(?:\s+(?:of|from|is)\b|\s+\d|\W*$)"
+    r"|will\b(?!\s+(?:it|there|the|my|this|i|we)\b)",
+    re.IGNORECASE,
+)
+"""First words that ask for nothing: "note that …", "scale of …", "Will Smith", "will do so"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,12 +230,14 @@ def begins_request(piece: str) -> bool:
 
 
 def _find_action(text: str) -> str:
-    """Return the first word after polite ones, in lower case; empty if there is none."""
+    """Return the first word after polite ones, in lower case; empty if it asks for nothing."""
     scope = _SCOPE.match(text)
     start = scope.end() if scope else 0
     lead_in = _LEAD_IN.match(text, start)
     word = _FIRST_WORD.match(text, lead_in.end() if lead_in else start)
-    return word[0].lower() if word else ""
+    if word is None or _NO_ACTION.match(text, word.start()):
+        return ""
+    return word[0].lower()
 
 
 def _iterate_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:

@@ -89,13 +89,15 @@ COVERING_WEIGHTS: Final = {
 MIN_COVERAGE: Final = 0.45
 """Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
 it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
-MIN_DRAFT_COVERAGE: Final = 0.3
-"""Evidence below which an intent gets no workflow at all if none of its requests has more, nor a
-tool whose name states the action: words for things vary more."""
-MAX_SHORT_CHARS: Final = 60
+SHORT_CHARS: Final = 60
+LONG_CHARS: Final = 120
 MIN_SHORT_DRAFT_COVERAGE: Final = 0.42
-"""The same for a wish so short that a tool that serves it would have a high cosine; the name alone
-does not count."""
+"""Evidence below which an intent of at most `SHORT_CHARS` gets no workflow at all if none of its
+requests has more: a tool that serves a short wish has a high cosine with it."""
+MIN_DRAFT_COVERAGE: Final = 0.3
+"""The same from `LONG_CHARS` on; in between, the bound falls evenly."""
+MIN_ASKED_DRAFT_COVERAGE: Final = 0.0
+"""The same of a tool whose name states the action: words for things vary more."""
 MIN_FAMILIAR_COVERAGE: Final = 0.05
 MIN_FORGOTTEN_COVERAGE: Final = 0.6
 MIN_FORGOTTEN_PROBABILITY: Final = 0.1
@@ -312,9 +314,15 @@ def serves_nothing(
     best = [one.fits[0] for one in plan if one.fits]
     if not best or ranking.familiarity >= MAX_FAMILIARITY:
         return False
-    if len(reading.text) <= MAX_SHORT_CHARS:
-        return max(fit.coverage for fit in best) < MIN_SHORT_DRAFT_COVERAGE
-    return not any(fit.coverage >= MIN_DRAFT_COVERAGE or fit.action > 0 for fit in best)
+    length = len(reading.text)
+    return all(fit.coverage < _find_draft_bound(length, fit.action) for fit in best)
+
+
+def _find_draft_bound(length: int, action: float) -> float:
+    """Return the evidence from which a tool is worth a draft, by the intent's characters."""
+    least = MIN_ASKED_DRAFT_COVERAGE if action > 0 else MIN_DRAFT_COVERAGE
+    share = min(max((length - SHORT_CHARS) / (LONG_CHARS - SHORT_CHARS), 0.0), 1.0)
+    return MIN_SHORT_DRAFT_COVERAGE - share * (MIN_SHORT_DRAFT_COVERAGE - least)
 
 
 def _is_completed(ranking: Ranking, plan: Sequence[PlannedRequest], tools: Sequence[int]) -> bool:

@@ -63,8 +63,9 @@ MAX_NAME_VERBS: Final = 2
 """Verbs of a tool's name that are read: `API-post-search` searches."""
 GENERIC_NAME_SHARE: Final = 0.5
 """Worth of such a name."""
-OTHER_NUMBER_SHARE: Final = 0.5
-"""Worth of a word that the request mentions in the other number: "issues" for `get_issue`."""
+INEXACT_SHARE: Final = 0.5
+"""Worth of a word that the request mentions in the other number or by a synonym: "issues" or "bug"
+for `get_issue`."""
 _REMOVING: Final = _FAMILIES[1]
 
 _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -117,14 +118,13 @@ _SYNONYMS: Final[Mapping[str, str]] = {
     "ticket": "issue",
     "folder": "directory",
     "mail": "email",
-    "message": "email",
     "pr": "pull",
     "repo": "repository",
     "meeting": "event",
     "appointment": "event",
     "tab": "sheet",
 }
-"""Words of tool names that everyday words for things mean."""
+"""Words of tool names that everyday words for things may mean."""
 _NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "date": re.compile(
         r"\b(?:today|tonight|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*"
@@ -200,8 +200,10 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
         singular = _singular(word)
         if is_action or word in own.verbatim:
             hits += 1.0
-        elif singular in own.mentioned:
-            hits += OTHER_NUMBER_SHARE if singular in own.singulars else 1.0
+        elif singular in own.singulars or singular in own.synonyms:
+            hits += INEXACT_SHARE
+        elif singular in own.implied:
+            hits += 1.0
     share = hits / len(words)
     return share if set(words) - _GENERIC_VERBS else GENERIC_NAME_SHARE * share
 
@@ -213,30 +215,30 @@ def _words_of_name(name: str, server: str) -> tuple[str, ...]:
 
 
 class _RequestWords(NamedTuple):
-    """Words of a request: as written, in the singular, and these with all that they mention."""
+    """Words of a request: as written, in the singular, their synonyms, and what values imply."""
 
     verbatim: frozenset[str]
     singulars: frozenset[str]
-    mentioned: frozenset[str]
+    synonyms: frozenset[str]
+    implied: frozenset[str]
 
 
 @lru_cache(maxsize=256)
 def _read_words(wording: str, text: str) -> _RequestWords:
     verbatim = _words_beside_values(wording) | _words_beside_values(text)
+    singulars = frozenset(map(_singular, verbatim))
     return _RequestWords(
         verbatim=verbatim,
-        singulars=frozenset(map(_singular, verbatim)),
-        mentioned=_mentioned_words(wording) | _mentioned_words(text),
+        singulars=singulars,
+        synonyms=frozenset(_SYNONYMS[word] for word in singulars if word in _SYNONYMS),
+        implied=_implied_words(wording) | _implied_words(text),
     )
 
 
-def _mentioned_words(text: str) -> frozenset[str]:
-    words = {_singular(word) for word in _words_beside_values(text)}
-    words |= {_SYNONYMS[word] for word in words if word in _SYNONYMS}
-    for kind in list_kinds(text):
-        words |= _IMPLIED_WORDS.get(kind, frozenset())
-    words |= {"issue"} if _ISSUE_KEY.search(text) else frozenset()
-    return frozenset(words)
+def _implied_words(text: str) -> frozenset[str]:
+    kinds = (_IMPLIED_WORDS.get(kind, frozenset()) for kind in list_kinds(text))
+    keys = {"issue"} if _ISSUE_KEY.search(text) else set()
+    return frozenset(keys.union(*kinds))
 
 
 def _words_beside_values(text: str) -> frozenset[str]:

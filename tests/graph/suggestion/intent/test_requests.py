@@ -28,6 +28,38 @@ def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: li
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "delete the branch tmp, note that main must stay",
+        "delete the branch tmp, note: main must stay",
+        "book a flight to Rome and note that I need a window seat",
+        "show the report. Will Smith is the author",
+        "create an issue for the crash, will fix it later myself",
+        "list the open pull requests, scale of one to ten",
+        "create a survey, scale: 1 to 10",
+        "show the log, how's it going",
+    ],
+)
+def test_asides_are_no_requests(text: str) -> None:
+    (one,) = split_requests(text)
+    assert one.text == text
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "will it rain there tomorrow?",
+        "Will the shop be open?",
+        "how's the air there?",
+        "note it in obsidian",
+        "scale the deployment api to 3",
+    ],
+)
+def test_the_same_words_begin_requests_where_they_ask_for_something(second: str) -> None:
+    assert [one.text for one in split_requests(f"show the log, {second}")][1:] == [second]
+
+
+@pytest.mark.parametrize(
     ("language", "text", "requests", "wordings"),
     [
         (

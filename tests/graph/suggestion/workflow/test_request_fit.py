@@ -79,3 +79,21 @@ def test_words_of_values_name_no_tool_and_numbers_of_nouns_tell_tools_apart() ->
     assert measure_name(read, "list_hosts") == 0.0
     (show,) = split_requests("show the open issues")
     assert measure_name(show, "list_issues") > measure_name(show, "get_issue")
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "other"),
+    [
+        ("open a new tab in the browser", "browser_new_tab", "sheets_add_sheet"),
+        ("post a message in #general", "slack_post_message", "post_email"),
+        ("create a ticket for the crash", "create_ticket", "create_issue"),
+    ],
+)
+def test_a_synonym_counts_less_than_the_word_itself(text: str, named: str, other: str) -> None:
+    one = request(text)
+    assert measure_name(one, other) < measure_name(one, named)
+
+
+def test_a_synonym_counts_more_than_no_mention() -> None:
+    one = request("file a bug")
+    assert measure_name(one, "create_issue") > measure_name(one, "create_page")
