@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from graph.suggestion.binding import earlier_requests
+from graph.suggestion.binding import earlier_requests, protection, references, switches
 from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
-from graph.suggestion.binding import protection, references, switches
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, takes_time_zone
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.features import compute_grid

@@ -28,7 +28,8 @@ _AFTER_EXISTENCE: Final = re.compile(rf"\s+{_EXISTS}\b|['’](?:s|re|ll)\b", re.
 MAX_SPACE: Final = 12
 """Characters before "there" that are read for "is there"."""
 _CONTRAST: Final = re.compile(
-    r"\b(?:but|far from|away from|outside|elsewhere|else|aber|sondern|außerhalb|pero|sino|fuera)\b",
+    r"\b(?:but|far from|away from|outside|elsewhere|else|aber|sondern|außerhalb|pero|sino"
+    r"|fuera)\b",
     re.IGNORECASE,
 )
 _OTHER: Final = re.compile(
@@ -43,12 +44,18 @@ _PREPOSITION: Final = (
     r"(?:in|from|of|for|on|at|to|into|inside|within|under|im|aus|von|vom|für|auf|bei|zu|nach"
     r"|en|de|del|desde|para|dans|pour|sur)"
 )
+_DETERMINER: Final = r"(?:(?:the|an?|my|our|den|dem|der|la|el)\s+)?"
 _UNBOUND_PHRASE: Final = re.compile(
-    rf"\b{_PREPOSITION}\s+(?!(?:the|a|an|my|our|den|dem|der|la|el)?\s*(?:[^\W\d_]+\s+)?[\"'`#]?"
-    rf"{_BOUND})(?!(?:it|them|these|those)\b)[^\W_]",
+    rf"\b{_PREPOSITION}\s+(?!{_DETERMINER}(?:[^\W\d_]+\s+)?[\"'`#]?{_BOUND})"
+    r"(?!(?:it|them|these|those)\b)[^\W_]",
     re.IGNORECASE,
 )
-"""A preposition whose noun is not bound: "in staging", unlike "of pod cart-1"."""
+"""A preposition whose noun is not bound, such as "in staging"."""
+_LABELLED_NAME: Final = re.compile(
+    rf"\b(?:of|for|von|für|de|del)\s+{_DETERMINER}[^\W\d_]+\s+(?=[^\W_-]*[\d_-])[\w.-]+",
+    re.IGNORECASE,
+)
+"""What a request is about: "of pod cart-1"; a scope only if its noun is one."""
 _SCOPE_REFERENCE: Final = re.compile(
     rf"\b{_PREPOSITION}\s+it\b|\b(?:{_PREPOSITION}\s+)?(?:(?:the\s+)?same|that|this)\s+"
     r"(?P<noun>[^\W\d_]+)",
@@ -106,7 +113,8 @@ def leaves_scope_open(
     rest = _blank_references(_mark_bound(part, bound), parameter)
     scope_words = (SCOPE_WORDS | parameter.name_words) - bound_words
     return not (
-        any(one.search(rest) for one in (PROTECTING_PHRASE, _CONTRAST, _OTHER, _UNBOUND_PHRASE))
+        any(one.search(rest) for one in (PROTECTING_PHRASE, _CONTRAST, _OTHER))
+        or _UNBOUND_PHRASE.search(_LABELLED_NAME.sub("", rest))
         or any(normalize_word(word.lower()) & scope_words for word in _WORD.findall(rest))
     )
 
