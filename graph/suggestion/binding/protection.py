@@ -77,7 +77,8 @@ _TRAILING_PROTECTION: Final = re.compile(
 )
 """Words after a value that protect it."""
 _BUT_BEFORE: Final = re.compile(
-    r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+$", re.IGNORECASE
+    r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+[\"'`“]?$",
+    re.IGNORECASE,
 )
 """Before a path, "but" protects it: "everything but /srv/keep.txt"."""
 MAX_BUT_CHARS: Final = 40
