@@ -29,11 +29,8 @@ _NO_PATH_LIST: Final = (
 )
 _NO_PATH_WORDS: Final = normalize_words(_NO_PATH_LIST.split())
 """Words of a name or description that say that it holds none."""
-_MOVING_LIST: Final = (
-    "move mv copy cp rename put save store back backup archive link symlink upload sync"
-)
-_MOVING_WORDS: Final = normalize_words(_MOVING_LIST.split())
-"""Words of tools for which "in" and "under" say where something goes."""
+_NO_MOVE_WORDS: Final = normalize_words(["diff", "compare", "merge", "translate"])
+"""Words of tools whose source and target are no ends of a move."""
 _IN_PLACE: Final = re.compile(
     r"\b(?:in|of|for|at|inside|within|under|from|repo|repository)\s+[\"'`]?$", re.IGNORECASE
 )
@@ -43,20 +40,29 @@ _TO_PLACE: Final = re.compile(
 )
 """Between two paths, in English and the languages with a glossary."""
 _NOUN: Final = (
-    r"\s+(?:(?:the|my|our|a|this|that|den|dem|das|die|der|meinen|el|la|los|mi)\s+)?"
-    r"(?:(?:file|folder|directory|dir|path|location|Ordner|Verzeichnis|Datei|Pfad|archivo|fichero"
-    r"|carpeta|directorio|ruta)\s*:?\s*)?[\"'`]?$"
+    r"\s+(?:(?:the|my|our|an?|this|that|den|dem|das|die|der|meinen)\s+)?"
+    r"(?:(?:file|folder|directory|dir|path|location|Ordner|Verzeichnis|Datei|Pfad)\s*:?\s*)?"
+    r"[\"'`]?$"
 )
-"""Between a word of direction and its path."""
+"""Between a word of direction or a verb and its path."""
+_SPANISH_NOUN: Final = (
+    r"\s+(?:(?:el|la|mi)\s+)?(?:(?:archivo|fichero|carpeta|directorio|ruta)\s*:?\s*)?[\"'`]?$"
+)
+"""The same in Spanish, where "a" is a word of direction."""
 _BEFORE_TARGET: Final = re.compile(
-    rf"\b(?:to|into|onto|as|nach|zu|als|a|al|como){_NOUN}", re.IGNORECASE
+    rf"\b(?:to|into|onto|as|nach|zu|als){_NOUN}|\b(?:a|al|como){_SPANISH_NOUN}"
+    rf"|\b(?:it|them|this|that|these|those)\s+(?:in|under){_NOUN}"
+    r"|\b(?:in|unter)\s+(?:den|das)\s+(?:Ordner|Verzeichnis|Pfad)\s*:?\s*[\"'`]?$",
+    re.IGNORECASE,
 )
-_BEFORE_PLACE: Final = re.compile(rf"\b(?:in|under|unter|en|bajo){_NOUN}", re.IGNORECASE)
-_BEFORE_SOURCE: Final = re.compile(rf"\b(?:from|von|aus|de|desde){_NOUN}", re.IGNORECASE)
+"""Before a target. "The files in /srv/x" are rather what is moved, "move it in /srv/x" is not."""
+_BEFORE_SOURCE: Final = re.compile(
+    rf"\b(?:from|von|aus){_NOUN}|\b(?:de|del|desde){_SPANISH_NOUN}", re.IGNORECASE
+)
 _VERB_BEFORE: Final = re.compile(
     r"\W*(?:(?:please|then|now|and|just|bitte|dann|por favor|luego)\s+)*"
-    rf"(?!(?:in|at|on|under|with|using|for|per|of|by|via|at|mit|auf|bei|unter|en|con|por)\b)"
-    rf"[^\W\d_]+{_NOUN}",
+    r"(?!(?:in|at|on|under|with|using|for|per|of|by|via|at|mit|auf|bei|unter|en|con|por)\b)"
+    rf"[^\W\d_]+(?:{_NOUN}|{_SPANISH_NOUN})",
     re.IGNORECASE,
 )
 """The beginning of a request whose path directly follows its verb."""
@@ -95,18 +101,16 @@ def _find_end(
     one: PlainStatement, path: StatedValue, *, source: ToolParameter, target: ToolParameter
 ) -> ToolParameter | None:
     """Return the end of a move that the only path is, if its place says which."""
-    is_other = [p for p in one.find_open(_takes_path) if p not in (source, target)]
-    if is_other or not (_can_hold_path(source) and _can_hold_path(target)):
+    others = [p for p in one.find_open(_takes_path) if p not in (source, target)]
+    is_move = not _NO_MOVE_WORDS & normalize_words(split_raw_name(one.step.tool.name))
+    if others or not (is_move and _can_hold_path(source) and _can_hold_path(target)):
         return None
     end = path.start - one.start
     start = max(0, end - MAX_LEAD_CHARS)
-    is_moving = _MOVING_WORDS & normalize_words(split_raw_name(one.step.tool.name))
-    if _BEFORE_TARGET.search(one.part, start, end) or (
-        is_moving and _BEFORE_PLACE.search(one.part, start, end)
-    ):
+    if _BEFORE_TARGET.search(one.part, start, end):
         return target
-    is_source = _VERB_BEFORE.match(one.part, 0, end) or _BEFORE_SOURCE.search(one.part, start, end)
-    return source if is_source and end <= MAX_LEAD_CHARS else None
+    is_object = start == 0 and _VERB_BEFORE.match(one.part, 0, end)
+    return source if is_object or _BEFORE_SOURCE.search(one.part, start, end) else None
 
 
 def _can_hold_path(parameter: ToolParameter) -> bool:

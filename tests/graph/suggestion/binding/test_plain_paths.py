@@ -35,6 +35,8 @@ RENAMED = ("old_path", "new_path")
         ("move everything from /a/x", PURE, {"source": "/a/x"}),
         ("verschiebe alles von /a/x", PURE, {"source": "/a/x"}),
         ("mueve todo desde /a/x", PURE, {"source": "/a/x"}),
+        ("copy a file /a/x there", PURE, {"source": "/a/x"}),
+        ("copia el archivo /a/x", PURE, {"source": "/a/x"}),
         ("rename /a/x", RENAMED, {"old_path": "/a/x"}),
         ("move it to /b/y", PURE, {"destination": "/b/y"}),
         ("copy that onto /srv/b.txt", PURE, {"destination": "/srv/b.txt"}),
@@ -42,6 +44,7 @@ RENAMED = ("old_path", "new_path")
         ("move the report to my directory: /backup", PATHS, {"destination_path": "/backup"}),
         ("mueve el informe a la carpeta /backup", PATHS, {"destination_path": "/backup"}),
         ("verschiebe ihn in den Ordner /backup", PATHS, {"destination_path": "/backup"}),
+        ("muévelo a /b/y", PURE, {"destination": "/b/y"}),
         ("move it under /backup", PATHS, {"destination_path": "/backup"}),
         ("rename it as /a/y", RENAMED, {"new_path": "/a/y"}),
     ],
@@ -57,6 +60,10 @@ def test_one_path_is_the_end_of_a_move_that_its_place_says(
     [
         ("move everything but /srv/keep.txt", act(*PURE, name="move_file"), {}),
         ("move everything but the file '/srv/keep.txt'", act(*PATHS, name="move_file"), {}),
+        ("copy the files in /srv/x", act(*PURE, name="copy_files"), {}),
+        ("send /srv/x.txt to Ada", act("from", "to", name="send_mail"), {}),
+        ("diff it under /srv/shop", act("source", "target", name="git_diff"), {}),
+        ("translate /srv/x.txt", act("source", "target", name="translate"), {}),
         ("move the whole folder, i.e. /srv/x", act(*PURE, name="move_file"), {}),
         (
             "translate /srv/x.txt from English to German",
