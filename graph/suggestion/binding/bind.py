@@ -120,6 +120,7 @@ class _BindingSearch:
     ambiguous_references: list[dict[str, AmbiguousReference]] = field(init=False)
     habits: dict[ParameterRow, BindingHabit] = field(default_factory=dict)
     grid: FeatureGrid
+    protected_spans: list[tuple[int, int]] = field(default_factory=list)
     thresholds: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,15 +182,13 @@ class _BindingSearch:
         """Bind what the intent states plainly, before past runs and what has to be weighed."""
         stated = self.grid.stated
         protected = protection.find_protected_values(stated, self.reading)
+        self.protected_spans = [
+            (one.start, one.end)
+            for one, is_kept in zip(stated.values, protected, strict=True)
+            if is_kept
+        ]
         plain = bind_plain_values(
-            self.steps,
-            self.schemas,
-            reading=self.reading,
-            forbidden=[
-                (one.start, one.end)
-                for one, is_kept in zip(stated.values, protected, strict=True)
-                if is_kept
-            ],
+            self.steps, self.schemas, reading=self.reading, forbidden=self.protected_spans
         )
         for (position, name), argument in plain.items():
             is_bound = name in self.found_arguments[position]
@@ -358,7 +357,7 @@ class _BindingSearch:
             candidate = self.found_arguments[other].get(parameter.name)
             is_near = _server_name(self.steps[other].tool) == _server_name(step.tool)
             if is_near and candidate is not None and candidate.stated is not None:
-                if not self._is_permitted(position, parameter, candidate.stated):
+                if self._is_protected(position, candidate.stated):
                     return None
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return self._find_referred_place(position, parameter)
@@ -380,7 +379,7 @@ class _BindingSearch:
         ]
         if len({str(one.value) for one in stated}) != 1 or stated[0].stated is None:
             return None
-        if not self._is_permitted(position, parameter, stated[0].stated):
+        if self._is_protected(position, stated[0].stated):
             return None
         value = convert_value(parameter, stated[0].stated)
         if value is NOT_CONVERTIBLE or (takes_time_zone(parameter) and "/" not in str(value)):
@@ -414,6 +413,16 @@ class _BindingSearch:
             self.thresholds[row, column] <= highest
             and (not is_judged or self.grid.possible[row, column])
             for column in columns
+        )
+
+    def _is_protected(self, position: int, stated: StatedValue) -> bool:
+        """Whether the intent protects a value from a step, which may do more than read it.
+
+        Unlike `_is_permitted`, this allows a value of another clause: a request that says "it"
+        means one.
+        """
+        return not self.steps[position].is_read_only and any(
+            start < stated.end and stated.start < end for start, end in self.protected_spans
         )
 
     def _is_permitted(self, position: int, parameter: ToolParameter, stated: StatedValue) -> bool:

@@ -24,11 +24,15 @@ _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
 _PRONOUN: Final = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
 _THERE: Final = re.compile(r"\bthere\b", re.IGNORECASE)
 _BEFORE_EXISTENCE: Final = re.compile(rf"\b{_EXISTS}\s+$", re.IGNORECASE)
-_AFTER_EXISTENCE: Final = re.compile(rf"\s+{_EXISTS}\b|['’](?:s|re|ll)\b", re.IGNORECASE)  # noqa: RUF001 - as typed
+_AFTER_EXISTENCE: Final = re.compile(
+    rf"\s+(?:{_EXISTS}|has|have|had|may|might|can|could|must|should|would|seems?|exists?)\b"
+    r"|['’](?:s|re|ll|d)\b",  # noqa: RUF001 - as typed
+    re.IGNORECASE,
+)
 MAX_SPACE: Final = 12
 """Characters before "there" that are read for "is there"."""
 _CONTRAST: Final = re.compile(
-    r"\b(?:but|far from|away from|outside|elsewhere|else|aber|sondern|außerhalb|pero|sino"
+    r"\b(?:but|far from|away from|outside|elsewhere|nowhere|else|aber|sondern|außerhalb|pero|sino"
     r"|fuera)\b",
     re.IGNORECASE,
 )

@@ -153,11 +153,20 @@ def test_a_tool_that_acts_on_a_namespace_takes_only_its_own() -> None:
     assert second(SHOP, "delete the other one", LIST_PODS, deleting) == {}
 
 
-def test_it_may_be_what_an_earlier_request_acts_on() -> None:
-    number = {"type": "integer"}
-    show = tool({"issue_number": number}, required=["issue_number"], name="get_issue")
-    delete = tool({"issue_number": number}, required=["issue_number"], name="delete_issue")
-    assert second("show issue 7", "delete it", show, delete) == {"issue_number": 7}
+@pytest.mark.parametrize(
+    ("name", "schema", "first", "value"),
+    [
+        ("issue_number", {"type": "integer"}, "show issue 7", 7),
+        ("issue_id", text("Id of the issue"), "show issue AB-7", "AB-7"),
+        ("path", text(), "show me the contents of /srv/a.txt in full", "/srv/a.txt"),
+    ],
+)
+def test_it_may_be_what_an_earlier_request_acts_on(
+    name: str, schema: dict[str, Any], first: str, value: object
+) -> None:
+    show = tool({name: schema}, required=[name], name="get_thing")
+    delete = tool({name: schema}, required=[name], name="delete_thing")
+    assert second(first, "delete it for good", show, delete) == {name: value}
 
 
 def test_there_is_the_place_named_before_and_none_named_later() -> None:
@@ -187,7 +196,9 @@ def test_a_request_takes_the_place_that_it_calls_there(
         ("book a hotel far from there", HOTEL),
         ("book a hotel outside of there", HOTEL),
         ("book a hotel everywhere except there", HOTEL),
+        ("book a hotel nowhere near there", HOTEL),
         ("is there a meeting tomorrow", MEETINGS),
+        ("see whether there might be a meeting", MEETINGS),
         ("was there a meeting yesterday", MEETINGS),
         ("will there be a meeting tomorrow", MEETINGS),
         ("tell me if there is a meeting tomorrow", MEETINGS),
@@ -206,5 +217,8 @@ def test_is_there_leaves_a_place_named_later() -> None:
 
 
 def test_what_is_protected_is_not_referred_to() -> None:
-    found = second("never touch pod 'cart-1'", "delete it", LOGS, DELETE_POD)
-    assert "name" not in found
+    reader = tool({"path": text()}, required=["path"], name="read_file")
+    remover = tool({"path": text()}, required=["path"], name="delete_file")
+    parts = ("do not touch '/srv/a.txt' but read '/srv/a.txt'", "delete it")
+    found = located(" and ".join(parts), parts, reader, remover, reading_tools=[reader])
+    assert found == [{"path": "/srv/a.txt"}, {}]
