@@ -75,7 +75,21 @@ def test_one_path_is_the_end_of_a_move_that_its_place_says(
             act("repo_path", "source", "target", name="git_diff"),
             {"repo_path": "/srv/shop"},
         ),
+        (
+            "move the old release from /srv/shop",
+            act("repo_path", "source", "target", name="git_move"),
+            {"repo_path": "/srv/shop"},
+        ),
         ("diff main and dev in /srv/shop", act("source", "target", name="git_diff"), {}),
+        (
+            "process /srv/x.txt",
+            tool(
+                {"source": text("Language of the text"), "target": text("Language of the text")},
+                required=["source", "target"],
+            ),
+            {},
+        ),
+        ("copy it to /srv/x.txt", act("source_title", "target_title"), {}),
         ("delete everything but /srv/keep.txt", act("path", name="delete_file"), {}),
         (
             "copy /srv/a.txt but not that to /srv/b.txt",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ LIST_ISSUES = tool({"project": text()}, required=["project"], name="list_issues"
 CREATE_ISSUE = tool(
     {"title": text(), "project": text()}, required=["title", "project"], name="create_issue"
 )
+CARDS = tool({"board": text(), "namespace": text()}, required=["board"], name="list_cards")
+RESTART_AT_RISK = replace(RESTART, is_destructive=True)
 BALANCE = tool({"account": text()}, required=["account"], name="get_balance")
 SEND_MONEY = tool(
     {"amount": {"type": "number"}, "account": text()},
@@ -42,7 +45,7 @@ MEETINGS = tool(
 )
 CLOCK = tool({"timezone": text("IANA timezone name")}, required=["timezone"], name="clock")
 FLIGHT = tool({"origin": text()}, required=["origin"], name="flight")
-READING = (LIST_PODS, LOGS, LIST_TABLES, LIST_ISSUES, BALANCE, WEATHER, WEATHER_AT, MEETINGS)
+READING = (LIST_PODS, LOGS, CARDS, LIST_TABLES, LIST_ISSUES, BALANCE, WEATHER, WEATHER_AT)
 
 SHOP = "list the pods in namespace shop"
 PROD = "list the tables of database prod"
@@ -71,6 +74,7 @@ def second(first: str, then: str, *tools: BindTool) -> dict[str, Any]:
         ),
         (ALPHA, "create an issue 'crash'", (LIST_ISSUES, CREATE_ISSUE), {"project": "alpha"}),
         (PROD, "drop table tmp in it", (LIST_TABLES, DROP_TABLE), {"database": "prod"}),
+        (SHOP, "show the cards of board 'web'", (LIST_PODS, CARDS), {"namespace": "shop"}),
     ],
 )
 def test_a_scope_stated_once_holds_for_what_else_is_asked_of_the_server(
@@ -108,6 +112,8 @@ def test_a_scope_stated_once_holds_for_what_else_is_asked_of_the_server(
             )
         ),
         (SHOP, "restart the staging pod cart-1", (LIST_PODS, RESTART), "namespace"),
+        (SHOP, "restart pod cart-1", (LIST_PODS, RESTART_AT_RISK), "namespace"),
+        (SHOP, "delete it in staging", (LIST_PODS, DELETE_POD), "namespace"),
         *(
             (SHOP, f"show the logs of pod cart-1 {where}", (LIST_PODS, LOGS), "namespace")
             for where in (
@@ -130,7 +136,7 @@ def test_a_scope_stated_once_holds_for_what_else_is_asked_of_the_server(
         ),
         (
             "show the balance of account 4711",
-            "send 50 euros",
+            "send the amount 50",
             (BALANCE, SEND_MONEY),
             "account",
         ),
@@ -222,3 +228,9 @@ def test_what_is_protected_is_not_referred_to() -> None:
     parts = ("do not touch '/srv/a.txt' but read '/srv/a.txt'", "delete it")
     found = located(" and ".join(parts), parts, reader, remover, reading_tools=[reader])
     assert found == [{"path": "/srv/a.txt"}, {}]
+
+
+def test_a_protected_place_is_not_meant_by_there() -> None:
+    parts = ("do not touch 'Paris' but show the weather in 'Paris'", "book a hotel there")
+    found = located(" and ".join(parts), parts, WEATHER, HOTEL, reading_tools=READING)
+    assert found == [{"city": "Paris"}, {}]
