@@ -188,7 +188,7 @@ def test_of_several_tasks_each_reads_only_its_own_request() -> None:
 def test_a_request_may_refer_to_what_an_earlier_one_states() -> None:
     intent = "comment on issue 7 and close it"
     fields = {"issue_number": NUMBER}
-    first, second = steps(*(tool(fields, required=fields) for _ in range(2)))
+    first, second = steps(*(tool(fields, required=list(fields)) for _ in range(2)))
     located = (replace(first, request=(0, 18)), replace(second, request=(23, len(intent))))
     bound = bind_arguments(located, reading=read_intent(intent))
     assert [one.arguments for one in bound] == [{"issue_number": 7}] * 2
