@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from graph.suggestion.binding import earlier_requests, protection, references, switches
 from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
-from graph.suggestion.binding import protection, references, switches
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, takes_time_zone
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.features import compute_grid
@@ -35,7 +34,7 @@ from graph.suggestion.binding.steps import (
     find_no_feeds,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.vocabulary import normalize_words
+from graph.suggestion.binding.vocabulary import SCOPE_WORDS, Words, normalize_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +48,6 @@ ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 """Kinds of values that tools of one server share under the same parameter name."""
 JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
 """Kinds of values of which `fitting` knows for which parameters they are possible."""
-_BACK_REFERENCE: Final = re.compile(r"\b(?:it|them|there|that|this)\b", re.IGNORECASE)
-_THERE: Final = re.compile(r"\bthere\b", re.IGNORECASE)
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
@@ -123,6 +120,7 @@ class _BindingSearch:
     ambiguous_references: list[dict[str, AmbiguousReference]] = field(init=False)
     habits: dict[ParameterRow, BindingHabit] = field(default_factory=dict)
     grid: FeatureGrid
+    protected_spans: list[tuple[int, int]] = field(default_factory=list)
     thresholds: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -178,21 +176,19 @@ class _BindingSearch:
         if request is None or argument.stated is None or argument.stated.start < request[1]:
             return False
         parameter = self.schemas[position].parameters.get(name)
-        return _is_place(parameter) and _THERE.search(self.reading.text, *request) is not None
+        return _is_place(parameter) and earlier_requests.says_there(self.reading.text, *request)
 
     def _bind_plain_values(self) -> None:
         """Bind what the intent states plainly, before past runs and what has to be weighed."""
         stated = self.grid.stated
         protected = protection.find_protected_values(stated, self.reading)
+        self.protected_spans = [
+            (one.start, one.end)
+            for one, is_kept in zip(stated.values, protected, strict=True)
+            if is_kept
+        ]
         plain = bind_plain_values(
-            self.steps,
-            self.schemas,
-            reading=self.reading,
-            forbidden=[
-                (one.start, one.end)
-                for one, is_kept in zip(stated.values, protected, strict=True)
-                if is_kept
-            ],
+            self.steps, self.schemas, reading=self.reading, forbidden=self.protected_spans
         )
         for (position, name), argument in plain.items():
             is_bound = name in self.found_arguments[position]
@@ -278,7 +274,7 @@ class _BindingSearch:
         Example intent: "what runs in namespace shop, and show the logs of pod cart-1".
         """
         step = self.steps[position]
-        if not protection.is_scope_parameter(step, parameter):
+        if not self._may_share_scope(position, parameter):
             return None
         stated = [
             found[parameter.name]
@@ -296,6 +292,49 @@ class _BindingSearch:
             return None
         return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
 
+    def _may_share_scope(self, position: int, parameter: ToolParameter) -> bool:
+        """Whether a parameter may take the scope of other tools: surely the one that is meant."""
+        step = self.steps[position]
+        if step.request is None or not protection.is_scope_parameter(step, parameter):
+            return False
+        if not self._leaves_scope_open(position, parameter):
+            return False
+        text = self.reading.text
+        if protection.is_destructive_name(step) or step.tool.is_destructive:
+            is_meant = earlier_requests.refers_to_scope(text, *step.request, parameter)
+            return parameter.is_required and is_meant
+        bound, bound_words = self._find_bound_spans(position)
+        return step.is_read_only or (
+            parameter.is_required
+            and earlier_requests.is_fully_read(
+                text[slice(*step.request)],
+                step.tool,
+                parameter,
+                bound=bound,
+                bound_words=bound_words,
+            )
+        )
+
+    def _leaves_scope_open(self, position: int, parameter: ToolParameter) -> bool:
+        request = self.steps[position].request
+        bound, bound_words = self._find_bound_spans(position)
+        return request is not None and earlier_requests.leaves_scope_open(
+            self.reading.text[slice(*request)], parameter, bound=bound, bound_words=bound_words
+        )
+
+    def _find_bound_spans(self, position: int) -> tuple[list[tuple[int, int]], Words]:
+        """Return where a request states what its step takes, and words of these parameters."""
+        start, end = self.steps[position].request or (0, 0)
+        named = [
+            (name, one.stated)
+            for name, one in self.found_arguments[position].items()
+            if one.stated is not None and start <= one.stated.start and one.stated.end <= end
+        ]
+        parameters = self.schemas[position].parameters
+        words = [parameters[name].name_words for name, _ in named if name in parameters]
+        spans = [(stated.start - start, stated.end - start) for _, stated in named]
+        return spans, frozenset[str]().union(*words)
+
     def _find_referred_value(
         self, position: int, parameter: ToolParameter
     ) -> BoundArgument | None:
@@ -308,20 +347,29 @@ class _BindingSearch:
         if not parameter.is_required or step.request is None:
             return None
         start, end = step.request
-        if not _BACK_REFERENCE.search(self.reading.text, start, end):
+        if not earlier_requests.refers_back(self.reading.text, start, end):
+            return None
+        if bool(parameter.name_words & SCOPE_WORDS) and not self._leaves_scope_open(
+            position, parameter
+        ):
             return None
         for other in range(position - 1, -1, -1):
             candidate = self.found_arguments[other].get(parameter.name)
             is_near = _server_name(self.steps[other].tool) == _server_name(step.tool)
             if is_near and candidate is not None and candidate.stated is not None:
+                if self._is_protected(position, candidate.stated):
+                    return None
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
-        return self._find_referred_place(position, parameter, self.reading.text[start:end])
+        return self._find_referred_place(position, parameter)
 
     def _find_referred_place(
-        self, position: int, parameter: ToolParameter, request: str
+        self, position: int, parameter: ToolParameter
     ) -> BoundArgument | None:
         """Return the only place that earlier tasks are stated to be about, if "there" means it."""
-        if not (_is_place(parameter) and _THERE.search(request)):
+        request = self.steps[position].request
+        if request is None or not _is_place(parameter):
+            return None
+        if not earlier_requests.says_there(self.reading.text, *request):
             return None
         stated = [
             one
@@ -330,6 +378,8 @@ class _BindingSearch:
             if one.stated is not None and _is_place(earlier.parameters.get(name))
         ]
         if len({str(one.value) for one in stated}) != 1 or stated[0].stated is None:
+            return None
+        if self._is_protected(position, stated[0].stated):
             return None
         value = convert_value(parameter, stated[0].stated)
         if value is NOT_CONVERTIBLE or (takes_time_zone(parameter) and "/" not in str(value)):
@@ -363,6 +413,16 @@ class _BindingSearch:
             self.thresholds[row, column] <= highest
             and (not is_judged or self.grid.possible[row, column])
             for column in columns
+        )
+
+    def _is_protected(self, position: int, stated: StatedValue) -> bool:
+        """Whether the intent protects a value from a step, which may do more than read it.
+
+        Unlike `_is_permitted`, this allows a value of another clause: a request that says "it"
+        means one.
+        """
+        return not self.steps[position].is_read_only and any(
+            start < stated.end and stated.start < end for start, end in self.protected_spans
         )
 
     def _is_permitted(self, position: int, parameter: ToolParameter, stated: StatedValue) -> bool:

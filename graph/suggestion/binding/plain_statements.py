@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
-from graph.suggestion.binding import plain_names, plain_revisions
+from graph.suggestion.binding import plain_names, plain_paths, plain_revisions
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.plain_statement import (
     PlainStatement,
@@ -23,30 +23,26 @@ from graph.suggestion.binding.plain_statement import (
     plain_name,
     takes_texts,
 )
-from graph.suggestion.binding.protection import is_workspace_parameter
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.time_zones import ZONES_BY_CITY
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.values import StatedValue, extract_values
+from graph.suggestion.binding.values import extract_values
 from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
     LONG_TEXT_WORDS,
     NUMBER_WORDS,
-    PATH_WORDS,
     normalize_words,
 )
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.literals import ParameterRow
-    from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
+    from graph.suggestion.binding.schemas import ArgumentSchema
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.intent.reading import IntentReading
 
 CONFIDENCE: Final = 0.9
 """Confidence of a value bound by a rule: below that of what the caller states."""
 
-_SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
-_TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])
 _QUERY_NAMES_LIST: Final = (
     "query q search keyword keywords search_query search_term searchterm term terms topic"
 )
@@ -58,7 +54,6 @@ _UPPER_NAMES: Final = frozenset(_UPPER_NAMES_LIST.split())
 _SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_symbol", "stock"])
 _SYMBOL_LISTS: Final = frozenset(["symbols", "tickers"])
 
-_GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
 _COUNT: Final = re.compile(
     r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest)\s+"
     rf"(?P<number>\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b(?!\s*(?:days?|hours?|weeks?|months?|years?"
@@ -124,15 +119,6 @@ _ASKED: Final = re.compile(
     re.IGNORECASE,
 )
 """A question, with what is asked for behind its first words."""
-_IN_PLACE: Final = re.compile(
-    r"\b(?:in|of|for|at|inside|within|under|from|repo|repository)\s+[\"'`]?$", re.IGNORECASE
-)
-_TO_PLACE: Final = re.compile(
-    r"['\"`]?(?:\s+(?:(?:in)?to|nach|zu|in|a|en)\s+(?:the\s+)?|\s*[\u4e00-\u9fff]?[到为成]\s*)['\"`]?$",
-    re.IGNORECASE,
-)
-"""Between two paths, in English and the languages with a glossary."""
-_BEFORE_TARGET: Final = re.compile(r"\b(?:(?:in)?to|into|nach|zu|en|a)\s+['\"`]?$", re.IGNORECASE)
 MAX_QUERY_WORDS: Final = 12
 MAX_TRIMMED_PHRASES: Final = 4
 """Limit of places and polite words cut from the end of a query."""
@@ -182,64 +168,8 @@ def bind_plain_values(
     return bound
 
 
-def _takes_path(parameter: ToolParameter) -> bool:
-    takes_text = parameter.is_text or takes_texts(parameter)
-    return takes_text and not parameter.members and bool(parameter.name_words & PATH_WORDS)
-
-
-def _bind_paths(one: PlainStatement) -> None:
-    paths = [path for path in one.list_values(ValueKind.PATH) if not _GLOB.fullmatch(path.text)]
-    ends = [
-        one.find_open(mentions(words), required=True) for words in (_SOURCE_WORDS, _TARGET_WORDS)
-    ]
-    if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
-        if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
-            for parameters, path in zip(ends, paths, strict=True):
-                one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
-        return
-    if len(paths) == 1 and all(len(parameters) == 1 for parameters in ends):
-        is_target = _BEFORE_TARGET.search(one.part, 0, paths[0].start - one.start)
-        span = (paths[0].start, paths[0].end)
-        one.bind(ends[1] if is_target else ends[0], paths[0].text, span, ValueKind.PATH)
-        return
-    paths = _bind_by_extension(one, _bind_workspace(one, paths))
-    targets = one.find_open(
-        lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
-    )
-    if len(targets) == 1 and targets[0].is_array and paths:
-        span = (paths[0].start, paths[-1].end)
-        one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
-    elif len(paths) == 1:
-        one.bind(targets, paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
-
-
-def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
-    """Bind the place where the tool works, "in /srv/shop"; return the other paths."""
-    workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
-    placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
-    places = placed[-1:] or (paths if len(paths) == 1 else [])
-    if len(workspace) != 1 or not places:
-        return paths
-    place = places[0]
-    one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
-    return [path for path in paths if path is not place]
-
-
-def _bind_by_extension(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
-    """Bind "in.csv" to `csv_path`; return the other paths."""
-    left = []
-    for path in paths:
-        extension = path.text.rpartition(".")[2].lower()
-        named = [p for p in one.find_open(_takes_path) if extension in p.name_words]
-        if len(paths) > 1 and len(named) == 1:
-            one.bind(named, path.text, (path.start, path.end), ValueKind.PATH)
-        else:
-            left.append(path)
-    return left
-
-
 def _bind_pattern(one: PlainStatement) -> None:
-    globs = list(_GLOB.finditer(one.part))
+    globs = list(plain_paths.GLOB.finditer(one.part))
     if len(globs) == 1:
         one.bind(
             one.find_open(has_name(frozenset({"pattern", "glob", "file_pattern"}))),
@@ -325,7 +255,7 @@ def _bind_zones(one: PlainStatement) -> None:
     """Bind "09:30 in Tokyo in Berlin" or "from Tokyo to Berlin" to source and target zones."""
     ends = [
         [p for p in one.find_open(mentions(words)) if "timezone" in p.name_words]
-        for words in (_SOURCE_WORDS, _TARGET_WORDS)
+        for words in (plain_paths.SOURCE_WORDS, plain_paths.TARGET_WORDS)
     ]
     if not all(len(parameters) == 1 for parameters in ends):
         return
@@ -464,7 +394,7 @@ def _bind_quoted(one: PlainStatement) -> None:
 
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_revisions.bind_repository,
-    _bind_paths,
+    plain_paths.bind_paths,
     _bind_pattern,
     _bind_addresses,
     _bind_count,

@@ -26,6 +26,8 @@ from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
     DESTRUCTIVE_WORDS,
     FILE_WORDS,
+    PAID_FROM_WORDS,
+    PAYING_WORDS,
     REMOVAL_WORDS,
     SCOPE_WORDS,
     SECRET_NAME_WORDS,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 
 Floats = NDArray[np.float64]
@@ -56,7 +59,7 @@ MIN_OWN_CLAUSE_RATIO = 0.3
 """Ratio to a tool's largest share from which a clause belongs to it, subject to the next ratio."""
 MIN_TIED_CLAUSE_RATIO = 0.5
 """Ratio to the largest share of any step in that clause that it must reach as well."""
-_PROTECTING_PHRASE: Final = re.compile(
+PROTECTING_PHRASE: Final = re.compile(
     r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
     r"|avoid\w*|skip\w*|leav(?:e|es|ing)|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
     r"|unless|apart from|other than|rather than|instead of"
@@ -73,6 +76,13 @@ _TRAILING_PROTECTION: Final = re.compile(
     re.IGNORECASE,
 )
 """Words after a value that protect it."""
+_BUT_BEFORE: Final = re.compile(
+    r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+[\"'`“]?$",
+    re.IGNORECASE,
+)
+"""Before a path, "but" protects it: "everything but /srv/keep.txt"."""
+MAX_BUT_CHARS: Final = 40
+"""Characters before a path that are read for it."""
 _LIST_CONTINUATION: Final = re.compile(
     r"(?:the|a|an|any|all|my|our|your|or|nor|these|those)\b|[^\w\s]", re.IGNORECASE
 )
@@ -113,7 +123,7 @@ def compute_thresholds(
     own = _mark_own_clauses(steps, stated, reading) & ~_mark_values_before_tool(steps, stated)
     foreign = is_risky_target & ~own[owners]
     thresholds[foreign & (thresholds < FOREIGN_CLAUSE_THRESHOLD)] = FOREIGN_CLAUSE_THRESHOLD
-    is_destructive = [_is_destructive_name(steps[owner]) for owner in owners]
+    is_destructive = [is_destructive_name(steps[owner]) for owner in owners]
     thresholds[foreign & np.array(is_destructive)[:, None]] = NEVER_BOUND
     thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
     is_untrusted = np.array([not tool.is_trusted for tool in tools])[:, None]
@@ -138,7 +148,7 @@ def _habit_threshold(knowledge: BindingKnowledge, tool: int, name: str) -> float
     )
 
 
-def _is_destructive_name(step: BindingStep) -> bool:
+def is_destructive_name(step: BindingStep) -> bool:
     """Whether a tool's name says that it may delete or overwrite something."""
     return not normalize_words(split_raw_name(step.tool.name)).isdisjoint(DESTRUCTIVE_WORDS)
 
@@ -172,13 +182,17 @@ def is_workspace_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
 
 
 def is_scope_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
-    """Whether a parameter names what a tool works in, such as a namespace or an account."""
-    acts_on = normalize_words(split_raw_name(step.tool.name)) & SCOPE_WORDS
+    """Whether a parameter names what a tool works in, such as a namespace or an account.
+
+    An account from which a tool pays or sends is what it acts on.
+    """
+    tool_words = normalize_words(split_raw_name(step.tool.name))
+    scopes = SCOPE_WORDS - PAID_FROM_WORDS if tool_words & PAYING_WORDS else SCOPE_WORDS
     return (
         parameter.is_text
         and not parameter.is_private
-        and bool(parameter.name_words & SCOPE_WORDS)
-        and not acts_on
+        and bool(parameter.name_words & scopes)
+        and not tool_words & SCOPE_WORDS
     )
 
 
@@ -203,19 +217,21 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
     plain = _blank_spans(
         stated.text, [(v.start, v.end) for v in values if v.kind in _QUOTABLE_KINDS]
     )
-    behind = np.array([match.start() for match in _PROTECTING_PHRASE.finditer(plain)])
+    behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
     before = np.array([match.start() for match in _TRAILING_PROTECTION.finditer(plain)])
-    if not behind.size and not before.size:
+    is_but = [_follows_but(plain, one) for one in values]
+    if not behind.size and not before.size and not any(is_but):
         return np.zeros(len(values), dtype=bool)
     starts = [clause.start for clause in reading.clauses]
     list_starts = _list_start_clauses(reading)
     protected_keys: set[str] = set()
     flags = []
-    for one in values:
+    for one, follows_but in zip(values, is_but, strict=True):
         clause = _find_clause_at(starts, one.start)
         end = starts[clause + 1] if clause + 1 < len(starts) else len(stated.text)
         is_behind = bool(((behind >= list_starts[clause]) & (behind < one.start)).any())
-        is_kept = is_behind or bool(((before >= one.end) & (before < end)).any())
+        is_ahead = bool(((before >= one.end) & (before < end)).any())
+        is_kept = is_behind or is_ahead or follows_but
         flags.append(is_kept)
         if is_kept and one.kind in _QUOTABLE_KINDS:
             protected_keys.add(one.equality_key)
@@ -227,6 +243,15 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
     return np.array(
         [one or other for one, other in zip(flags, is_repeated, strict=True)], dtype=bool
     )
+
+
+def _follows_but(text: str, value: StatedValue) -> bool:
+    """Whether a value is a path that "but" excludes; in other places "but" contrasts requests."""
+    start = max(0, value.start - MAX_BUT_CHARS)
+    is_path = value.kind is ValueKind.PATH or (
+        value.kind is ValueKind.QUOTED and "/" in value.text
+    )
+    return is_path and _BUT_BEFORE.search(text, start, value.start) is not None
 
 
 def _blank_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -34,6 +34,7 @@ class BindTool:
         input_schema: As published; binding normalises it.
         definition_hash: Cache key of its schema; empty: a digest of the schema is used.
         is_trusted: Whether its server is trusted; only trusted servers receive stated secrets.
+        is_destructive: Whether its effects may be destructive or irreversible.
     """
 
     pk: int
@@ -43,6 +44,7 @@ class BindTool:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     definition_hash: str = ""
     is_trusted: bool = True
+    is_destructive: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

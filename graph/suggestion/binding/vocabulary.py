@@ -168,6 +168,12 @@ WORKSPACE_WORDS: Final = _normalized_set("repository workspace root cwd")
 """Words of parameters that name where a tool works."""
 SCOPE_WORDS: Final = _normalized_set("namespace account project space sheet vault database board")
 """Words of parameters that name the part of a product in which a tool works."""
+PAID_FROM_WORDS: Final = _normalized_set("account")
+PAYING_WORDS: Final = _normalized_set(
+    "pay payment send transfer wire remit withdraw deposit debit charge refund buy sell trade "
+    "purchase invest"
+)
+"""Words of tools that act on an account rather than work in one."""
 DOCUMENT_WORDS: Final = _normalized_set("file files document")
 """Words with which a parameter named after a folder takes files as well."""
 DESTRUCTIVE_WORDS: Final = _normalized_set(

@@ -188,7 +188,7 @@ def test_of_several_tasks_each_reads_only_its_own_request() -> None:
 def test_a_request_may_refer_to_what_an_earlier_one_states() -> None:
     intent = "comment on issue 7 and close it"
     fields = {"issue_number": NUMBER}
-    first, second = steps(*(tool(fields, required=fields) for _ in range(2)))
+    first, second = steps(*(tool(fields, required=list(fields)) for _ in range(2)))
     located = (replace(first, request=(0, 18)), replace(second, request=(23, len(intent))))
     bound = bind_arguments(located, reading=read_intent(intent))
     assert [one.arguments for one in bound] == [{"issue_number": 7}] * 2
@@ -215,37 +215,3 @@ def test_a_long_run_is_read_in_linear_time(part: str) -> None:
     # Takes minutes where a pattern backtracks.
     fields = {"path": text(), "pattern": text(), "expression": text(), "query": text()}
     given((part * 4_000)[:4_000], tool(fields | {"domain": text(), "owner": text()}))
-
-
-def located(intent: str, parts: Sequence[str], *tools: BindTool) -> list[dict[str, Any]]:
-    """Bind each tool with the part of the intent that asks for it."""
-    spans = [(intent.index(part), intent.index(part) + len(part)) for part in parts]
-    placed = [replace(s, request=span) for s, span in zip(steps(*tools), spans, strict=True)]
-    return [dict(one.arguments) for one in bind_arguments(placed, reading=read_intent(intent))]
-
-
-def test_a_namespace_stated_once_holds_for_all_tools_of_its_server() -> None:
-    listing = tool({"namespace": text()}, required=["namespace"], name="list_pods")
-    logs = tool({"name": text(), "namespace": text()}, required=["name"], name="read_logs")
-    parts = ("list the pods in namespace shop", "show the logs of pod cart-1")
-    found = located(" and ".join(parts), parts, listing, logs)
-    assert [one.get("namespace") for one in found] == ["shop", "shop"]
-
-
-def test_a_tool_that_acts_on_a_namespace_takes_only_its_own() -> None:
-    listing = tool({"namespace": text()}, required=["namespace"], name="list_pods")
-    deleting = tool({"namespace": text()}, name="delete_namespace")
-    parts = ("list the pods in namespace shop", "delete the other one")
-    assert located(" and ".join(parts), parts, listing, deleting)[1] == {}
-
-
-def test_there_is_the_place_named_before_and_none_named_later() -> None:
-    weather = tool({"city": text("Name of the city")}, required=["city"], name="weather")
-    clock = tool({"timezone": text("IANA timezone name")}, required=["timezone"], name="clock")
-    flight = tool({"origin": text()}, required=["origin"], name="flight")
-    parts = ("show the weather in Paris", "what time is it there", "how far is it from Oslo")
-    found = located(", ".join(parts), parts, weather, clock, flight)
-    assert found[0] == {"city": "Paris"}
-    assert found[1] == {"timezone": "Europe/Paris"}
-    parts = ("show the weather in Bergen", *parts[1:])
-    assert located(", ".join(parts), parts, weather, clock, flight)[1] == {}

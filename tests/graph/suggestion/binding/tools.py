@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -42,3 +43,19 @@ def arguments(intent: str, *tools: BindTool, **known: Any) -> list[dict[str, Any
 
 def needs(step: BoundStep) -> list[str]:
     return [one.name for one in step.needs_input]
+
+
+def located(
+    intent: str, parts: Sequence[str], *tools: BindTool, reading_tools: Sequence[BindTool] = ()
+) -> list[dict[str, Any]]:
+    """Bind each tool with the part of the intent that asks for it; some are read-only."""
+    placed = [
+        replace(
+            step,
+            request=(intent.index(part), intent.index(part) + len(part)),
+            is_read_only=any(step.tool is one for one in reading_tools),
+        )
+        for step, part in zip(steps(*tools), parts, strict=True)
+    ]
+    read = reading.read_intent(intent)
+    return [dict(one.arguments) for one in bind_arguments(placed, reading=read)]

@@ -1,0 +1,164 @@
+"""Read what a request says about what other requests state: "it", "there", the same scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from graph.data_flow.words import split_raw_name
+from graph.suggestion.binding.protection import PROTECTING_PHRASE
+from graph.suggestion.binding.vocabulary import (
+    SCOPE_WORDS,
+    STOP_WORDS,
+    Words,
+    normalize_word,
+    normalize_words,
+)
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.schemas import ToolParameter
+    from graph.suggestion.binding.steps import BindTool
+
+_EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
+_PRONOUN: Final = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
+_THERE: Final = re.compile(r"\bthere\b", re.IGNORECASE)
+_BEFORE_EXISTENCE: Final = re.compile(rf"\b{_EXISTS}\s+$", re.IGNORECASE)
+_AFTER_EXISTENCE: Final = re.compile(
+    rf"\s+(?:{_EXISTS}|has|have|had|may|might|can|could|must|should|would|seems?|exists?)\b"
+    r"|['’](?:s|re|ll|d)\b",  # noqa: RUF001 - as typed
+    re.IGNORECASE,
+)
+MAX_SPACE: Final = 12
+"""Characters before "there" that are read for "is there"."""
+_CONTRAST: Final = re.compile(
+    r"\b(?:but|far from|away from|outside|elsewhere|nowhere|else|aber|sondern|außerhalb|pero|sino"
+    r"|fuera)\b",
+    re.IGNORECASE,
+)
+_OTHER: Final = re.compile(
+    r"\b(?:(?:an)?others?|different|all|every\w*|each|any\w*|ander\w*|alle\w*|jede\w*|überall"
+    r"|otr[oa]s?|tod[oa]s?|cada|autres?|tou(?:s|te|tes|t)|chaque)\b",
+    re.IGNORECASE,
+)
+"""Words of a request for another scope, or for several."""
+_BOUND: Final = "\ufffc"
+"""Replaces a bound value in a request."""
+_PREPOSITION: Final = (
+    r"(?:in|from|of|for|on|at|to|into|inside|within|under|im|aus|von|vom|für|auf|bei|zu|nach"
+    r"|en|de|del|desde|para|dans|pour|sur)"
+)
+_DETERMINER: Final = r"(?:(?:the|an?|my|our|den|dem|der|la|el)\s+)?"
+_UNBOUND_PHRASE: Final = re.compile(
+    rf"\b{_PREPOSITION}\s+(?!{_DETERMINER}(?:[^\W\d_]+\s+)?[\"'`#]?{_BOUND})"
+    r"(?!(?:it|them|these|those)\b)[^\W_]",
+    re.IGNORECASE,
+)
+"""A preposition whose noun is not bound, such as "in staging"."""
+_LABELLED_NAME: Final = re.compile(
+    rf"\b(?:of|for|von|für|de|del)\s+{_DETERMINER}[^\W\d_]+\s+(?=[^\W_-]*[\d_-])[\w.-]+",
+    re.IGNORECASE,
+)
+"""What a request is about: "of pod cart-1"; a scope only if its noun is one."""
+_SCOPE_REFERENCE: Final = re.compile(
+    rf"\b{_PREPOSITION}\s+it\b|\b(?:{_PREPOSITION}\s+)?(?:(?:the\s+)?same|that|this)\s+"
+    r"(?P<noun>[^\W\d_]+)",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+def says_there(text: str, start: int, end: int) -> bool:
+    """Whether a request calls the place named before "there", and does not exclude it."""
+    return any(_is_reference(text, start, match) for match in _THERE.finditer(text, start, end))
+
+
+def refers_back(text: str, start: int, end: int) -> bool:
+    """Whether a request refers to what an earlier one is about, and does not exclude it."""
+    return says_there(text, start, end) or any(
+        not _is_excluded(text, start, match.start())
+        for match in _PRONOUN.finditer(text, start, end)
+    )
+
+
+def _is_reference(text: str, start: int, there: re.Match[str]) -> bool:
+    """Whether "there" means a place; "is there" and "there are" only say that something exists."""
+    lead = max(start, there.start() - MAX_SPACE)
+    return not (
+        _BEFORE_EXISTENCE.search(text, lead, there.start())
+        or _AFTER_EXISTENCE.match(text, there.end())
+        or _is_excluded(text, start, there.start())
+    )
+
+
+def _is_excluded(text: str, start: int, end: int) -> bool:
+    return any(one.search(text, start, end) for one in (PROTECTING_PHRASE, _CONTRAST))
+
+
+def refers_to_scope(text: str, start: int, end: int, parameter: ToolParameter) -> bool:
+    """Whether a request says "there", "in it" or "in the same project" for a scope."""
+    return says_there(text, start, end) or any(
+        _names_scope(match, parameter) and not _is_excluded(text, start, match.start())
+        for match in _SCOPE_REFERENCE.finditer(text, start, end)
+    )
+
+
+def leaves_scope_open(
+    part: str, parameter: ToolParameter, *, bound: Sequence[tuple[int, int]], bound_words: Words
+) -> bool:
+    """Whether a request neither states another scope for a parameter nor excludes one.
+
+    Args:
+        part: The request.
+        parameter: Of the scope.
+        bound: Spans of the values in it that other parameters take.
+        bound_words: Words of the names of these parameters.
+    """
+    rest = _blank_references(_mark_bound(part, bound), parameter)
+    scope_words = (SCOPE_WORDS | parameter.name_words) - bound_words
+    return not (
+        any(one.search(rest) for one in (PROTECTING_PHRASE, _CONTRAST, _OTHER))
+        or _UNBOUND_PHRASE.search(_LABELLED_NAME.sub("", rest))
+        or any(normalize_word(word.lower()) & scope_words for word in _WORD.findall(rest))
+    )
+
+
+def is_fully_read(
+    part: str,
+    tool: BindTool,
+    parameter: ToolParameter,
+    *,
+    bound: Sequence[tuple[int, int]],
+    bound_words: Words,
+) -> bool:
+    """Whether a request has no words but bound values and those of its tool and of grammar.
+
+    "Restart the staging pod cart-1" has one that may be a scope. For the arguments, see
+    `leaves_scope_open`.
+    """
+    rest = _blank_references(_mark_bound(part, bound), parameter)
+    known = normalize_words(split_raw_name(tool.name)) | bound_words
+    return all(
+        word in STOP_WORDS or normalize_word(word) & known for word in _WORD.findall(rest.lower())
+    )
+
+
+def _mark_bound(part: str, bound: Sequence[tuple[int, int]]) -> str:
+    letters = list(part)
+    for start, end in bound:
+        letters[start:end] = _BOUND * (end - start)
+    return "".join(letters)
+
+
+def _blank_references(part: str, parameter: ToolParameter) -> str:
+    """Remove "there" and "in the same project", which state no other scope."""
+    rest = _SCOPE_REFERENCE.sub(
+        lambda match: "" if _names_scope(match, parameter) else match[0], part
+    )
+    return _THERE.sub("", rest)
+
+
+def _names_scope(match: re.Match[str], parameter: ToolParameter) -> bool:
+    noun = match["noun"]
+    words = SCOPE_WORDS | parameter.name_words | {"one"}
+    return noun is None or bool(normalize_word(noun.lower()) & words)

@@ -1,0 +1,112 @@
+"""Paths that a request states plainly: one end of a move, the place of work, or the only path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.intent.reading import read_intent
+from tests.graph.suggestion.binding.tools import steps, text, tool
+
+
+def act(*names: str, name: str = "act") -> BindTool:
+    """Build a tool that requires texts of these names."""
+    return tool({field: text() for field in names}, required=names, name=name)
+
+
+def given(intent: str, one: BindTool) -> dict[str, Any]:
+    (step,) = bind_arguments(steps(one), reading=read_intent(intent))
+    return dict(step.arguments)
+
+
+PURE = ("source", "destination")
+PATHS = ("source_path", "destination_path")
+RENAMED = ("old_path", "new_path")
+
+
+@pytest.mark.parametrize(
+    ("intent", "names", "expected"),
+    [
+        ("move /a/x there", PURE, {"source": "/a/x"}),
+        ("please move the file /a/x there", PURE, {"source": "/a/x"}),
+        ("move everything from /a/x", PURE, {"source": "/a/x"}),
+        ("verschiebe alles von /a/x", PURE, {"source": "/a/x"}),
+        ("mueve todo desde /a/x", PURE, {"source": "/a/x"}),
+        ("copy a file /a/x there", PURE, {"source": "/a/x"}),
+        ("copia el archivo /a/x", PURE, {"source": "/a/x"}),
+        ("rename /a/x", RENAMED, {"old_path": "/a/x"}),
+        ("move it to /b/y", PURE, {"destination": "/b/y"}),
+        ("copy that onto /srv/b.txt", PURE, {"destination": "/srv/b.txt"}),
+        ("move the report to the folder /backup", PATHS, {"destination_path": "/backup"}),
+        ("move the report to my directory: /backup", PATHS, {"destination_path": "/backup"}),
+        ("mueve el informe a la carpeta /backup", PATHS, {"destination_path": "/backup"}),
+        ("verschiebe ihn in den Ordner /backup", PATHS, {"destination_path": "/backup"}),
+        ("muévelo a /b/y", PURE, {"destination": "/b/y"}),
+        ("move it under /backup", PATHS, {"destination_path": "/backup"}),
+        ("rename it as /a/y", RENAMED, {"new_path": "/a/y"}),
+    ],
+)
+def test_one_path_is_the_end_of_a_move_that_its_place_says(
+    intent: str, names: tuple[str, str], expected: dict[str, str]
+) -> None:
+    assert given(intent, act(*names, name="move_file")) == expected
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "expected"),
+    [
+        ("move everything but /srv/keep.txt", act(*PURE, name="move_file"), {}),
+        ("move everything but the file '/srv/keep.txt'", act(*PATHS, name="move_file"), {}),
+        ("copy the files in /srv/x", act(*PURE, name="copy_files"), {}),
+        ("send /srv/x.txt to Ada", act("from", "to", name="send_mail"), {}),
+        ("diff it under /srv/shop", act("source", "target", name="git_diff"), {}),
+        ("translate /srv/x.txt", act("source", "target", name="translate"), {}),
+        ("move the whole folder, i.e. /srv/x", act(*PURE, name="move_file"), {}),
+        (
+            "translate /srv/x.txt from English to German",
+            act("file", "source_language", "target_language", name="translate_file"),
+            {"file": "/srv/x.txt"},
+        ),
+        (
+            "diff main and dev in /srv/shop",
+            act("repo_path", "source", "target", name="git_diff"),
+            {"repo_path": "/srv/shop"},
+        ),
+        (
+            "move the old release from /srv/shop",
+            act("repo_path", "source", "target", name="git_move"),
+            {"repo_path": "/srv/shop"},
+        ),
+        ("diff main and dev in /srv/shop", act("source", "target", name="git_diff"), {}),
+        (
+            "process /srv/x.txt",
+            tool(
+                {"source": text("Language of the text"), "target": text("Language of the text")},
+                required=["source", "target"],
+            ),
+            {},
+        ),
+        ("copy it to /srv/x.txt", act("source_title", "target_title"), {}),
+        ("delete everything but /srv/keep.txt", act("path", name="delete_file"), {}),
+        (
+            "copy /srv/a.txt but not that to /srv/b.txt",
+            act("path", name="read_file"),
+            {},
+        ),
+    ],
+)
+def test_one_path_is_no_end_of_a_move_where_its_place_does_not_say_which(
+    intent: str, one: BindTool, expected: dict[str, str]
+) -> None:
+    paths = {name: value for name, value in given(intent, one).items() if "/" in str(value)}
+    assert paths == expected
+
+
+def test_but_between_requests_protects_nothing() -> None:
+    assert given("do not list it but read /srv/a.txt", act("path")) == given(
+        "do not list it and read /srv/a.txt", act("path")
+    )
+    assert given("look quickly but read /srv/a.txt", act("path")) == {"path": "/srv/a.txt"}
