@@ -81,7 +81,7 @@ def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
                 )
         if time.monotonic() > deadline:
             raise ServerError(
-                f"the embedded PostgreSQL did not come up in {timeout_s:.0f} s "
+                "the embedded PostgreSQL did not come up in time "
                 f"({answer.message}); see {cluster.log_file}"
             )
         time.sleep(POLL_S)
