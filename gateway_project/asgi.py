@@ -13,6 +13,7 @@ _console = get_asgi_application()
 from django.conf import settings  # noqa: E402 - after the variable that names them
 from starlette.types import ASGIApp  # noqa: E402
 
+from gateway_project.console.database_wait import limit_database_wait  # noqa: E402
 from gateway_project.foundation.config import Config  # noqa: E402 - after Django's set-up
 from gateway_project.live.routing import make_live_application, serve_by_protocol  # noqa: E402
 from gateway_project.mcp.attach.hosting import AttachOffer  # noqa: E402
@@ -50,5 +51,7 @@ def _describe_resource(scheme: str, host: str, path: str) -> str:
 
 application = Application(
     _make_service,
-    otherwise=serve_by_protocol(cast("ASGIApp", _console), make_live_application(_load_names())),
+    otherwise=serve_by_protocol(
+        limit_database_wait(cast("ASGIApp", _console)), make_live_application(_load_names())
+    ),
 )

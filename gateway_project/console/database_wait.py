@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from django.http import HttpRequest, HttpResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway_project.foundation.postgres import patience
 
@@ -13,13 +12,14 @@ MAX_WAIT_S: Final = 5.0
 """A keeper restarts a killed database within a few seconds, which nobody need notice."""
 
 
-class DatabaseWaitMiddleware:
-    """Lets requests wait only briefly for a database that does not answer."""
+def limit_database_wait(application: ASGIApp) -> ASGIApp:
+    """Return an application whose requests fail with 503 if the database stays away.
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
+    Around all of Django: it checks its connections before the first middleware.
+    """
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer a request; a database that stays away makes it fail with 503."""
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         with patience.limit_wait(MAX_WAIT_S):
-            return self._get_response(request)
+            await application(scope, receive, send)
+
+    return serve

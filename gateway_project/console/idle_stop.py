@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from execution.store import approvals
 from gateway_project.access import callers
 from gateway_project.console import on_demand
+from gateway_project.console.database_wait import limit_database_wait
 from gateway_project.foundation import stop_guard, telemetry
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
@@ -140,7 +141,8 @@ def serve_until_idle(config: Config, *, listener: int, lock: int) -> None:
     django.db.connections.close_all()
     application = IdleConsole(
         serve_by_protocol(
-            cast("ASGIApp", get_asgi_application()), make_live_application(_load_names(config))
+            limit_database_wait(cast("ASGIApp", get_asgi_application())),
+            make_live_application(_load_names(config)),
         ),
         idle_s=config.console_idle_s,
         is_needed=partial(_withdraw_unless_needed, config, inherited),

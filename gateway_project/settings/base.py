@@ -55,7 +55,6 @@ MIDDLEWARE = [
     "gateway_project.console.content_security.ContentSecurityMiddleware",
     "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
-    "gateway_project.console.database_wait.DatabaseWaitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 from gateway_project.foundation.postgres import (
     binaries,
@@ -29,6 +30,9 @@ from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 
 START_TIMEOUT_S = 60.0
 POLL_S = 0.02
+MIN_PROBE_S = 0.1
+"""For a server that runs, even if the time for waiting is over."""
+
 MAX_SILENT_KEEPERS = 3
 """Keepers that may end without a report, for instance because they were killed at their start."""
 
@@ -41,6 +45,8 @@ RETRY_S = 1.0
 _user_locks: dict[str, int] = {}
 _watched_clusters: set[Cluster] = set()
 _state_lock = threading.Lock()
+"""May be held as long as a server takes to start or to stop."""
+_watch_lock = threading.Lock()
 
 
 def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
@@ -53,18 +59,18 @@ def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
         ServerError: If it cannot be started; one line that says what to do.
     """
     if timeout_s is None:
-        timeout_s = patience.longest_wait_s(START_TIMEOUT_S)
+        timeout_s = patience.begin_wait(START_TIMEOUT_S)
     deadline = time.monotonic() + timeout_s
     register_user(cluster, timeout_s=timeout_s)
     silent_keepers = 0
     while True:
-        answer = _probe_server(cluster)
+        answer = _probe_server(cluster, deadline)
         if answer.state is wire.SocketState.READY:
             start_keeper(cluster)
             return
         if answer.state is wire.SocketState.REFUSING:
             raise ServerError(f"the embedded PostgreSQL refuses connections: {answer.message}")
-        with _state_lock:
+        with _lock_state(cluster, deadline):
             if locks.is_free(cluster.keeper_lock):
                 silent_keepers += not _start_keeper(cluster, deadline)
                 if silent_keepers < MAX_SILENT_KEEPERS:
@@ -75,7 +81,7 @@ def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
                 )
         if time.monotonic() > deadline:
             raise ServerError(
-                f"the embedded PostgreSQL did not come up in {timeout_s:.0f} s "
+                "the embedded PostgreSQL did not come up in time "
                 f"({answer.message}); see {cluster.log_file}"
             )
         time.sleep(POLL_S)
@@ -87,9 +93,12 @@ def register_user(cluster: Cluster, *, timeout_s: float | None = None) -> None:
     Raises:
         ServerError: If the folders cannot be used or a stopping server does not end.
     """
+    if _is_registered(cluster):
+        return
     if timeout_s is None:
-        timeout_s = patience.longest_wait_s(START_TIMEOUT_S)
-    with _state_lock:
+        timeout_s = patience.begin_wait(START_TIMEOUT_S)
+    deadline = time.monotonic() + timeout_s
+    with _lock_state(cluster, deadline):
         if _is_registered(cluster):
             return
         if cluster.users_lock in _user_locks:
@@ -97,7 +106,10 @@ def register_user(cluster: Cluster, *, timeout_s: float | None = None) -> None:
         folders.prepare_folders(cluster)
         try:
             lock = locks.acquire(
-                cluster.users_lock, shared=True, uid=cluster.keeper.uid, wait_s=timeout_s
+                cluster.users_lock,
+                shared=True,
+                uid=cluster.keeper.uid,
+                wait_s=deadline - time.monotonic(),
             )
         except OSError as error:
             raise folders.explain_unusable(cluster.users_lock, error) from None
@@ -120,7 +132,7 @@ def start_keeper(cluster: Cluster) -> None:
     """Make sure that a running server has a keeper as long as this process uses it."""
     if locks.is_free(cluster.keeper_lock):
         _start_keeper(cluster, deadline=None)
-    with _state_lock:
+    with _watch_lock:
         if cluster in _watched_clusters:
             return
         _watched_clusters.add(cluster)
@@ -154,15 +166,35 @@ def _replace_keeper(cluster: Cluster) -> bool:
     return True
 
 
+@contextlib.contextmanager
+def _lock_state(cluster: Cluster, deadline: float) -> Iterator[None]:
+    """Hold the lock of the state in the block.
+
+    Raises:
+        ServerError: If another thread holds it beyond the deadline.
+    """
+    if not _state_lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        raise ServerError(
+            f"the embedded PostgreSQL is starting or stopping; see {cluster.log_file}"
+        )
+    try:
+        yield
+    finally:
+        _state_lock.release()
+
+
 def _is_registered(cluster: Cluster) -> bool:
     lock = _user_locks.get(cluster.users_lock)
     return lock is not None and locks.is_current(lock, cluster.users_lock)
 
 
-def _probe_server(cluster: Cluster) -> wire.ProbeResult:
+def _probe_server(cluster: Cluster, deadline: float | None = None) -> wire.ProbeResult:
     if pidfile.is_starting(cluster):
         return wire.ProbeResult(wire.SocketState.STARTING, "it is starting or stopping")
-    return wire.probe_server(cluster.socket_file)
+    if deadline is None:
+        return wire.probe_server(cluster.socket_file)
+    left_s = max(MIN_PROBE_S, deadline - time.monotonic())
+    return wire.probe_server(cluster.socket_file, timeout_s=min(left_s, wire.TIMEOUT_S))
 
 
 def _start_keeper(cluster: Cluster, deadline: float | None) -> str:

@@ -53,11 +53,11 @@ class ServerRefusal(Exception):
 class WireSession:
     """A connection as the cluster's role; use as a context manager."""
 
-    def __init__(self, socket_file: str, *, database: str) -> None:
+    def __init__(self, socket_file: str, *, database: str, timeout_s: float = TIMEOUT_S) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._file = self._socket.makefile("rb")
         try:
-            self._socket.settimeout(TIMEOUT_S)
+            self._socket.settimeout(timeout_s)
             self._socket.connect(socket_file)
             pairs = f"user\0{NAME}\0database\0{database}\0\0".encode()
             self._socket.sendall(struct.pack("!II", len(pairs) + 8, PROTOCOL) + pairs)
@@ -113,10 +113,18 @@ class WireSession:
         self._socket.close()
 
 
-def probe_server(socket_file: str, *, database: str = NAME) -> ProbeResult:
-    """Probe whether a server is ready, by connecting and running a query."""
+def probe_server(
+    socket_file: str, *, database: str = NAME, timeout_s: float = TIMEOUT_S
+) -> ProbeResult:
+    """Probe whether a server is ready, by connecting and running a query.
+
+    Args:
+        socket_file: Where it listens.
+        database: To connect to.
+        timeout_s: For each of its messages.
+    """
     try:
-        with WireSession(socket_file, database=database) as session:
+        with WireSession(socket_file, database=database, timeout_s=timeout_s) as session:
             session.execute("SELECT 1")
     except (FileNotFoundError, ConnectionRefusedError) as error:
         return ProbeResult(SocketState.ABSENT, str(error))

@@ -1,7 +1,9 @@
+import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -197,13 +199,18 @@ def test_a_connection_that_somebody_waits_for_is_given_up_sooner(
         given.append(parameters["connect_timeout"])
         raise psycopg.OperationalError("timeout expired")
 
-    for limit_s in (0.1, 7.0, None):
-        wrapper = opened()
+    for limit_s, options in (
+        (0.1, {}),
+        (7.0, {}),
+        (None, {}),
+        (7.0, {"connect_timeout": "3"}),  # of the URL
+    ):
+        wrapper = opened(OPTIONS=connection.settings_dict["OPTIONS"] | options)
         monkeypatch.setattr(wrapper.Database, "connect", connect)
         limit = nullcontext() if limit_s is None else patience.limit_wait(limit_s)
         with limit, pytest.raises(DatabaseUnavailable, match="cannot reach PostgreSQL"):
             wrapper.ensure_connection()
-    assert given == [base.MIN_CONNECT_TIMEOUT_S, 7, address.CONNECT_TIMEOUT_S]
+    assert given == [base.MIN_CONNECT_TIMEOUT_S, 7, address.CONNECT_TIMEOUT_S, 3]
 
 
 def test_a_server_that_does_not_answer_is_unusable_to_somebody_who_waits(
@@ -220,6 +227,23 @@ def test_a_server_that_does_not_answer_is_unusable_to_somebody_who_waits(
             assert not one.is_usable()
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("ask", ["ensure_connection", "is_usable"])
+def test_an_answer_of_the_database_ends_the_wait_for_it(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    one = opened()
+    one.ensure_connection()
+    if ask == "ensure_connection":
+        one.close()
+    with patience.limit_wait(100.0):
+        first_s = patience.begin_wait(0.0)
+        assert patience.begin_wait(0.0) < first_s
+        getattr(one, ask)()
+        assert patience.begin_wait(0.0) == first_s
 
 
 def test_a_server_that_answers_is_usable_to_somebody_who_waits(opened: Open) -> None:

@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ def test_a_server_that_cannot_start_is_explained_by_its_keeper(cluster: Cluster)
 def test_a_server_that_does_not_come_up_in_time_is_named(cluster: Cluster) -> None:
     folders.prepare_folders(cluster)
     held = locks.acquire(cluster.keeper_lock)
-    with pytest.raises(ServerError, match=r"did not come up in 0 s .*postgres\.log"):
+    with pytest.raises(ServerError, match=r"did not come up in time .*postgres\.log"):
         supervise.ensure_running(cluster, timeout_s=0.05)
     os.close(held or 0)
 
@@ -152,9 +153,64 @@ def test_somebody_who_waits_for_a_page_waits_for_no_server_that_does_not_come_up
 ) -> None:
     folders.prepare_folders(cluster)
     held = locks.acquire(cluster.keeper_lock)
-    with patience.limit_wait(0.05), pytest.raises(ServerError, match="did not come up in 0 s"):
+    with patience.limit_wait(0.05), pytest.raises(ServerError, match="did not come up in time"):
         supervise.ensure_running(cluster)
     os.close(held or 0)
+
+
+def test_a_server_is_probed_no_longer_than_somebody_waits(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders.prepare_folders(cluster)
+    held = locks.acquire(cluster.keeper_lock)
+    given: list[float] = []
+
+    def probe(_path: str, *, timeout_s: float) -> ProbeResult:
+        given.append(timeout_s)
+        return ProbeResult(SocketState.STARTING)
+
+    monkeypatch.setattr(wire, "probe_server", probe)
+    with pytest.raises(ServerError, match="did not come up"):
+        supervise.ensure_running(cluster, timeout_s=0.2)
+    os.close(held or 0)
+    assert given
+    assert all(supervise.MIN_PROBE_S <= timeout_s <= 0.2 for timeout_s in given)
+
+
+@pytest.mark.parametrize("use", [supervise.ensure_running, supervise.register_user])
+def test_nobody_waits_longer_for_a_thread_that_waits_for_the_server(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, use: Callable[..., None]
+) -> None:
+    folders.prepare_folders(cluster)
+    monkeypatch.setattr(supervise, "_state_lock", held := threading.Lock())
+    with (
+        held,
+        patience.limit_wait(0.05),
+        pytest.raises(ServerError, match="starting or stopping"),
+    ):
+        use(cluster)
+    use(cluster)
+
+
+def test_a_registered_user_waits_for_no_other_thread(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervise.register_user(cluster)
+    monkeypatch.setattr(supervise, "_state_lock", held := threading.Lock())
+    with held:
+        supervise.register_user(cluster, timeout_s=0.0)
+
+
+def test_a_running_server_is_watched_while_another_thread_waits_for_one(
+    warm: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervise.ensure_running(warm)
+    monkeypatch.setattr(supervise, "_state_lock", held := threading.Lock())
+    with held:
+        thread = threading.Thread(target=supervise.start_keeper, args=(warm,), daemon=True)
+        thread.start()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
 
 
 def test_a_server_that_is_starting_is_not_disturbed(
@@ -170,7 +226,7 @@ def test_a_server_that_is_starting_is_not_disturbed(
 
 def test_a_server_that_refuses_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        wire, "probe_server", lambda path: ProbeResult(SocketState.REFUSING, "not you")
+        wire, "probe_server", lambda *_, **__: ProbeResult(SocketState.REFUSING, "not you")
     )
     with pytest.raises(ServerError, match="refuses connections: not you"):
         supervise.ensure_running(cluster)

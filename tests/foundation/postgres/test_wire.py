@@ -95,12 +95,9 @@ def test_a_server_that_hangs_up_is_not_ready(speak: Speak) -> None:
     assert wire.probe_server(speak(b"")).state is SocketState.STARTING
 
 
-def test_a_server_that_does_not_answer_is_not_ready(
-    speak: Speak, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(wire, "TIMEOUT_S", 0.05)
+def test_a_server_that_does_not_answer_is_not_ready(speak: Speak) -> None:
     path = speak(b"", b"")
-    assert wire.probe_server(path).state is SocketState.STARTING
+    assert wire.probe_server(path, timeout_s=0.05).state is SocketState.STARTING
 
 
 def test_a_socket_of_somebody_else_refuses(

@@ -10,6 +10,7 @@ import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base
 from django.utils.asyncio import async_unsafe
+from psycopg.conninfo import timeout_from_conninfo
 from psycopg.pq import ExecStatus
 
 from gateway_project.foundation.postgres import failures, patience, supervise
@@ -54,16 +55,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         Raises:
             DatabaseUnavailable: If there is no usable database; one line that says what to do.
         """
-        limit_s = patience.longest_wait_s(0.0)
-        if limit_s:
-            conn_params = conn_params | {
-                "connect_timeout": max(MIN_CONNECT_TIMEOUT_S, round(limit_s))
-            }
         cluster: Cluster | None = self.settings_dict.get(EMBEDDED)
         if cluster is not None:
             return self._connect_embedded(cluster, conn_params)
         try:
-            connection: Connection[Any] = super().get_new_connection(conn_params)
+            connection = self._connect(conn_params)
         except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
             raise DatabaseUnavailable(failures.explain_failure(error, conn_params)) from error
         self._require_suitable(connection)
@@ -93,10 +89,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Whether the server answers; where somebody waits, only soon."""
         if not patience.is_limited():
             return super().is_usable()
+        timeout_s = min(HEALTH_CHECK_TIMEOUT_S, patience.begin_wait(HEALTH_CHECK_TIMEOUT_S))
         try:
-            return _answers_soon(self.connection.pgconn)
+            is_usable = _answers_soon(self.connection.pgconn, timeout_s)
         except psycopg.Error:
             return False
+        if is_usable:
+            patience.end_wait()
+        return is_usable
 
     def _drop_closed_connection(self) -> None:
         if (
@@ -106,12 +106,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
         ):
             self.close()
 
+    def _connect(self, conn_params: dict[str, Any]) -> Connection[Any]:
+        """Connect to a server; where somebody waits, give up in time."""
+        if patience.is_limited():
+            given_s = timeout_from_conninfo(conn_params)
+            left_s = max(MIN_CONNECT_TIMEOUT_S, round(patience.begin_wait(given_s)))
+            conn_params = conn_params | {"connect_timeout": min(given_s, left_s)}
+        connection: Connection[Any] = super().get_new_connection(conn_params)
+        patience.end_wait()
+        return connection
+
     def _connect_embedded(self, cluster: Cluster, conn_params: dict[str, Any]) -> Connection[Any]:
         try:
             supervise.register_user(cluster)
             for _ in range(MAX_ATTEMPTS):
                 try:
-                    connection: Connection[Any] = super().get_new_connection(conn_params)
+                    connection = self._connect(conn_params)
                 except psycopg.OperationalError as error:
                     failure = error
                     supervise.ensure_running(cluster)
@@ -153,7 +163,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         _checked_servers.add(key)
 
 
-def _answers_soon(pgconn: PGconn) -> bool:
+def _answers_soon(pgconn: PGconn, timeout_s: float) -> bool:
     """Whether a server answers an empty query in time, as one that is frozen does not.
 
     psycopg itself waits for an answer as long as the connection is open.
@@ -161,7 +171,7 @@ def _answers_soon(pgconn: PGconn) -> bool:
     Raises:
         psycopg.Error: If the connection is closed.
     """
-    deadline = time.monotonic() + HEALTH_CHECK_TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
     poll = select.poll()
     poll.register(pgconn.socket, READABLE_EVENTS)
     pgconn.send_query(b"")
