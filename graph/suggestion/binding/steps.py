@@ -34,7 +34,8 @@ class BindTool:
         input_schema: As published; binding normalises it.
         definition_hash: Cache key of its schema; empty: a digest of the schema is used.
         is_trusted: Whether its server is trusted; only trusted servers receive stated secrets.
-        is_destructive: Whether its effects may be destructive or irreversible.
+        is_destructive: Whether its effects may be destructive or irreversible, by its server's
+            annotations or by words in its name.
     """
 
     pk: int

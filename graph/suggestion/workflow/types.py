@@ -28,8 +28,6 @@ class SuggestTool(BindTool):
 
     Attributes:
         is_read_only: Whether its trusted server declares it read-only.
-        is_destructive: Whether its effects may be destructive or irreversible, by its server's
-            annotations or by words in its name.
         is_usable: Whether the caller may call it now.
         obstacle: Why the caller may not; empty if no reason may be disclosed.
         problem: Why its server is unreliable at the moment; empty if it is not.
@@ -37,7 +35,6 @@ class SuggestTool(BindTool):
     """
 
     is_read_only: bool = False
-    is_destructive: bool = False
     is_usable: bool = True
     obstacle: str = ""
     problem: str = ""
