@@ -1,10 +1,88 @@
-"""Avoids pauses of Python's garbage collector in work that only allocates."""
+"""Avoids pauses of Python's garbage collector, during which no thread of the process runs.
+
+A full collection traverses every object of the process, which takes a gateway some hundred
+milliseconds, and requests make it due every few seconds: what happens to live while the younger
+generations are collected counts as long-lived, although it is freed soon afterwards. Objects that
+really are long-lived are therefore set apart (`gc.freeze`), and full collections take milliseconds.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+CHECK_INTERVAL_S: Final = 10.0
+MAX_OLD_OBJECTS: Final = 50_000
+"""Objects of the oldest generation from which they are set apart: traversing more takes longer than
+a request."""
+GROWTH: Final = 1.25
+"""Growth of what is set apart after which it is collected too, as CPython's own rule has it."""
+
+
+class LongLivedObjects:
+    """Sets the long-lived objects of the process apart, so that collections are short.
+
+    What is set apart is still freed as soon as nothing refers to it. Only cycles stay until it has
+    grown by `GROWTH`; then all of it is collected.
+
+    Args:
+        max_old: Objects of the oldest generation from which they are set apart.
+    """
+
+    def __init__(self, *, max_old: int = MAX_OLD_OBJECTS) -> None:
+        self._max_old = max_old
+        self._limit = 0.0
+        self._is_kept = False
+        self._has_added = False
+
+    async def keep_apart(self) -> None:
+        """Set apart all there is now, and later what was loaded meanwhile, until cancelled."""
+        gc.freeze()
+        self._set_limit()
+        self._is_kept = True
+        try:
+            while True:
+                await asyncio.sleep(CHECK_INTERVAL_S)
+                self.check()
+        finally:
+            self._is_kept = False
+            gc.unfreeze()
+
+    def add_all(self) -> None:
+        """Take all objects there are for long-lived, at once.
+
+        After a large amount of long-lived data was loaded, the next collections of the young
+        generations would traverse all of it several times. While nothing is kept apart, all
+        objects move to the oldest generation, also those that `gc.freeze` set apart.
+        """
+        gc.freeze()
+        if self._is_kept:
+            self._has_added = True
+        else:
+            gc.unfreeze()
+
+    def check(self) -> None:
+        """Set the oldest generation apart if it is large; collect what is set apart if it grew."""
+        is_large = len(gc.get_objects(generation=2)) >= self._max_old
+        if is_large:
+            gc.collect()
+            gc.freeze()
+        if (is_large or self._has_added) and gc.get_freeze_count() > self._limit:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._set_limit()
+        self._has_added = False
+
+    def _set_limit(self) -> None:
+        self._limit = GROWTH * gc.get_freeze_count()
+
+
+LONG_LIVED: Final = LongLivedObjects()
+"""Those of this process."""
 
 
 @contextmanager
@@ -21,14 +99,3 @@ def pause_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def freeze_objects() -> None:
-    """Move all objects to the oldest generation of the collector at once.
-
-    After a large amount of long-lived data was loaded, the next collections of the young
-    generations would traverse all of it several times and block every thread. Objects that
-    `gc.freeze` set apart return to the oldest generation too.
-    """
-    gc.freeze()
-    gc.unfreeze()

@@ -11,7 +11,7 @@ from gateway_project import metrics
 from gateway_project.access import callers
 from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
-from gateway_project.foundation import notify, sealing
+from gateway_project.foundation import garbage, notify, sealing
 from gateway_project.foundation.caller import CallerKind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.task_group import TaskGroup
@@ -264,6 +264,7 @@ def _start_housekeeping(
     group.create_task(predictions.run(), name="predictions")
     group.create_task(metrics.write_totals_periodically(), name="metrics")
     group.create_task(effects.result_store.sweep_periodically(), name="results")
+    group.create_task(garbage.LONG_LIVED.keep_apart(), name="garbage")
 
 
 def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:
