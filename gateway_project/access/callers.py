@@ -48,9 +48,7 @@ def caller_for_user(name: str, *, kind: CallerKind, group: str | None = None) ->
     return caller.limit_to_group(group)
 
 
-def make_caller(
-    user: Any, teams: UserTeams, *, kind: CallerKind, chosen: object = None
-) -> Caller:
+def make_caller(user: Any, teams: UserTeams, *, kind: CallerKind, chosen: object = None) -> Caller:
     """Return the caller of a loaded, active user, for their only team or the one they chose.
 
     Args:

@@ -86,7 +86,7 @@ class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Let nobody edit in the list, which shows tools of several teams, who may not edit all."""
+        """Let only who decides about shared tools edit in the list, which has all in one form."""
         found: Any = super().get_changelist_instance(request)
         if not caller_of(request).can_decide_for_team(None):
             found.list_editable = ()
@@ -94,7 +94,7 @@ class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
 
 
 def _explain_read_only(tool: Any) -> str:
-    """Return what lets the viewer change a tool that they see: it is shared or a team's of theirs."""
+    """Return what lets the viewer change a tool, which is shared or of a team of theirs."""
     if tool.server.team is None:
         return "All teams share its server, so only a superuser changes how it is used."
     return (

@@ -1,9 +1,9 @@
 """Avoids pauses of Python's garbage collector, during which no thread of the process runs.
 
-A full collection traverses every object of the process, which takes a gateway some hundred
-milliseconds, and requests make it due every few seconds: what happens to live while the younger
-generations are collected counts as long-lived, although it is freed soon afterwards. Objects that
-really are long-lived are therefore set apart (`gc.freeze`), and full collections take milliseconds.
+A full collection traverses every object of the process, which takes some hundred milliseconds in a
+gateway, and requests make it due every few seconds: whatever lives while the younger generations
+are collected counts as long-lived, although it is freed soon afterwards. Objects that really are
+long-lived are therefore set apart (`gc.freeze`), so that full collections take milliseconds.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from typing import Final
 
 CHECK_INTERVAL_S: Final = 10.0
-MAX_OLD_OBJECTS: Final = 50_000
-"""Objects of the oldest generation from which they are set apart: traversing more takes longer than
-a request."""
-GROWTH: Final = 1.25
-"""Growth of what is set apart after which it is collected too, as CPython's own rule has it."""
+MAX_OLD_OBJECTS: Final = 10_000
+"""Objects of the oldest generation from which they are set apart: some 10 ms of traversal."""
+GROWTH: Final = 1.5
+"""Growth of what is set apart after which it is collected too."""
 
 
 class LongLivedObjects:
@@ -66,19 +65,29 @@ class LongLivedObjects:
 
     def check(self) -> None:
         """Set the oldest generation apart if it is large; collect what is set apart if it grew."""
-        is_large = len(gc.get_objects(generation=2)) >= self._max_old
-        if is_large:
+        if self._is_old_large():
             gc.collect()
-            gc.freeze()
-        if (is_large or self._has_added) and gc.get_freeze_count() > self._limit:
+        if self._is_old_large():
+            _freeze_survivors()
+            self._has_added = True
+        if self._has_added and gc.get_freeze_count() > self._limit:
             gc.unfreeze()
             gc.collect()
-            gc.freeze()
+            _freeze_survivors()
             self._set_limit()
         self._has_added = False
 
+    def _is_old_large(self) -> bool:
+        return len(gc.get_objects(generation=2)) >= self._max_old
+
     def _set_limit(self) -> None:
         self._limit = GROWTH * gc.get_freeze_count()
+
+
+def _freeze_survivors() -> None:
+    """Set all objects apart; the next full collection is due by what is left, which is little."""
+    gc.freeze()
+    gc.collect()
 
 
 LONG_LIVED: Final = LongLivedObjects()

@@ -1,4 +1,4 @@
-"""Without teams the whole installation counts as one; with the first team, the strict rule holds."""
+"""Without teams the whole installation counts as one; the first team makes the rule strict."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gateway_project.access import callers, tokens
 from gateway_project.access.roles import ROLES
 from gateway_project.models import AuditEntry, Webhook
 from tests.factories import (
+    SEEN_AT,
     CategoryFactory,
     MembershipFactory,
-    ServerFactory,
     TeamFactory,
     ToolFactory,
     UserFactory,
@@ -32,6 +32,13 @@ OPERATORS: Final = ("viewer", "operator")
 STATES: Final = ("no team", "a team of others", "own team", "two own teams")
 BUDGET: Final = {"waste": 0.2, "calls_per_minute": 5, "dollars_per_day": "1.0000"}
 WEBHOOK: Final = {"name": "all", "url": "https://hooks.example.com/", "events": ["run.failed"]}
+ENTRY: Final = {
+    "at": SEEN_AT,
+    "actor": "bob",
+    "kind": "console",
+    "action": "tool.changed",
+    "subject": "canary",
+}
 WRITES: Final[dict[str, tuple[str, str, Any, str]]] = {
     "settings of a tool": ("PATCH", "tools/notes:read/settings/", {"pinned": True}, "curator"),
     "a budget": ("PUT", "budgets/notes/", BUDGET, "admin"),
@@ -113,13 +120,13 @@ def test_who_reads_what_concerns_everybody(role: str, state: str) -> None:
     user = make_user("ann", role)
     enter(state, user)
     Webhook.objects.create(**WEBHOOK | {"name": "canary"})
-    AuditEntry.objects.create(actor="bob", kind="console", action="tool.changed", subject="canary")
+    AuditEntry.objects.create(**ENTRY)
     api, browser = make_client(user), Client()
     browser.force_login(user)
     sees = is_allowed(role, "admin", state)
     for path in ("audit/", "webhooks/"):
         assert ("canary" in api.get(path).content.decode()) is sees, path
-    for path in ("/audit/", "/audit/export.csv", "/webhooks/"):
+    for path in ("/audit/", "/audit/export.csv", "/access/webhooks/"):
         assert ("canary" in read(browser.get(path))) is sees, path
 
 
@@ -154,7 +161,7 @@ def sign_in_staff(state: str) -> Client:
 @pytest.mark.parametrize("state", STATES)
 def test_what_staff_read_and_change_in_the_admin(state: str, tool: Tool) -> None:
     category = CategoryFactory(name="files")
-    entry = AuditEntry.objects.create(actor="bob", kind="console", action="a.b", subject="canary")
+    entry = AuditEntry.objects.create(**ENTRY)
     Webhook.objects.create(**WEBHOOK | {"name": "canary"})
     browser, is_one_team = sign_in_staff(state), state == "no team"
     for model in (AuditEntry, Webhook):
