@@ -40,15 +40,14 @@ class LongLivedObjects:
     async def keep_apart(self) -> None:
         """Set apart all there is now, and later what was loaded meanwhile, until cancelled."""
         gc.freeze()
-        self._set_limit()
+        self._collect_if_grown()
         self._is_kept = True
         try:
             while True:
                 await asyncio.sleep(CHECK_INTERVAL_S)
                 self.check()
         finally:
-            self._is_kept = False
-            gc.unfreeze()
+            self._is_kept = False  # the rest stays apart: the end of the process is shorter so
 
     def add_all(self) -> None:
         """Take all objects there are for long-lived, at once.
@@ -70,17 +69,21 @@ class LongLivedObjects:
         if self._is_old_large():
             _freeze_survivors()
             self._has_added = True
-        if self._has_added and gc.get_freeze_count() > self._limit:
-            gc.unfreeze()
-            gc.collect()
-            _freeze_survivors()
-            self._set_limit()
+        if self._has_added:
+            self._collect_if_grown()
         self._has_added = False
 
     def _is_old_large(self) -> bool:
         return len(gc.get_objects(generation=2)) >= self._max_old
 
-    def _set_limit(self) -> None:
+    def _collect_if_grown(self) -> None:
+        """Collect what is set apart if it grew; the first time, its size is only noted."""
+        if self._limit and gc.get_freeze_count() <= self._limit:
+            return
+        if self._limit:
+            gc.unfreeze()
+            gc.collect()
+            _freeze_survivors()
         self._limit = GROWTH * gc.get_freeze_count()
 
 
