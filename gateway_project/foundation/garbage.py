@@ -8,13 +8,11 @@ long-lived are therefore set apart (`gc.freeze`), so that full collections take 
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-CHECK_INTERVAL_S: Final = 10.0
 MAX_OLD_OBJECTS: Final = 10_000
 """Objects of the oldest generation from which they are set apart: some 10 ms of traversal."""
 GROWTH: Final = 1.5
@@ -37,15 +35,14 @@ class LongLivedObjects:
         self._is_kept = False
         self._has_added = False
 
-    async def keep_apart(self) -> None:
-        """Set apart all there is now, and later what was loaded meanwhile, until cancelled."""
+    @contextmanager
+    def keep_apart(self) -> Iterator[None]:
+        """Set apart all there is now; inside the block, `check` adds what was loaded meanwhile."""
         gc.freeze()
         self._collect_if_grown()
         self._is_kept = True
         try:
-            while True:
-                await asyncio.sleep(CHECK_INTERVAL_S)
-                self.check()
+            yield
         finally:
             self._is_kept = False  # the rest stays apart: the end of the process is shorter so
 
