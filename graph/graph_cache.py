@@ -264,7 +264,7 @@ def _load_views(now: datetime, teams: Iterable[int]) -> _RelationViews:
             team_topologies=_build_topologies(loaded, team_counts.keys() & set(teams)),
         )
         if len(loaded) >= GARBAGE_AGING_THRESHOLD:
-            garbage.freeze_objects()
+            garbage.LONG_LIVED.add_all()
     return built
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from gateway_project.access import one_time_password, roles
 from gateway_project.access.roles import SCOPES
 from gateway_project.foundation.caller import SCOPE_ALL, Caller, CallerKind
 from tools.store import overview, tool_groups
+from tools.store.overview import UserTeams
 from tools.store.tool_groups import UnknownToolGroup
 
 LOCAL_ADMIN = "admin"
@@ -40,7 +40,7 @@ def caller_for_user(name: str, *, kind: CallerKind, group: str | None = None) ->
         raise UnknownUser(
             f"no active user {name!r}; `manage.py createsuperuser --username {name}` makes one"
         )
-    caller = make_caller(user, team=overview.load_only_team(name), kind=kind)
+    caller = make_caller(user, overview.load_teams(name), kind=kind)
     if group is None:
         return caller
     if tool_groups.find_group(group, team=caller.team) is None:
@@ -48,23 +48,22 @@ def caller_for_user(name: str, *, kind: CallerKind, group: str | None = None) ->
     return caller.limit_to_group(group)
 
 
-def make_caller(user: Any, *, team: int | None, kind: CallerKind) -> Caller:
-    """Return the caller of a loaded, active user who acts for a team of theirs or for none."""
-    scopes = roles.compute_scopes(user)
-    return Caller(user=user.get_username(), team=team, scopes=scopes, kind=kind)
-
-
-def make_console_caller(user: Any, *, teams: Collection[int], chosen: object) -> Caller:
-    """Return the caller of a signed-in user, for their only team or the one they chose.
+def make_caller(user: Any, teams: UserTeams, *, kind: CallerKind, chosen: object = None) -> Caller:
+    """Return the caller of a loaded, active user, for their only team or the one they chose.
 
     Args:
         user: Loaded, active.
-        teams: Primary keys of their teams.
-        chosen: As the session has it; ignored if it is none of their teams.
+        teams: Theirs.
+        kind: How they are connected.
+        chosen: The team that the session of the console has; ignored if it is none of theirs.
     """
-    keys = list(teams)
-    team = keys[0] if len(keys) == 1 else next((key for key in keys if key == chosen), None)
-    return make_caller(user, team=team, kind="console")
+    return Caller(
+        user=user.get_username(),
+        team=teams.choose(chosen),
+        scopes=roles.compute_scopes(user),
+        kind=kind,
+        are_teams_used=teams.are_used,
+    )
 
 
 def refresh_rights(caller: Caller) -> Caller:

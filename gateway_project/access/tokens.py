@@ -16,10 +16,10 @@ from django.utils import timezone
 from gateway_project.access import oauth_tokens, roles
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.roles import SCOPES
-from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.models import ApiToken
+from tools.store import teams
 
 if TYPE_CHECKING:
     from tools.models import Team, ToolGroup
@@ -77,7 +77,7 @@ def create_token(
 
 def authenticate_token(token: str) -> Caller | None:
     """Return the caller of a token; None if it is unknown, expired or revoked."""
-    row = _filter_usable().filter(digest=hash_token(token)).first()
+    row = _select_usable().filter(digest=hash_token(token)).first()
     return _to_active_token(row).caller if row else None
 
 
@@ -90,7 +90,7 @@ def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
     try:
         found = {
             row.digest: _to_active_token(row)
-            for row in _filter_usable().filter(digest__in=digests)
+            for row in _select_usable().filter(digest__in=digests)
         }
         others = set(digests) - set(found)
         if others and settings.FOREGATE.oauth:
@@ -118,7 +118,10 @@ def select_visible(caller: Caller) -> QuerySet[ApiToken]:
     One of another user without a team is private: only superusers see it.
     """
     rows = ApiToken.objects.select_related("user", "team", "tool_group")
-    return limit_to_team(rows, caller, is_shared=False) | rows.filter(user__username=caller.user)
+    if caller.has_scope(SCOPE_ALL):
+        return rows
+    own_team = Q() if caller.team is None else Q(team=caller.team)
+    return rows.filter(Q(user__username=caller.user) | own_team)
 
 
 def count_valid(user: Any) -> int:
@@ -134,6 +137,12 @@ def select_of_group(group: Any, *, caller: Caller) -> QuerySet[ApiToken]:
     return rows.order_by("name", "pk")
 
 
+def is_group_of_others(group: Any, *, caller: Caller) -> bool:
+    """Whether a token that works now and is limited to a group is none that the caller sees."""
+    rows = _filter_usable().filter(tool_group=group)
+    return bool(rows.exclude(pk__in=select_visible(caller).values("pk")).exists())
+
+
 def count_by_group(caller: Caller) -> dict[int, int]:
     """Count the visible tokens that work now and are limited to a group, by the group's key."""
     rows = _filter_usable().filter(
@@ -143,28 +152,35 @@ def count_by_group(caller: Caller) -> dict[int, int]:
     return {row["tool_group"]: row["count"] for row in counted}
 
 
+def _select_usable() -> Any:
+    """Return the valid tokens, with what their callers need."""
+    return (
+        _filter_usable()
+        .select_related("user", "tool_group")
+        .prefetch_related("user__groups")
+        .annotate(are_teams_used=teams.exist())
+    )
+
+
 def _filter_usable() -> Any:
     """Return the valid tokens: those of a team only while their user belongs to it."""
     of_a_member = Q(team__memberships__user=F("user"))
     needs_no_membership = Q(team__isnull=True) | Q(user__is_superuser=True)
-    return (
-        ApiToken.objects.select_related("user", "tool_group")
-        .prefetch_related("user__groups")
-        .filter(
-            needs_no_membership | Exists(ApiToken.objects.filter(of_a_member, pk=OuterRef("pk"))),
-            Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
-            revoked_at__isnull=True,
-            user__is_active=True,
-        )
+    return ApiToken.objects.filter(
+        needs_no_membership | Exists(ApiToken.objects.filter(of_a_member, pk=OuterRef("pk"))),
+        Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()),
+        revoked_at__isnull=True,
+        user__is_active=True,
     )
 
 
-def _to_active_token(row: ApiToken) -> ActiveToken:
+def _to_active_token(row: Any) -> ActiveToken:
     caller = Caller(
         user=row.user.get_username(),
         team=row.team_id,
         scopes=roles.limit_scopes(row.scopes, roles.compute_scopes(row.user)),
         kind="http",
+        are_teams_used=row.are_teams_used,
     )
     return ActiveToken(
         caller=caller.limit_to_group(row.tool_group.name) if row.tool_group else caller,

@@ -31,8 +31,8 @@ _CREDENTIALS: Final = re.compile(r"://[^/]*@")
 """An address with a user or a password in it."""
 _FILE_SCHEMES: Final = ("unix", "file")
 """Schemes of addresses that name a file or a socket of this machine."""
-_PARAMETER: Final = re.compile(r"[?&;#]([^=?&;#]+)=")
-"""The name of a parameter of an address."""
+_PARAMETER: Final = re.compile(r"[?&;#]([^=?&;#]+)=([^?&;#]*)")
+"""Name and value of a parameter of an address."""
 _LABELS: Final[Mapping[str, str]] = {
     "tools": "Servers and tools",
     "graph": "Tool graph",
@@ -189,8 +189,10 @@ def _write_value(name: str, value: Any, *, shows_paths: bool) -> str:
 
 
 def _names_file(text: str) -> bool:
-    """Whether a value is the path of a file or a socket, or an address with one and no host."""
+    """Whether a value is the path of a file or a socket, or an address that names one."""
     if Path(text).is_absolute():
+        return True
+    if "://" in text and any("/" in unquote(value) for _, value in _PARAMETER.findall(text)):
         return True
     try:
         parts = urlsplit(text)
@@ -203,5 +205,5 @@ def _names_file(text: str) -> bool:
 def _holds_secret(text: str) -> bool:
     if "://" not in text:
         return False
-    names = map(unquote, _PARAMETER.findall(text))
+    names = [unquote(name) for name, _ in _PARAMETER.findall(text)]
     return bool(_CREDENTIALS.search(text)) or any(map(is_secret_name, names))

@@ -17,10 +17,10 @@ from tools.store import overview
 
 def caller_of(request: HttpRequest) -> Caller:
     """Return the caller of a request, for the team chosen in the console or their only one."""
-    teams = overview.load_teams(request.user.get_username())
-    return callers.make_console_caller(
+    return callers.make_caller(
         request.user,
-        teams=[team.pk for team in teams],
+        overview.load_teams(request.user.get_username()),
+        kind="console",
         chosen=request.session.get(callers.TEAM_KEY),
     )
 

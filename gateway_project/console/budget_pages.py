@@ -10,7 +10,6 @@ from django.http import HttpRequest
 
 from execution.admin.budgets import SpeculationAgreementAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
-from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.compare_anew import compare_anew
 from tools.admin_bases import NOTED_TEMPLATE
 
@@ -42,7 +41,7 @@ class SpeculationBudgetAdmin(AuditedAdmin):
         """Offer only servers whose budget the user may set."""
         rows = super().get_field_queryset(db, db_field, request)
         caller = caller_of(request)
-        if caller.has_scope(SCOPE_ALL):
+        if caller.can_decide_for_team(None):
             return rows
         return rows.none() if caller.team is None else rows.filter(team=caller.team)
 

@@ -178,7 +178,7 @@ class SwitchableSpeculationAdmin(SpeculationControlAdmin):
 
 def _list_own_servers(request: HttpRequest, catalogue: Catalogue) -> list[str]:
     """Return the names of the shared servers and those of the user's teams; superusers get all."""
-    own = {team.pk for team in overview.load_teams(request.user.get_username())}
+    own = {team.pk for team in overview.load_teams(request.user.get_username()).own}
     return sorted(
         name
         for name, server in catalogue.servers.items()

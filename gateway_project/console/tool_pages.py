@@ -67,6 +67,7 @@ class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
     """Tools with their approval, with audited changes; of shared servers, only superusers'."""
 
     actions = (approve_tools, approve_unstable_tools, compare_in_full, pin_tools, unpin_tools)
+    change_form_template = "console/tool_change.html"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the user may change tools, or those of the server of one."""
@@ -75,9 +76,28 @@ class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
             return is_permitted
         return caller_of(request).can_decide_for_team(obj.server.team_id)
 
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Say why the page is read-only to somebody who may change other tools."""
+        tool = context["original"]
+        if self.has_change_permission(request) and not self.has_change_permission(request, tool):
+            context["read_only_hint"] = _explain_read_only(tool)
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Let only superusers edit in the list, which shows tools of several teams in one form."""
+        """Let only who decides about shared tools edit in the list, which has all in one form."""
         found: Any = super().get_changelist_instance(request)
-        if not request.user.is_superuser:
+        if not caller_of(request).can_decide_for_team(None):
             found.list_editable = ()
         return found
+
+
+def _explain_read_only(tool: Any) -> str:
+    """Return what lets the viewer change a tool, which is shared or of a team of theirs."""
+    if tool.server.team is None:
+        return "All teams share its server, so only a superuser changes how it is used."
+    return (
+        f"It belongs to the team {tool.server.team.name}. To change how it is used, choose the "
+        "team in the console first: you act for another team, or for none."
+    )

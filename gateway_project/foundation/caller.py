@@ -37,6 +37,9 @@ class Caller:
             is limited to none.
         session: Key of the conversation that a request belongs to, opaque; empty: none. It grants
             nothing, so callers that differ only in it are equal.
+        are_teams_used: Whether the installation has any team; False only where it is known to have
+            none: all of it then counts as one team. It says nothing of who the caller is, so
+            callers that differ only in it are equal.
     """
 
     user: str
@@ -45,6 +48,7 @@ class Caller:
     kind: CallerKind
     group: str | None = None
     session: str = field(default="", compare=False)
+    are_teams_used: bool = field(default=True, compare=False)
 
     @property
     def session_key(self) -> tuple[str, int | None, str | None, str]:
@@ -71,13 +75,18 @@ class Caller:
         return team is None or team == self.team
 
     def can_decide_for_team(self, team: int | None) -> bool:
-        """Whether a decision about rows of `team` is the caller's; about shared rows, superusers'.
+        """Whether a decision about rows of `team` is the caller's.
+
+        About shared rows it is the superusers', or everybody's who holds the scope for it where
+        there are no teams.
 
         Example:
             >>> Caller(user="a", team=1, scopes=frozenset(), kind="http").can_decide_for_team(None)
             False
         """
-        return SCOPE_ALL in self.scopes or (team is not None and team == self.team)
+        if SCOPE_ALL in self.scopes:
+            return True
+        return not self.are_teams_used if team is None else team == self.team
 
     def can_see(self, item: OwnedItem) -> bool:
         """Whether a server or tool is visible: by its team, and within the caller's group.

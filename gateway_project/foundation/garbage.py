@@ -1,10 +1,97 @@
-"""Avoids pauses of Python's garbage collector in work that only allocates."""
+"""Avoids pauses of Python's garbage collector, during which no thread of the process runs.
+
+A full collection traverses every object of the process, which takes some hundred milliseconds in a
+gateway, and requests make it due every few seconds: whatever lives while the younger generations
+are collected counts as long-lived, although it is freed soon afterwards. Objects that really are
+long-lived are therefore set apart (`gc.freeze`), so that full collections take milliseconds.
+"""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+MAX_OLD_OBJECTS: Final = 10_000
+"""Objects of the oldest generation from which they are set apart: some 10 ms of traversal."""
+GROWTH: Final = 1.5
+"""Growth of what is set apart after which it is collected too."""
+
+
+class LongLivedObjects:
+    """Sets the long-lived objects of the process apart, so that collections are short.
+
+    What is set apart is still freed as soon as nothing refers to it. Only cycles stay until it has
+    grown by `GROWTH`; then all of it is collected.
+
+    Args:
+        max_old: Objects of the oldest generation from which they are set apart.
+    """
+
+    def __init__(self, *, max_old: int = MAX_OLD_OBJECTS) -> None:
+        self._max_old = max_old
+        self._limit = 0.0
+        self._is_kept = False
+        self._has_added = False
+
+    @contextmanager
+    def keep_apart(self) -> Iterator[None]:
+        """Set apart all there is now; inside the block, `check` adds what was loaded meanwhile."""
+        gc.freeze()
+        self._collect_if_grown()
+        self._is_kept = True
+        try:
+            yield
+        finally:
+            self._is_kept = False  # the rest stays apart: the end of the process is shorter so
+
+    def add_all(self) -> None:
+        """Take all objects there are for long-lived, at once.
+
+        After a large amount of long-lived data was loaded, the next collections of the young
+        generations would traverse all of it several times. While nothing is kept apart, all
+        objects move to the oldest generation, also those that `gc.freeze` set apart.
+        """
+        gc.freeze()
+        if self._is_kept:
+            self._has_added = True
+        else:
+            gc.unfreeze()
+
+    def check(self) -> None:
+        """Set the oldest generation apart if it is large; collect what is set apart if it grew."""
+        if self._is_old_large():
+            gc.collect()
+        if self._is_old_large():
+            _freeze_survivors()
+            self._has_added = True
+        if self._has_added:
+            self._collect_if_grown()
+        self._has_added = False
+
+    def _is_old_large(self) -> bool:
+        return len(gc.get_objects(generation=2)) >= self._max_old
+
+    def _collect_if_grown(self) -> None:
+        """Collect what is set apart if it grew; the first time, its size is only noted."""
+        if self._limit and gc.get_freeze_count() <= self._limit:
+            return
+        if self._limit:
+            gc.unfreeze()
+            gc.collect()
+            _freeze_survivors()
+        self._limit = GROWTH * gc.get_freeze_count()
+
+
+def _freeze_survivors() -> None:
+    """Set all objects apart; the next full collection is due by what is left, which is little."""
+    gc.freeze()
+    gc.collect()
+
+
+LONG_LIVED: Final = LongLivedObjects()
+"""Those of this process."""
 
 
 @contextmanager
@@ -21,14 +108,3 @@ def pause_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def freeze_objects() -> None:
-    """Move all objects to the oldest generation of the collector at once.
-
-    After a large amount of long-lived data was loaded, the next collections of the young
-    generations would traverse all of it several times and block every thread. Objects that
-    `gc.freeze` set apart return to the oldest generation too.
-    """
-    gc.freeze()
-    gc.unfreeze()

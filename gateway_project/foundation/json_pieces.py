@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from gateway_project.foundation.garbage import freeze_objects, pause_collection
+from gateway_project.foundation.garbage import LONG_LIVED, pause_collection
 
 LARGE_BYTES: Final = 256 * 1024
 """A longer message is parsed in pieces on a message thread; a shorter one takes 6 ms at most."""
@@ -194,7 +194,7 @@ class _PieceReader:
         with pause_collection():
             part = from_json(piece)
             self._count += _count_values(part)
-            freeze_objects()  # collecting garbage among so many values would block all threads
+            LONG_LIVED.add_all()  # collecting garbage among so many values would block all threads
         if self._count > self._max_values:
             raise TooManyValues(self._max_values)
         return part

@@ -53,10 +53,10 @@ def load_viewer(session_key: str) -> Viewer | None:
         return None
     if second_factor.is_missing(request.session, user):
         return None
-    teams = overview.load_teams(user.get_username())
-    caller = callers.make_console_caller(
+    caller = callers.make_caller(
         user,
-        teams=[team.pk for team in teams],
+        overview.load_teams(user.get_username()),
+        kind="console",
         chosen=request.session.get(callers.TEAM_KEY),
     )
     return Viewer(caller=caller, approver=load_approver(caller))

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from gateway_project.access import audit
+from gateway_project.access import audit, tokens
 from gateway_project.access.roles import ADMINISTER, require_scope
 from gateway_project.access.visible_rows import limit_to_team
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools.store import configuration, tool_groups
 from tools.store.tool_groups import UnknownToolGroup
 
@@ -93,13 +93,17 @@ def delete_group(caller: Caller, name: str) -> None:
     """Delete a group, and with it the tokens limited to it.
 
     Raises:
-        NotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope, or a token limited to it is private to another
+            user and they are no superuser.
         UnknownToolGroup: If there is none for the caller.
     """
     with transaction.atomic():
-        _require_own(caller, name, find_group(caller, name).team_id)
-        tokens = tool_groups.delete_group(name)
-        audit.record_audit(caller, "toolgroup.deleted", name, detail={"tokens": tokens})
+        row = find_group(caller, name)
+        _require_own(caller, name, row.team_id)
+        if tokens.is_group_of_others(row, caller=caller):
+            require_scope(caller, SCOPE_ALL)
+        count = tool_groups.delete_group(name)
+        audit.record_audit(caller, "toolgroup.deleted", name, detail={"tokens": count})
 
 
 def _require_own(caller: Caller, name: str, team: int | None) -> None:

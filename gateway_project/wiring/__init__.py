@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ from gateway_project import metrics
 from gateway_project.access import callers
 from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
-from gateway_project.foundation import notify, sealing
+from gateway_project.foundation import garbage, notify, sealing
 from gateway_project.foundation.caller import CallerKind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.task_group import TaskGroup
@@ -50,6 +51,9 @@ from tools.sign_in_store import make_remote_with_sign_ins
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import find_referenced_variables
+
+GARBAGE_CHECK_S = 10.0
+"""Interval of setting apart what was loaded meanwhile."""
 
 ITEM_STORE = ItemListStore(load_items=item_store.load_items, record_items=item_store.record_items)
 
@@ -264,6 +268,15 @@ def _start_housekeeping(
     group.create_task(predictions.run(), name="predictions")
     group.create_task(metrics.write_totals_periodically(), name="metrics")
     group.create_task(effects.result_store.sweep_periodically(), name="results")
+    group.create_task(_keep_long_lived_apart(), name="garbage")
+
+
+async def _keep_long_lived_apart() -> None:
+    """Keep garbage collections short, until cancelled."""
+    with garbage.LONG_LIVED.keep_apart():
+        while True:
+            await asyncio.sleep(GARBAGE_CHECK_S)
+            garbage.LONG_LIVED.check()
 
 
 def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:

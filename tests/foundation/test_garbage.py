@@ -1,15 +1,18 @@
 import gc
+import weakref
 
 import pytest
 
-from gateway_project.foundation.garbage import freeze_objects, pause_collection
+from gateway_project.foundation.garbage import LongLivedObjects, pause_collection
 
 
 @pytest.fixture(autouse=True)
 def _enabled():
     assert gc.isenabled()
+    gc.unfreeze()
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 def test_garbage_collection_is_suspended_inside_and_resumed_even_on_error():
@@ -29,10 +32,93 @@ def test_previously_disabled_collection_stays_disabled():
     assert not gc.isenabled()
 
 
-def test_frozen_objects_move_to_the_oldest_generation():
+def list_old(objects):
+    """Return those of some objects that a full collection traverses last."""
+    old = {id(one) for one in gc.get_objects(generation=2)}
+    return [one for one in objects if id(one) in old]
+
+
+def test_objects_added_move_to_the_oldest_generation_while_nothing_is_kept_apart():
     with pause_collection():
         new = [[] for _ in range(1_000)]
-        freeze_objects()
+        LongLivedObjects().add_all()
     assert not {id(one) for one in gc.get_objects(generation=0)} & {id(one) for one in new}
-    assert {id(one) for one in gc.get_objects(generation=2)} > {id(one) for one in new}
+    assert list_old(new) == new
     assert gc.get_freeze_count() == 0
+
+
+class Node:
+    """An object that can be in a cycle, and be watched."""
+
+    def __init__(self):
+        self.own = self
+
+
+NEVER = 10**9
+
+
+def test_a_full_collection_does_not_traverse_what_a_serving_process_loaded():
+    new = [[] for _ in range(1_000)]
+    gc.collect()
+    assert list_old(new) == new
+    with LongLivedObjects().keep_apart():
+        gc.collect()
+        assert not list_old(new)
+
+
+@pytest.mark.parametrize(("max_old", "is_apart"), [(1_000, True), (NEVER, False)])
+def test_what_was_loaded_meanwhile_is_set_apart_once_it_is_much(max_old, is_apart):
+    kept = LongLivedObjects(max_old=max_old)
+    with kept.keep_apart():
+        new = [[] for _ in range(2_000)]
+        gc.collect()
+        kept.check()
+        assert (list_old(new) == []) is is_apart
+
+
+def test_objects_added_are_set_apart_while_others_are():
+    kept = LongLivedObjects()
+    with kept.keep_apart(), pause_collection():
+        new = [[] for _ in range(1_000)]
+        kept.add_all()
+        assert not {id(one) for one in gc.get_objects()} & {id(one) for one in new}
+
+
+def test_what_is_set_apart_is_freed_with_its_last_reference():
+    node = Node()
+    node.own = None
+    watched = weakref.ref(node)
+    with LongLivedObjects().keep_apart():
+        del node
+        assert watched() is None
+
+
+@pytest.mark.parametrize("is_added", [False, True])
+def test_cycles_that_were_set_apart_are_collected_after_it_has_grown(is_added):
+    gc.disable()
+    watched = weakref.ref(Node())
+    kept = LongLivedObjects(max_old=NEVER if is_added else 1)
+    with kept.keep_apart():
+        gc.collect()
+        kept.check()
+        assert watched() is not None, "nothing has grown"
+        new = [[] for _ in range(gc.get_freeze_count())]
+        if is_added:
+            kept.add_all()
+        else:
+            gc.collect()
+        kept.check()
+        assert watched() is None
+        assert not list_old(new), "and all is set apart again"
+
+
+def test_cycles_of_an_earlier_run_in_the_same_process_are_collected():
+    gc.disable()
+    watched = weakref.ref(Node())
+    kept = LongLivedObjects()
+    with kept.keep_apart():
+        pass
+    new = [[] for _ in range(gc.get_freeze_count())]
+    with kept.keep_apart():
+        assert watched() is None
+        assert not list_old(new)

@@ -1,6 +1,7 @@
 """Categories and settings of tools: what all teams share, only superusers change."""
 
 import pytest
+from django.contrib.auth.models import Permission
 
 from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation.caller import Caller
@@ -104,3 +105,20 @@ def test_staff_of_one_team_change_only_tools_of_its_servers_in_the_admin(client,
     assert "only a superuser decides what concerns all teams" in said
     assert not Tool.objects.filter(pinned=True).exists()
     assert "1 tools pinned" in act(client, Tool, "pin_tools", owned)
+
+
+def test_a_page_of_the_admin_says_why_it_is_read_only(client, shared, owned):
+    staff = sign_in_staff(client)
+    MembershipFactory(user=staff, team=owned.server.team)
+    hints = ("choose the team in the console first", "only a superuser changes how it is used")
+    assert [hint in read_page(client, owned) for hint in hints] == [False, False]
+    MembershipFactory(user=staff)
+    assert [hint in read_page(client, owned) for hint in hints] == [True, False]
+    assert owned.server.team.name in read_page(client, owned)
+    assert [hint in read_page(client, shared) for hint in hints] == [False, True]
+    staff.user_permissions.set(Permission.objects.filter(codename="view_tool"))
+    assert not any(hint in read_page(client, owned) for hint in hints), "who may change none"
+
+
+def read_page(client, tool):
+    return client.get(page(Tool, "change", tool.pk)).content.decode()

@@ -351,7 +351,9 @@ async def test_named_changes_are_dropped_while_a_full_reload_is_due():
 async def test_loaded_relations_are_not_collected_as_young_objects(tools, monkeypatch, many):
     aged = []
     monkeypatch.setattr(graph_cache, "GARBAGE_AGING_THRESHOLD", many)
-    monkeypatch.setattr(graph_cache.garbage, "freeze_objects", lambda: aged.append(gc.isenabled()))
+    monkeypatch.setattr(
+        graph_cache.garbage.LONG_LIVED, "add_all", lambda: aged.append(gc.isenabled())
+    )
     await run_in_database_thread(curate, *tools[:2])
     await GraphCache().reload_stale()
     assert aged == ([False] if many == 1 else [])

@@ -15,9 +15,8 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools import ids
 from tools.models import Membership, Server, Team, Tool
 from tools.server_condition import ServerConditionWord, judge_condition
-from tools.store import discoveries
+from tools.store import discoveries, teams
 
-MAX_CHECKED_TEAMS = 2
 WITHHELD_ERROR = "it failed; superusers see the reason"
 """Error of a server as shown to those who may not change it."""
 
@@ -86,6 +85,24 @@ class TeamName:
 
     pk: int
     name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserTeams:
+    """The teams of a user.
+
+    Attributes:
+        own: Those that they belong to, by name.
+        are_used: Whether there is any team at all.
+    """
+
+    own: tuple[TeamName, ...] = ()
+    are_used: bool = True
+
+    def choose(self, wanted: object = None) -> int | None:
+        """Return the key of the only team, or of the wanted one; None if it is none of them."""
+        keys = [team.pk for team in self.own]
+        return keys[0] if len(keys) == 1 else next((key for key in keys if key == wanted), None)
 
 
 def load_server_summaries(
@@ -243,18 +260,16 @@ def list_server_names(*, but_from: Iterable[str] = ()) -> frozenset[str]:
     return frozenset(rows.values_list("name", flat=True))
 
 
-def load_only_team(username: str) -> int | None:
-    """Return the primary key of a user's team if there is exactly one."""
-    found = Membership.objects.filter(user__username=username).values_list("team_id", flat=True)
-    teams = list(found[:MAX_CHECKED_TEAMS])
-    return teams[0] if len(teams) == 1 else None
-
-
-def load_teams(username: str) -> tuple[TeamName, ...]:
-    """Return the teams of a user by name."""
-    rows = Membership.objects.filter(user__username=username).order_by("team__name")
-    return tuple(
-        TeamName(pk=pk, name=name) for pk, name in rows.values_list("team_id", "team__name")
+def load_teams(username: str) -> UserTeams:
+    """Return the teams of a user; one query."""
+    users = get_user_model().objects.filter(username=username)
+    rows = users.order_by("memberships__team__name").values_list(
+        "memberships__team_id", "memberships__team__name", teams.exist()
+    )
+    found = list(rows)  # one row without a team if there is none
+    return UserTeams(
+        own=tuple(TeamName(pk=pk, name=name) for pk, name, _ in found if pk is not None),
+        are_used=all(are_used for _, _, are_used in found),
     )
 
 

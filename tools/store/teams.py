@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import CASCADE, Count, QuerySet
+from django.db.models import CASCADE, Count, Exists, QuerySet
 
 from tools.models import Membership, Team
 
@@ -17,6 +17,11 @@ class UnknownTeam(LookupError):
 
     def __init__(self, team: str | int) -> None:
         super().__init__(f"there is no team {team!r}")
+
+
+def exist() -> Exists:
+    """Return the condition that there is any team; it costs a query of its own nowhere."""
+    return Exists(Team.objects.all())
 
 
 def select_teams() -> QuerySet[Team]:

@@ -71,8 +71,11 @@ def room(*, scope: str = READ) -> Callable[[View], View]:
                 reject_nul(request, *args, *kwargs.values())
             except UnstorableValue as error:
                 return _render_unusable(request, str(error))
-            request.teams = overview.load_teams(request.user.get_username())
-            request.caller = load_caller(request)
+            teams = overview.load_teams(request.user.get_username())
+            request.teams = teams.own
+            request.caller = callers.make_caller(
+                request.user, teams, kind="console", chosen=request.session.get(callers.TEAM_KEY)
+            )
             try:
                 roles.require_scope(request.caller, scope)
                 return view(request, *args, **kwargs)
@@ -87,15 +90,6 @@ def room(*, scope: str = READ) -> Callable[[View], View]:
         return answer
 
     return decorate
-
-
-def load_caller(request: RoomRequest) -> Caller:
-    """Return the caller of a signed-in user, for the chosen team or their only one."""
-    return callers.make_console_caller(
-        request.user,
-        teams=[team.pk for team in request.teams],
-        chosen=request.session.get(callers.TEAM_KEY),
-    )
 
 
 def render_room(

@@ -30,7 +30,7 @@ class ToolView:
     """The m tools of a search index that a caller sees, ascending by primary key.
 
     Attributes:
-        index: The catalogue.
+        index: The catalogue, with a cache of its own.
         index_positions: Positions of the tools in the index; None: all, in order.
         tools: Primary keys, shape (m,).
         servers: Primary keys of their servers, shape (m,).
@@ -82,7 +82,9 @@ class ToolView:
                 >= MAX_CACHED_VIEWS
             ):
                 index.derived_cache.clear()
-            view = index.derived_cache[key] = _build_view(index, visible)
+            # The cached view refers to the arrays alone: a cycle would outlive the index for long.
+            bare = dataclasses.replace(index, derived_cache={})
+            view = index.derived_cache[key] = _build_view(bare, visible)
         return view if allowed is None else view.with_allowed(allowed)
 
     def with_allowed(self, tools: Iterable[int]) -> ToolView:

@@ -142,7 +142,8 @@ def test_admins_curate_the_webhooks_of_their_team(sign_in):
     assert Webhook.objects.get().team == alpha
 
 
-def test_an_admin_without_a_team_has_none(sign_in, root):
+def test_an_admin_in_no_team_has_none_where_there_are_teams(sign_in, root):
+    TeamFactory()
     root.post("webhooks/", OPS)
     lone = sign_in("admin", name="lone")
     assert lone.get("webhooks/").json()["items"] == []

@@ -1,8 +1,10 @@
+import weakref
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from gateway_project.foundation.garbage import pause_collection
 from graph.suggestion.ranking import tool_view
 from graph.suggestion.ranking.tool_view import ToolView
 from tests.graph.suggestion.ranking.drawn_intents import (
@@ -69,6 +71,17 @@ def test_statistics_are_worked_out_once_for_each_team():
     assert ToolView.for_team(index, team=1) is not ToolView.for_team(index, team=2)
     public = drawn_index()
     assert ToolView.for_team(public, team=1) is ToolView.for_team(public, team=2)
+
+
+def test_an_index_with_cached_views_is_freed_without_garbage_collection():
+    index = drawn_index(teams=TEAMS)
+    view = ToolView.for_team(index, team=1)
+    assert view.index.vectors is index.vectors
+    watched = weakref.ref(index)
+    with pause_collection():
+        del index
+        assert watched() is None
+    assert len(view)
 
 
 def test_the_number_of_cached_views_is_bounded():
