@@ -19,6 +19,8 @@ from tests.foundation.postgres.scratch import ALIAS, query
 from tests.journeys.gateways import BASE, JOURNEY_S
 from tests.landed_schemas import dump, installation
 
+pytestmark = pytest.mark.django_db  # some migrations use the default database: it has to be there
+
 Schema = dict[str, set[tuple[object, ...]]]
 CASTS = re.compile(r"::(character varying|text)(\[\])?|[()]")
 DUMPS = sorted(dump.DUMPS.glob("*.sql"), key=lambda path: path.stat().st_size)
