@@ -277,17 +277,13 @@ def _nearest_neighbours(scored: ScoredCandidates, ranker: Ranker) -> tuple[Neigh
     past = ranker.past
     if past is None:
         return ()
-    similarity = scored.similarity
-    count = min(MAX_NEIGHBOURS, len(similarity))
-    nearest = np.argpartition(-similarity, count - 1)[:count]
-    nearest = nearest[np.argsort(-similarity[nearest], kind="stable")]
     return tuple(
         Neighbour(
             pattern=int(past.patterns[at]),
-            similarity=float(similarity[at]),
+            similarity=float(scored.similarity[at]),
             tools=past.runs[at],
             successes=int(past.successes[at]),
             failures=int(past.failures[at]),
         )
-        for at in nearest.tolist()
+        for at in scored.nearest_past[:MAX_NEIGHBOURS].tolist()
     )
