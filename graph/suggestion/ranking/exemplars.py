@@ -144,9 +144,7 @@ class ClauseExemplars:
         )
 
 
-def _share_equal_rows(
-    rows: NDArray[np.floating],
-) -> tuple[NDArray[np.floating], Positions]:
+def _share_equal_rows(rows: NDArray[np.floating]) -> tuple[NDArray[np.floating], Positions]:
     """Return the distinct rows, shape (k, d), and the number of each row's, shape (p,)."""
     numbers: dict[bytes, int] = {}
     number_of = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]

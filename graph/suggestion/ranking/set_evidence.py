@@ -72,7 +72,7 @@ def compute_evidence_features(
     counts = history.counts_without(scored.own_run).astype(np.float32)
     rows = history.find_rows(scored.tools[candidates.columns])
     holders = history.holders[rows].astype(np.float32)
-    together = (holders * counts) @ holders.T
+    together = np.asarray((holders * counts) @ holders.T, dtype=np.float32)
     sizes = candidates.sizes
     predicted = sizes if scored.predicted_size is None else np.float32(scored.predicted_size)
     others = history.run_count - (scored.own_run is not None)
@@ -130,7 +130,9 @@ def _log_size_share(
     return np.asarray(by_size[np.minimum(sizes, MAX_SET_SIZE).astype(np.intp)])
 
 
-def _compute_mean_pmi(candidates: CandidateSets, together: Floats, runs: int) -> Column:
+def _compute_mean_pmi(
+    candidates: CandidateSets, together: NDArray[np.float32], runs: int
+) -> Column:
     """Return the mean over pairs of log p(a, b) / (p(a) p(b)), smoothed."""
     alone = np.diag(together) + 1
     expected = np.outer(alone, alone) / (runs + 1) + 0.3

@@ -176,7 +176,7 @@ def score_candidates(
     )
 
 
-def score_compared(  # noqa: PLR0913 - each is a source of its own
+def score_compared(
     compared: IntentComparison,
     past: PastIntents | None,
     evidence: HistoryEvidence | None,

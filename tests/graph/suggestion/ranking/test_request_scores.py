@@ -23,8 +23,8 @@ def with_requests(*texts: str):
 
 
 def score(intent, catalogue=None, **options):
-    compared = compare_intent(intent, view() if catalogue is None else catalogue, with_requests=True)
-    return score_requests(compared, **options)
+    catalogue = view() if catalogue is None else catalogue
+    return score_requests(compare_intent(intent, catalogue, with_requests=True), **options)
 
 
 def test_each_request_has_its_best_tool_first() -> None:
@@ -49,9 +49,7 @@ def test_the_whole_intent_counts_beside_one_of_several_requests() -> None:
 
 
 def test_tools_that_may_be_no_candidates_are_not_the_best() -> None:
-    ((first, *_),) = score(
-        with_requests("send mail to a person"), view().with_allowed([22, 31])
-    )
+    ((first, *_),) = score(with_requests("send mail to a person"), view().with_allowed([22, 31]))
     assert first.tool == 22
 
 
