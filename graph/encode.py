@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from graph.suggestion.intent.words import split_words
 from tools.embed.embedder import EmbeddingUnavailable
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.intent.reading import IntentReading
     from tools.embed.embedder import Embedder
+
+MAX_CACHED_TEXTS: Final = 256
+"""A clause of an intent is often one of its requests as well, and may have no value to mask."""
 
 
 def encode_intents(
@@ -37,16 +41,9 @@ def encode_intents(
             "finite; choose another with FOREGATE_EMBEDDING_MODEL"
         )
     row_by_text = {text: row for row, text in enumerate(texts)}
-    intent_words = [split_words(reading.wording) for reading in readings]
-    clause_words = [
-        [split_words(clause.wording) for clause in reading.clauses] for reading in readings
-    ]
 
     def rows_of(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return rows[[row_by_text[text] for text in texts]]
-
-    def lexeme_keys(words: Sequence[str]) -> tuple[int, ...]:
-        return tuple(hash_lexeme(lexeme) for word in words for lexeme in split_lexemes(word))
 
     return [
         EncodedIntent(
@@ -55,19 +52,22 @@ def encode_intents(
             sentences=rows_of(*reading.sentences),
             clauses=rows_of(*(clause.wording for clause in reading.clauses)),
             masked_clauses=rows_of(*(clause.embedded_masked_text for clause in reading.clauses)),
-            words=lexeme_keys(of_intent),
-            clause_words=tuple(lexeme_keys(words) for words in of_clauses),
+            words=_lexeme_keys(reading.wording),
+            clause_words=tuple(_lexeme_keys(clause.wording) for clause in reading.clauses),
             length=len(reading.text),
             requests=rows_of(*(part.wording for part in reading.requests)),
             masked_requests=rows_of(*(part.embedded_masked_text for part in reading.requests)),
-            request_words=tuple(
-                lexeme_keys(split_words(part.looked_up_text)) for part in reading.requests
-            ),
+            request_words=tuple(_lexeme_keys(part.looked_up_text) for part in reading.requests),
             masked_request_words=tuple(
-                lexeme_keys(split_words(part.embedded_masked_text)) for part in reading.requests
+                _lexeme_keys(part.embedded_masked_text) for part in reading.requests
             ),
         )
-        for reading, of_intent, of_clauses in zip(
-            readings, intent_words, clause_words, strict=True
-        )
+        for reading in readings
     ]
+
+
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def _lexeme_keys(text: str) -> tuple[int, ...]:
+    return tuple(
+        hash_lexeme(lexeme) for word in split_words(text) for lexeme in split_lexemes(word)
+    )

@@ -1,7 +1,7 @@
 """Rank sets of tools for an intent: encode it, apply the fitted models.
 
 `rank_intent` requires an index and models and encodes the intent; `rank_encoded` selects what the
-team sees; `graph.suggestion.ranking.rank.rank_tool_sets` ranks. Evaluation, whose intents are
+team sees; `graph.suggestion.ranking.rank` ranks. Evaluation, whose intents are
 encoded already, begins with the second.
 """
 
@@ -151,15 +151,16 @@ def rank_encoded(  # noqa: PLR0913 - each is a source of its own
     Raises:
         RankingUnavailable: If no tool that the team sees can be compared.
     """
-    from graph.suggestion.ranking.rank import rank_tool_sets
+    from graph.suggestion.ranking.rank import gather_evidence, rank_by_evidence
     from graph.suggestion.ranking.tool_view import ToolView
 
     view = ToolView.for_team(index, team=team, within=within)
+    evidence = gather_evidence(encoded, view, models.ranker)
 
     def rank_again(additional: Sequence[int]) -> Ranking:
         all_considered = (*considered, *additional)
-        return rank_tool_sets(
-            encoded, view, models.ranker, considered=all_considered, without=without
+        return rank_by_evidence(
+            evidence, models.ranker, considered=all_considered, without=without
         )
 
     ranking = rank_again(())

@@ -83,8 +83,19 @@ def describe_candidates(
     *,
     considered: Sequence[int] = (),
 ) -> CandidateFeatures:
-    """Choose the candidates of an intent and compute their features."""
-    compared = compare_intent(encoded, view)
+    """Compare an intent with all tools, choose its candidates and compute their features."""
+    return describe_compared(compare_intent(encoded, view), past, evidence, considered=considered)
+
+
+def describe_compared(
+    compared: IntentComparison,
+    past: PastIntents | None,
+    evidence: HistoryEvidence | None,
+    *,
+    considered: Sequence[int] = (),
+) -> CandidateFeatures:
+    """Choose the candidates of a compared intent and compute their features."""
+    encoded, view = compared.encoded, compared.view
     positions = choose_candidates(compared, past, evidence, considered=considered)
     rows = np.zeros((len(positions), len(FEATURES)), dtype=np.float32)
     votes = np.zeros((len(positions), len(encoded.clauses)), dtype=np.float32)

@@ -25,8 +25,11 @@ Positions = NDArray[np.intp]
 class ClauseExemplars:
     """The p clauses of r past intents, aligned with the tools called.
 
+    Equal clauses share a vector: people ask for the same things in the same words.
+
     Attributes:
-        clauses: Vectors, norm 1, shape (p, d).
+        vectors: Vectors of the distinct clauses, norm 1, shape (k, d).
+        vector_of: Vector of each clause, shape (p,).
         starts: First clause of each intent, and the end, shape (r + 1,).
         entry_starts: First entry of each clause, and the end, shape (p + 1,).
         entry_tools: Tool of each entry, below `width`, int32.
@@ -35,7 +38,8 @@ class ClauseExemplars:
         width: Number of tools, u.
     """
 
-    clauses: Floats
+    vectors: Floats
+    vector_of: Positions
     starts: Positions
     entry_starts: Positions
     entry_tools: NDArray[np.int32]
@@ -63,8 +67,12 @@ class ClauseExemplars:
         entries = np.repeat([len(tools) for tools in called], lengths)
         tools = [np.tile(found, count) for found, count in zip(called, lengths, strict=True)]
         none = np.zeros(0, dtype=np.float32)
+        distinct, vector_of = _share_equal_rows(
+            np.concatenate([np.zeros((0, vectors.shape[1]), np.float32), *clauses])
+        )
         return cls(
-            clauses=np.concatenate([np.zeros((0, vectors.shape[1]), np.float32), *clauses]),
+            vectors=distinct,
+            vector_of=vector_of,
             starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.intp),
             entry_starts=np.concatenate(([0], np.cumsum(entries))).astype(np.intp),
             entry_tools=np.concatenate([none, *tools]).astype(np.int32),
@@ -74,7 +82,7 @@ class ClauseExemplars:
 
     def compute_cosines(self, clauses: Floats) -> Floats:
         """Return the cosines of clauses, shape (c, d), with all p."""
-        return compare_vectors(clauses, self.clauses)
+        return compare_vectors(clauses, self.vectors)[:, self.vector_of]
 
     def compute_votes(self, cosines: Floats, *, own: int | None = None) -> Floats:
         """Return the votes of similar past clauses for tools, per clause of an intent.
@@ -113,7 +121,7 @@ class ClauseExemplars:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Serialize to arrays, vectors and weights in half precision."""
         return {
-            "clauses": self.clauses.astype(np.float16),
+            "clauses": self.vectors.astype(np.float16)[self.vector_of],
             "starts": self.starts,
             "entry_starts": self.entry_starts,
             "entry_tools": self.entry_tools,
@@ -124,14 +132,25 @@ class ClauseExemplars:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> ClauseExemplars:
         """Read the output of `to_arrays`."""
+        distinct, vector_of = _share_equal_rows(arrays["clauses"])
         return cls(
-            clauses=arrays["clauses"].astype(np.float32),
+            vectors=distinct.astype(np.float32),
+            vector_of=vector_of,
             starts=arrays["starts"],
             entry_starts=arrays["entry_starts"],
             entry_tools=arrays["entry_tools"],
             entry_weights=arrays["entry_weights"].astype(np.float32),
             width=int(arrays["width"]),
         )
+
+
+def _share_equal_rows(rows: NDArray[np.floating]) -> tuple[NDArray[np.floating], Positions]:
+    """Return the distinct rows, shape (k, d), and the number of each row's, shape (p,)."""
+    numbers: dict[bytes, int] = {}
+    number_of = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
+    positions = np.array(number_of, dtype=np.intp)
+    _, firsts = np.unique(positions, return_index=True)
+    return rows[firsts], positions
 
 
 def _align_clauses(clauses: Floats, tools: Floats) -> Floats:

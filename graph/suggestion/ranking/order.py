@@ -144,11 +144,9 @@ class OrderEvidence:
 
 def _weigh_sequences(scored: ScoredCandidates, history: SetHistory) -> Floats:
     """Return the weight of the most similar runs for each sequence, shape (s,)."""
-    similarity = scored.similarity
-    count = min(NEAR_RUNS, len(similarity))
-    near = np.argpartition(-similarity, count - 1)[:count]
+    near = scored.nearest_past[:NEAR_RUNS]
     near = near[near != (-1 if scored.own_run is None else scored.own_run)]
-    weights = np.exp((similarity[near].astype(np.float64) - NEAR_SIMILARITY) / NEAR_WIDTH)
+    weights = np.exp((scored.similarity[near].astype(np.float64) - NEAR_SIMILARITY) / NEAR_WIDTH)
     return np.asarray(
         np.bincount(history.sequence_of[near], weights, len(history.sequences)), dtype=np.float64
     )

@@ -16,13 +16,16 @@ from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.order import OrderEvidence
 from graph.suggestion.ranking.repetition import repeat_tools_as_called
 from graph.suggestion.ranking.request_scores import score_requests
-from graph.suggestion.ranking.tool_model import score_candidates
+from graph.suggestion.ranking.static_features import compare_intent
+from graph.suggestion.ranking.tool_model import score_compared
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.ranking.history_features import HistoryEvidence
     from graph.suggestion.ranking.ranker import Ranker
     from graph.suggestion.ranking.request_scores import RequestCandidate
     from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.static_features import IntentComparison
     from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_ALTERNATIVES = 3
@@ -98,6 +101,27 @@ class Ranking:
     familiarity: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IntentEvidence:
+    """The evidence for an intent, whichever tools are considered.
+
+    Attributes:
+        compared: The intent and its requests compared with all tools.
+        history: Evidence of past intents; None without history.
+    """
+
+    compared: IntentComparison
+    history: HistoryEvidence | None
+
+
+def gather_evidence(encoded: EncodedIntent, view: ToolView, ranker: Ranker) -> IntentEvidence:
+    """Compare an intent with the tools that the caller sees and with past intents."""
+    return IntentEvidence(
+        compared=compare_intent(encoded, view, with_requests=True),
+        history=None if ranker.past is None else ranker.past.gather_evidence(encoded),
+    )
+
+
 def rank_tool_sets(
     encoded: EncodedIntent,
     view: ToolView,
@@ -118,12 +142,34 @@ def rank_tool_sets(
     Raises:
         ValueError: If a family is unknown.
     """
+    evidence = gather_evidence(encoded, view, ranker)
+    return rank_by_evidence(evidence, ranker, considered=considered, without=without)
+
+
+def rank_by_evidence(
+    evidence: IntentEvidence,
+    ranker: Ranker,
+    *,
+    considered: Sequence[int] = (),
+    without: AbstractSet[str] = frozenset(),
+) -> Ranking:
+    """Rank the tool sets that an intent may ask for, as `rank_tool_sets` does.
+
+    Args:
+        evidence: Gathered from the same ranker.
+        ranker: As in `rank_tool_sets`.
+        considered: Likewise.
+        without: Likewise.
+
+    Raises:
+        ValueError: If a family is unknown.
+    """
     left_out = families.features_of_families(without)
     models = ranker.without_features(left_out)
-    scored = score_candidates(
-        encoded,
-        view,
+    scored = score_compared(
+        evidence.compared,
         ranker.past,
+        evidence.history,
         model=ranker.tool_model,
         considered=considered,
         without=left_out,
@@ -154,7 +200,7 @@ def rank_tool_sets(
         },
         past_intent_count=ranker.past_intent_count,
         counted_runs=ranker.counted_runs,
-        requests=score_requests(encoded, view, tools=sorted(listed)),
+        requests=score_requests(evidence.compared, tools=sorted(listed)),
         familiarity=0.0 if ranker.past is None else scored.familiarity,
     )
 
@@ -231,17 +277,13 @@ def _nearest_neighbours(scored: ScoredCandidates, ranker: Ranker) -> tuple[Neigh
     past = ranker.past
     if past is None:
         return ()
-    similarity = scored.similarity
-    count = min(MAX_NEIGHBOURS, len(similarity))
-    nearest = np.argpartition(-similarity, count - 1)[:count]
-    nearest = nearest[np.argsort(-similarity[nearest], kind="stable")]
     return tuple(
         Neighbour(
             pattern=int(past.patterns[at]),
-            similarity=float(similarity[at]),
+            similarity=float(scored.similarity[at]),
             tools=past.runs[at],
             successes=int(past.successes[at]),
             failures=int(past.failures[at]),
         )
-        for at in nearest.tolist()
+        for at in scored.nearest_past[:MAX_NEIGHBOURS].tolist()
     )

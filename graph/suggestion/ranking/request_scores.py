@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graph.suggestion.ranking.static_features import top_positions
 
 if TYPE_CHECKING:
-    from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.ranking.static_features import IntentComparison
     from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_CANDIDATES: Final = 10
@@ -45,26 +45,21 @@ class RequestCandidate:
 
 
 def score_requests(
-    encoded: EncodedIntent, view: ToolView, *, tools: Sequence[int] = ()
+    compared: IntentComparison, *, tools: Sequence[int] = ()
 ) -> tuple[tuple[RequestCandidate, ...], ...]:
     """List the best tools of each request, best first, and further tools with their scores.
 
     Args:
-        encoded: The intent; nothing is scored if it holds no requests.
-        view: The tools visible to the caller.
+        compared: The intent and its requests compared with the tools visible to the caller;
+            nothing is scored if it holds no requests.
         tools: Primary keys of tools to score in any case.
     """
+    encoded, view = compared.encoded, compared.view
     requests = len(encoded.requests)
     if not requests or not len(view):
         return ()
-    rows = (*encoded.requests, *encoded.masked_requests, encoded.whole)
-    distinct = {row.tobytes(): row for row in rows}
-    compared = dict(
-        zip(distinct, view.compute_cosines(np.stack(list(distinct.values()))), strict=True)
-    )
-    cosines = np.stack([compared[row.tobytes()] for row in rows])
-    raw, whole = cosines[:requests], cosines[-1]
-    mean = (raw + cosines[requests:-1]) / 2
+    raw, whole = compared.find_cosines(encoded.requests), compared.whole
+    mean = (raw + compared.find_cosines(encoded.masked_requests)) / 2
     if requests == 1:  # then the whole is the request as it was typed, before idioms
         mean = (2 * mean + whole) / 3
     context = whole + LEXICAL_WEIGHT * _score_words(encoded.words, view)

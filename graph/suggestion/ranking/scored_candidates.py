@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Positions = NDArray[np.intp]
+
+MAX_NEAREST: Final = 60
+"""Limit of past intents that are looked at one by one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,3 +56,10 @@ class ScoredCandidates:
     length: int
     own_run: int | None
     familiarity: float = 1.0
+
+    @cached_property
+    def nearest_past(self) -> Positions:
+        """The past intents nearest to this one, at most `MAX_NEAREST`, nearest first."""
+        distance = -self.similarity
+        nearest = np.argpartition(distance, min(MAX_NEAREST, len(distance)) - 1)[:MAX_NEAREST]
+        return nearest[np.argsort(distance[nearest], kind="stable")]

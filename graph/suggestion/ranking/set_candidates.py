@@ -19,7 +19,6 @@ MAX_TOP_TOOLS: Final = 8
 LARGEST_SUBSET: Final = 5
 """All 218 subsets of at most 5 of the 8 likeliest tools are candidates. Ten are no better."""
 
-MAX_NEAR_RUNS: Final = 60
 MAX_NEAR_SETS: Final = 15
 """The distinct sets of the nearest runs are candidates too, the only source of larger sets."""
 
@@ -97,11 +96,9 @@ def list_candidate_sets(
 
 def _sets_of_nearest_runs(scored: ScoredCandidates, history: SetHistory, limit: int) -> list[Ints]:
     """Return the distinct sets of the nearest runs, excluding the scored run itself."""
-    similarity = scored.similarity
-    count = min(MAX_NEAR_RUNS, len(similarity))
-    nearest = np.argpartition(-similarity, count - 1)[:count]
-    nearest = nearest[np.argsort(-similarity[nearest], kind="stable")]
-    sets = dict.fromkeys(int(history.set_of[run]) for run in nearest if run != scored.own_run)
+    sets = dict.fromkeys(
+        int(history.set_of[run]) for run in scored.nearest_past if run != scored.own_run
+    )
     return [history.members_of_set(which) for which in itertools.islice(sets, limit)]
 
 

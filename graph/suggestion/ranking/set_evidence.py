@@ -37,10 +37,16 @@ BLOCK_CELLS: Final = 32_000
 """Pairs of a candidate set and a set of past runs that are compared at a time: all at once, the
 matrices leave a core's cache, and comparing takes three times as long."""
 
+LARGEST_COUNTED: Final = 2
+"""Up to this many tools, a matrix of pairs holds how many runs called them together."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _NearbySets:
-    """The q sets of past runs that share a tool with the candidates, excluding the own run.
+class _ComparedSets:
+    """The q sets of past runs that are compared with each candidate set.
+
+    They have more than `LARGEST_COUNTED` of the candidates' tools or no other tool: only these can
+    contain a larger candidate set, or equal one.
 
     Attributes:
         holders: 1 where a set contains a tool of the candidates, else 0, shape (n, q).
@@ -61,32 +67,24 @@ def compute_evidence_features(
     scored: ScoredCandidates, candidates: CandidateSets, history: SetHistory
 ) -> list[Column]:
     """Return the columns of `EVIDENCE_FEATURES`, shape (m,) each."""
-    votes = _compute_run_votes(scored)
-    near = _find_overlapping_sets(scored, candidates, history, votes)
+    run_votes = _compute_run_votes(scored)
+    votes = history.sum_by_set(run_votes).astype(np.float32)
+    counts = history.counts_without(scored.own_run).astype(np.float32)
+    rows = history.find_rows(scored.tools[candidates.columns])
+    holders = history.holders[rows].astype(np.float32)
+    together = np.asarray((holders * counts) @ holders.T, dtype=np.float32)
     sizes = candidates.sizes
     predicted = sizes if scored.predicted_size is None else np.float32(scored.predicted_size)
     others = history.run_count - (scored.own_run is not None)
-    rows = max(BLOCK_CELLS // max(len(near.sizes), 1), 1)
-    compared = [
-        _compare_sets(candidates.members[start : start + rows], near)
-        for start in range(0, len(sizes), rows)
-    ]
     return [
         -abs(sizes - predicted),
-        _log_size_share(scored, sizes, history, votes),
-        _compute_mean_pmi(candidates, near, others),
-        *(np.concatenate(column) for column in zip(*compared, strict=True)),
+        _log_size_share(scored, sizes, history, run_votes),
+        _compute_mean_pmi(candidates, together, others),
+        _compute_expected_f1(candidates, holders, history, votes),
+        *_compare_sets(
+            candidates, together, _select_compared(scored, history, holders, counts, votes)
+        ),
     ]
-
-
-def _compare_sets(members: NDArray[np.float32], near: _NearbySets) -> list[Column]:
-    """Return the columns from "expF1" on, for some of the candidate sets, shape (b, n)."""
-    sizes = members.sum(axis=1)
-    shared = members @ near.holders
-    overlap = sizes[:, None] + near.sizes
-    np.divide(shared, overlap, out=overlap)
-    contained = shared >= sizes[:, None] - 0.5
-    return [2 * (overlap @ near.votes), *_superset_columns(contained, sizes, near)]
 
 
 def _compute_run_votes(scored: ScoredCandidates) -> Floats:
@@ -100,21 +98,25 @@ def _compute_run_votes(scored: ScoredCandidates) -> Floats:
     return np.asarray(votes / (votes.sum() + 1e-9))
 
 
-def _find_overlapping_sets(
-    scored: ScoredCandidates, candidates: CandidateSets, history: SetHistory, votes: Floats
-) -> _NearbySets:
-    counts = history.counts_without(scored.own_run)
-    holders = history.holders[history.find_rows(scored.tools[candidates.columns])]
-    overlapping = np.flatnonzero(holders.any(axis=0) & (counts > 0))
+def _select_compared(
+    scored: ScoredCandidates,
+    history: SetHistory,
+    holders: NDArray[np.float32],
+    counts: Column,
+    votes: Column,
+) -> _ComparedSets:
+    shared = holders.sum(axis=0)
+    is_compared = ((shared > LARGEST_COUNTED) | (shared == history.sizes)) & (counts > 0)
+    compared = np.flatnonzero(is_compared)
     similarity = np.maximum(scored.similarity, 0)
     if scored.own_run is not None:
         similarity[scored.own_run] = 0
-    return _NearbySets(
-        holders=holders[:, overlapping].astype(np.float32),
-        sizes=history.sizes[overlapping].astype(np.float32),
-        counts=counts[overlapping].astype(np.float32),
-        similarity=history.max_by_set(similarity)[overlapping].astype(np.float32),
-        votes=history.sum_by_set(votes)[overlapping].astype(np.float32),
+    return _ComparedSets(
+        holders=holders[:, compared],
+        sizes=history.sizes[compared].astype(np.float32),
+        counts=counts[compared],
+        similarity=history.max_by_set(similarity)[compared].astype(np.float32),
+        votes=votes[compared],
     )
 
 
@@ -128,28 +130,54 @@ def _log_size_share(
     return np.asarray(by_size[np.minimum(sizes, MAX_SET_SIZE).astype(np.intp)])
 
 
-def _compute_mean_pmi(candidates: CandidateSets, near: _NearbySets, runs: int) -> Column:
+def _compute_mean_pmi(
+    candidates: CandidateSets, together: NDArray[np.float32], runs: int
+) -> Column:
     """Return the mean over pairs of log p(a, b) / (p(a) p(b)), smoothed."""
-    together = (near.holders * near.counts) @ near.holders.T
     alone = np.diag(together) + 1
     expected = np.outer(alone, alone) / (runs + 1) + 0.3
     return candidates.compute_pair_mean(np.log((together + 0.3) / expected))
 
 
-def _superset_columns(
-    contained: NDArray[np.bool_], sizes: Column, near: _NearbySets
+def _compute_expected_f1(
+    candidates: CandidateSets, holders: NDArray[np.float32], history: SetHistory, votes: Column
+) -> Column:
+    """Return the mean F1 of each candidate set with those of past runs, weighted by their votes.
+
+    F1 is 2 · shared / (size + other size): of past sets of one size, only the votes for each tool
+    matter.
+    """
+    other_sizes = history.sizes.astype(np.intp)
+    votes_by_size = np.zeros((len(votes), int(other_sizes.max()) + 1), dtype=np.float32)
+    votes_by_size[np.arange(len(votes)), other_sizes] = votes
+    shared = candidates.members @ (holders @ votes_by_size)
+    added = candidates.sizes[:, None] + np.arange(shared.shape[1], dtype=np.float32)
+    return np.asarray(2 * (shared / added).sum(axis=1))
+
+
+def _compare_sets(
+    candidates: CandidateSets, together: NDArray[np.float32], compared: _ComparedSets
 ) -> list[Column]:
-    """Return the columns on runs with a superset of each set, or exactly the set."""
-    supersets = contained @ near.counts
-    # On a flat array, numpy finds the few that are equal four times as fast.
-    equal = np.flatnonzero(contained & (near.sizes == sizes[:, None]))
-    rows, sets = np.divmod(equal, max(len(near.sizes), 1))
-    columns = [np.zeros(len(sizes), dtype=np.float32) for _ in range(4)]
+    """Return the columns from "sup" on.
+
+    Args:
+        candidates: m sets over n tools.
+        together: Runs that called each pair of tools; on the diagonal, each tool, shape (n, n).
+        compared: The sets of past runs that may contain one of more tools, or equal one.
+    """
+    members, sizes = candidates.members, candidates.sizes
+    first = members.argmax(axis=1)
+    last = members.shape[1] - 1 - members[:, ::-1].argmax(axis=1)
+    supersets = np.where(sizes > LARGEST_COUNTED, 0, together[first, last])
+    columns = np.zeros((4, len(sizes)), dtype=np.float32)
+    rows = max(BLOCK_CELLS // max(len(compared.sizes), 1), 1)
+    for start in range(0, len(sizes), rows):
+        block = slice(start, start + rows)
+        contained = members[block] @ compared.holders >= sizes[block, None] - 0.5
+        is_larger = sizes[block] > LARGEST_COUNTED
+        supersets[block][is_larger] = (contained @ compared.counts)[is_larger]
+        _copy_evidence_of_equal(contained, sizes[block], compared, columns[:, block])
     is_known, count, similarity, votes = columns
-    is_known[rows] = 1
-    count[rows] = near.counts[sets]
-    similarity[rows] = near.similarity[sets]
-    votes[rows] = near.votes[sets]
     closure = np.where(supersets > 0, (count + 0.5) / (supersets + 1), UNKNOWN_CLOSURE)
     return [
         np.log1p(supersets),
@@ -160,3 +188,14 @@ def _superset_columns(
         similarity,
         votes,
     ]
+
+
+def _copy_evidence_of_equal(
+    contained: NDArray[np.bool_], sizes: Column, compared: _ComparedSets, columns: Column
+) -> None:
+    """Set the columns on runs with exactly the set, shape (4, b), where there are any."""
+    # On a flat array, numpy finds the few that are equal four times as fast.
+    equal = np.flatnonzero(contained & (compared.sizes == sizes[:, None]))
+    rows, sets = np.divmod(equal, max(len(compared.sizes), 1))
+    columns[0, rows] = 1
+    columns[1:, rows] = compared.counts[sets], compared.similarity[sets], compared.votes[sets]

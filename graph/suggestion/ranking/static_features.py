@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,6 +57,7 @@ class IntentComparison:
         masked: Cosines with the masked form, shape (m,).
         clauses: Cosines with each clause, shape (c, m).
         nearest_clause: Highest cosine with a clause, shape (m,).
+        by_vector: Cosines with each vector that was compared, by its bytes.
     """
 
     encoded: EncodedIntent
@@ -64,6 +66,11 @@ class IntentComparison:
     masked: Floats
     clauses: Floats
     nearest_clause: Floats
+    by_vector: Mapping[bytes, Floats]
+
+    def find_cosines(self, vectors: Floats) -> Floats:
+        """Return the cosines of compared vectors with every tool, shape (len(vectors), m)."""
+        return np.stack([self.by_vector[vector.tobytes()] for vector in vectors])
 
     def compute_features(self, positions: Positions) -> Floats:
         """Return `STATIC_FEATURES` of tools, shape (len(positions), len(STATIC_FEATURES))."""
@@ -79,10 +86,17 @@ class IntentComparison:
         return np.asarray(np.exp((self.clauses[:, positions] - best) / np.float32(SHARE_WIDTH)).T)
 
 
-def compare_intent(encoded: EncodedIntent, view: ToolView) -> IntentComparison:
+def compare_intent(
+    encoded: EncodedIntent, view: ToolView, *, with_requests: bool = False
+) -> IntentComparison:
     """Compare an intent with every tool, in one matrix product.
 
     Sentences and masked clauses are compared with the candidates only.
+
+    Args:
+        encoded: The intent.
+        view: The tools.
+        with_requests: Whether its requests and their masked forms are compared as well.
 
     Raises:
         ValueError: If its vectors and the tools' differ in dimension.
@@ -92,7 +106,9 @@ def compare_intent(encoded: EncodedIntent, view: ToolView) -> IntentComparison:
             f"an intent of {len(encoded.whole)} dimensions cannot be compared with tools of "
             f"{view.dimensions}: they were embedded by different models"
         )
-    rows = (encoded.whole, encoded.masked, *encoded.clauses)
+    rows = [encoded.whole, encoded.masked, *encoded.clauses]
+    if with_requests:
+        rows += [*encoded.requests, *encoded.masked_requests]
     vectors = {row.tobytes(): row for row in rows}  # all equal for a short intent
     cosines = dict(
         zip(vectors, view.compute_cosines(np.stack(list(vectors.values()))), strict=True)
@@ -105,6 +121,7 @@ def compare_intent(encoded: EncodedIntent, view: ToolView) -> IntentComparison:
         masked=cosines[encoded.masked.tobytes()],
         clauses=clauses,
         nearest_clause=clauses.max(axis=0),
+        by_vector=cosines,
     )
 
 

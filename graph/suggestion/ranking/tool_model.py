@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking.candidate_features import FEATURES, describe_candidates
+from graph.suggestion.ranking.candidate_features import (
+    FEATURES,
+    describe_candidates,
+    describe_compared,
+)
 from graph.suggestion.ranking.familiarity import compute_signals
 from graph.suggestion.ranking.fitted_intents import FittedIntents, describe_past_intents
 from graph.suggestion.ranking.history_features import HISTORY_FEATURES
 from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
+from graph.suggestion.ranking.static_features import compare_intent
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.ranking.familiarity import FamiliarityGate
+    from graph.suggestion.ranking.history_features import HistoryEvidence
     from graph.suggestion.ranking.past_intents import PastIntent, PastIntents
     from graph.suggestion.ranking.prior import LinearPrior
     from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.static_features import IntentComparison
     from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_CROSS_FITTED: Final = 1_000
@@ -159,7 +166,36 @@ def score_candidates(
         ValueError: If intent, tools and past were embedded by different models.
     """
     evidence = None if past is None else past.gather_evidence(encoded)
-    described = describe_candidates(encoded, view, past, evidence, considered=considered)
+    return score_compared(
+        compare_intent(encoded, view),
+        past,
+        evidence,
+        model=model,
+        considered=considered,
+        without=without,
+    )
+
+
+def score_compared(
+    compared: IntentComparison,
+    past: PastIntents | None,
+    evidence: HistoryEvidence | None,
+    *,
+    model: ToolModel,
+    considered: Sequence[int] = (),
+    without: AbstractSet[str] = frozenset(),
+) -> ScoredCandidates:
+    """Score the candidates of a compared intent, as `score_candidates` does.
+
+    Args:
+        compared: The intent compared with the tools visible to the caller.
+        past: None without history.
+        evidence: Its evidence for the intent; None without history.
+        model: Fitted, or the prior.
+        considered: As in `score_candidates`.
+        without: Likewise.
+    """
+    described = describe_compared(compared, past, evidence, considered=considered)
     silent = silent_features(without, is_new=past is None)
     if past is None:
         return described.to_scored(model.compute_logits(described.rows, silent=silent))

@@ -212,12 +212,13 @@ def _fit_tools(
         tool = tools[candidate.tool]
         if tool is None or not tool.is_usable:
             continue
+        own_server = _server_of(tool)
         action = measure_action(request, tool.name)
         values = measure_values(request, reading.text, tool.input_schema)
-        name = measure_name(request, tool.name, _server_of(tool))
-        is_named = _is_named(_server_of(tool), request.text)
+        name = measure_name(request, tool.name, own_server)
+        is_named = _is_named(own_server, request.text)
         bonus = NAMED_SERVER_BONUS if is_named else 0.0
-        is_near = bool(server) and _server_of(tool) == server
+        is_near = bool(server) and own_server == server
         same_object = SAME_OBJECT_BONUS if is_near and means_object and action > 0 else 0.0
         if is_near:
             prefers_server = refers_back or (stays and is_server_named)

@@ -161,10 +161,10 @@ def measure_action(request: StatedRequest, name: str) -> float:
         >>> measure_action(request, "create_directory"), measure_action(request, "delete_file")
         (1.0, -3.0)
     """
-    words = split_name_words(name)
-    asked = _find_asked_action(request)
+    asked = _find_asked_action(request.english, request.action)
     if not asked:
         return 0.0
+    words = _words_of_name(name)
     if any(word in _REMOVING for word in words[:2]) and asked not in _REMOVING:
         return -3.0
     if asked in words:
@@ -193,7 +193,8 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
     if not words:
         return 0.0
     own = _read_words(request.wording, request.text)
-    same_action = _SAME_ACTION.get(_find_asked_action(request), frozenset())
+    asked = _find_asked_action(request.english, request.action)
+    same_action = _SAME_ACTION.get(asked, frozenset())
     hits = 0.0
     for word in words:
         is_action = word in _NAME_VERBS and word in same_action
@@ -209,7 +210,7 @@ def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
 
 
 @lru_cache(maxsize=8_192)
-def _words_of_name(name: str, server: str) -> tuple[str, ...]:
+def _words_of_name(name: str, server: str = "") -> tuple[str, ...]:
     ignored = set(split_name_words(server))
     return tuple(word for word in split_name_words(name) if word not in ignored)
 
@@ -252,8 +253,9 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
-def _find_asked_action(request: StatedRequest) -> str:
-    return "create" if _NEW_OBJECT.search(request.english) else request.action
+@lru_cache(maxsize=256)
+def _find_asked_action(english: str, action: str) -> str:
+    return "create" if _NEW_OBJECT.search(english) else action
 
 
 def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]) -> float:

@@ -91,3 +91,16 @@ def test_serialization_round_trips():
         atol=2e-2,
     )
     assert again.width == pytest.approx(WIDE)
+
+
+def test_equal_clauses_share_a_vector_and_vote_each_for_itself():
+    clauses, called, vectors = drawn(3)
+    clauses = [clauses[0], clauses[0], *clauses]
+    called = [called[0], called[1], *called]
+    examples = ClauseExemplars.align(clauses, called, vectors)
+    count = sum(map(len, clauses))
+    assert len(examples.vectors) == count - 2 * len(clauses[0])
+    found = examples.compute_votes(examples.compute_cosines(clauses[0]))
+    np.testing.assert_allclose(found, naive_votes(clauses, called, vectors, clauses[0]), atol=1e-4)
+    again = ClauseExemplars.from_arrays(examples.to_arrays())
+    assert len(again.vectors) == len(examples.vectors)

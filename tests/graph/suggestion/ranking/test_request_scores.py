@@ -6,6 +6,7 @@ from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
 from graph.suggestion.ranking.ranker import Ranker
 from graph.suggestion.ranking.request_scores import score_requests
+from graph.suggestion.ranking.static_features import compare_intent
 from tests.graph.suggestion.ranking.small_catalogue import encoded, view
 
 
@@ -21,39 +22,40 @@ def with_requests(*texts: str):
     )
 
 
+def score(intent, catalogue=None, **options):
+    catalogue = view() if catalogue is None else catalogue
+    return score_requests(compare_intent(intent, catalogue, with_requests=True), **options)
+
+
 def test_each_request_has_its_best_tool_first() -> None:
-    flights, mail = score_requests(
-        with_requests("find flights between cities", "send mail to a person"), view()
-    )
+    flights, mail = score(with_requests("find flights between cities", "send mail to a person"))
     assert (flights[0].tool, mail[0].tool) == (11, 21)
     assert flights[0].word_share == 1.0
     assert [one.score for one in mail] == sorted((one.score for one in mail), reverse=True)
 
 
 def test_words_that_no_tool_has_count_most() -> None:
-    ((first, *_),) = score_requests(with_requests("send mail by pigeon"), view())
+    ((first, *_),) = score(with_requests("send mail by pigeon"))
     assert first.tool == 21
     assert 0.0 < first.word_share < 0.6
 
 
 def test_the_whole_intent_counts_beside_one_of_several_requests() -> None:
     def score_of(*texts: str) -> float:
-        first, *_ = score_requests(with_requests(*texts), view(), tools=[12])
+        first, *_ = score(with_requests(*texts), tools=[12])
         return next(one.score for one in first if one.tool == 12)
 
     assert score_of("the other one", "book a flight seat") > score_of("the other one")
 
 
 def test_tools_that_may_be_no_candidates_are_not_the_best() -> None:
-    ((first, *_),) = score_requests(
-        with_requests("send mail to a person"), view().with_allowed([22, 31])
-    )
+    ((first, *_),) = score(with_requests("send mail to a person"), view().with_allowed([22, 31]))
     assert first.tool == 22
 
 
 def test_an_intent_without_requests_or_tools_has_no_scores() -> None:
-    assert score_requests(encoded("send mail"), view()) == ()
-    assert score_requests(with_requests("send mail"), view({})) == ()
+    assert score(encoded("send mail")) == ()
+    assert score(with_requests("send mail"), view({})) == ()
 
 
 def test_a_ranking_holds_the_scores_of_its_tools_for_each_request() -> None:
