@@ -55,7 +55,7 @@ _DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from traversing all modules and tests again and again.
 
-    They last to the end; traversing them takes a quarter of the time of collecting the tests.
+    They last to the end; traversing them takes up to a quarter of the time of the collection.
     """
     with pause_collection():
         collected = yield
