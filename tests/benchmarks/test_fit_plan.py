@@ -8,7 +8,9 @@ from benchmarks import fit_plan
 SLOPE = 3.0
 
 
-def draw(level: float, centre: float, plans: int = 4_000) -> tuple[fit_plan.Floats, fit_plan.Floats]:
+def draw(
+    level: float, centre: float, plans: int = 4_000
+) -> tuple[fit_plan.Floats, fit_plan.Floats]:
     """Draw plans of a set whose measure is near a centre."""
     rng = np.random.default_rng(7)
     rows = rng.normal(centre, 0.5, (plans, 1))
