@@ -81,10 +81,10 @@ TOOL_EVIDENCE: Final[Mapping[str, float]] = {
 """Coefficients of the log-odds that a request's tool is right; they decide which tools are likely
 enough for a draft, not how sure the workflow is."""
 CONFIDENCE: Final[Mapping[str, float]] = {
-    "lead": 2.0,
-    "coverage": 1.6,
-    "completeness": 1.1,
-    "level": -1.4,
+    "lead": 4.18,
+    "coverage": 1.42,
+    "completeness": 0.89,
+    "level": -1.51,
 }
 """Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
 `python -m benchmarks.fit_plan` prints them."""
