@@ -25,8 +25,8 @@ MAX_QUERIES = 300
 MAX_WEIGHT = 100
 MIN_PLANS = 20
 PRECISION = 0.1
-"""Precision of the coefficient of each measure around zero: of 1, 0.3 and 0.1, the one by which the
-other sets predict the plans of a set best."""
+"""Precision of the coefficient of each measure around zero: of 1, 0.3 and 0.1, the one by which
+the other sets predict the plans of a set best."""
 LEVEL_PRECISION = 0.3
 """Precision of each set's level around zero."""
 
