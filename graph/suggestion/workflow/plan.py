@@ -73,11 +73,7 @@ MAX_LEAD: Final = 0.5
 MAX_COVERAGE: Final = 1.2
 MAX_OTHER_PROBABILITY: Final = 0.9999
 """Cap of the probability of a tool that was left out, where its logarithm is taken."""
-TOOL_EVIDENCE: Final[Mapping[str, float]] = {
-    "lead": 4.5,
-    "coverage": 1.5,
-    "level": -2.1,
-}
+TOOL_EVIDENCE: Final[Mapping[str, float]] = {"lead": 4.5, "coverage": 1.5, "level": -2.1}
 """Coefficients of the log-odds that a request's tool is right; they decide which tools are likely
 enough for a draft, not how sure the workflow is."""
 CONFIDENCE: Final[Mapping[str, float]] = {
@@ -281,11 +277,8 @@ def apply_plan(
     tools = [one.fits[0].tool.pk for one in used]
     if _is_completed(ranking, plan, tools):
         return ranking
-    planned = RankedSet(
-        tools=tuple(dict.fromkeys(tools)),
-        confidence=estimate_confidence(plan, ranking),
-        probability=0.0,
-    )
+    confidence = estimate_confidence(plan, ranking)
+    planned = RankedSet(tools=tuple(dict.fromkeys(tools)), confidence=confidence, probability=0.0)
     others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
     alternatives = [one for one in others if set(one.tools) != set(planned.tools)]
     probabilities = dict(ranking.tool_probabilities)
