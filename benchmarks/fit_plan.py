@@ -16,13 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateway_project.evaluation.dataset import DatasetQuery
 
 SETS = ("bfcl_live", "bfcl_multiturn", "livemcpbench", "nestful", "sealtools", "tmdb", "toole")
 MAX_QUERIES = 300
 MAX_WEIGHT = 100
-PRECISION = 1.0
-"""Precision of each coefficient around zero."""
+MIN_PLANS = 20
+PRECISION = 0.1
+"""Precision of the coefficient of each measure around zero: of 1, 0.3 and 0.1, the one by which
+the other sets predict the plans of a set best."""
+LEVEL_PRECISION = 0.3
+"""Precision of each set's level around zero."""
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +37,8 @@ def main() -> None:
     """Measure the plans of each set, fit the coefficients and print them."""
     root = os.environ.get("FOREGATE_DATA") or sys.exit("set FOREGATE_DATA to the data sets")
     _prepare()
+    from graph.suggestion.workflow.plan import CONFIDENCE
+
     measured = {name: measure_set(Path(root) / name) for name in SETS}
     for name, (rows, right) in measured.items():
         others = [one for other, one in measured.items() if other != name]
@@ -39,24 +47,32 @@ def main() -> None:
             f"{name}: {len(right)} planned, {right.mean():.3f} right, "
             f"{chances.mean():.3f} predicted by the others"
         )
-    print("lead, coverage, level:", fit(list(measured.values())).round(2))
+    coefficients = fit(list(measured.values())).round(2)
+    print(dict(zip(CONFIDENCE, coefficients.tolist(), strict=True)))
 
 
-def fit(sets: list[tuple[Floats, Floats]]) -> Floats:
-    """Fit the coefficients; no set counts more than `MAX_WEIGHT` plans."""
+def fit(sets: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """Fit the coefficients of the measures, and a level in the middle of those of the sets.
+
+    How often plans are right depends on the set (its tasks may always need several tools), so each
+    has a level of its own: otherwise the difference between two sets would pass for the effect of
+    a measure. No set counts more than `MAX_WEIGHT` plans, and sets with few plans are left out.
+    """
     from graph.suggestion.ranking.logistic import fit_logistic
 
-    rows = np.concatenate([one for one, _ in sets])
-    weights = np.concatenate(
-        [np.full(len(one), min(1.0, MAX_WEIGHT / max(len(one), 1))) for one, _ in sets]
-    )
-    return fit_logistic(
-        np.column_stack((rows, np.ones(len(rows)))),
+    sets = [one for one in sets if len(one[0]) >= MIN_PLANS]
+    sizes = [len(rows) for rows, _ in sets]
+    scale = (PRECISION / LEVEL_PRECISION) ** 0.5
+    levels = np.repeat(np.eye(len(sets)) * scale, sizes, axis=0)
+    rows = np.column_stack((np.concatenate([rows for rows, _ in sets]), levels))
+    found = fit_logistic(
+        rows,
         np.concatenate([right for _, right in sets]),
-        prior=np.zeros(rows.shape[1] + 1),
+        prior=np.zeros(rows.shape[1]),
         l2=PRECISION,
-        weights=weights,
+        weights=np.repeat([min(1.0, MAX_WEIGHT / size) for size in sizes], sizes),
     )
+    return np.append(found[: -len(sets)], scale * found[-len(sets) :].mean())
 
 
 def predict(coefficients: Floats, rows: Floats) -> Floats:
@@ -98,9 +114,9 @@ def measure_set(folder: Path) -> tuple[Floats, Floats]:
             chosen = plan.apply_plan(ranking, planned, intent.reading).best
             if chosen is None or chosen is ranking.best or not query.slots:
                 continue
-            rows.append(plan.measure_plan(planned))
+            rows.append(plan.measure_plan(planned, ranking))
             right.append(is_exact([names[pk] for pk in chosen.tools], query))
-    return np.array(rows, dtype=np.float64).reshape(-1, 2), np.array(right, dtype=np.float64)
+    return np.array(rows, dtype=np.float64).reshape(-1, 3), np.array(right, dtype=np.float64)
 
 
 def is_exact(tools: list[str], query: DatasetQuery) -> bool:

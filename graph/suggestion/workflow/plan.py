@@ -71,10 +71,16 @@ MAX_REPEAT_LEAD: Final = 0.12
 
 MAX_LEAD: Final = 0.5
 MAX_COVERAGE: Final = 1.2
+MAX_OTHER_PROBABILITY: Final = 0.9999
+"""Cap of the probability of a tool that was left out, where its logarithm is taken."""
+TOOL_EVIDENCE: Final[Mapping[str, float]] = {"lead": 4.5, "coverage": 1.5, "level": -2.1}
+"""Coefficients of the log-odds that a request's tool is right; they decide which tools are likely
+enough for a draft, not how sure the workflow is."""
 CONFIDENCE: Final[Mapping[str, float]] = {
-    "lead": 4.5,
-    "coverage": 1.5,
-    "level": -2.1,
+    "lead": 4.18,
+    "coverage": 1.42,
+    "completeness": 0.89,
+    "level": -1.51,
 }
 """Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
 `python -m benchmarks.fit_plan` prints them."""
@@ -272,15 +278,14 @@ def apply_plan(
     tools = [one.fits[0].tool.pk for one in used]
     if _is_completed(ranking, plan, tools):
         return ranking
-    planned = RankedSet(
-        tools=tuple(dict.fromkeys(tools)), confidence=estimate_confidence(plan), probability=0.0
-    )
+    confidence = estimate_confidence(plan, ranking)
+    planned = RankedSet(tools=tuple(dict.fromkeys(tools)), confidence=confidence, probability=0.0)
     others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
     alternatives = [one for one in others if set(one.tools) != set(planned.tools)]
     probabilities = dict(ranking.tool_probabilities)
     for one in used:
         fit = one.fits[0]
-        own = max(estimate_confidence([one]), MIN_ASKED_PROBABILITY if fit.action > 0 else 0.0)
+        own = max(_estimate_tool(one), MIN_ASKED_PROBABILITY if fit.action > 0 else 0.0)
         probabilities[fit.tool.pk] = max(own, probabilities.get(fit.tool.pk, 0.0))
     return replace(
         ranking,
@@ -362,15 +367,44 @@ def _select_used(plan: Sequence[PlannedRequest]) -> list[PlannedRequest]:
     return served or sorted(found, key=lambda one: -one.fits[0].coverage)[:1]
 
 
-def estimate_confidence(plan: Sequence[PlannedRequest]) -> float:
-    """Return the probability that the planned tools are exactly the right ones, in [0, 1]."""
-    odds = np.array([*measure_plan(plan), 1.0]) @ np.array(list(CONFIDENCE.values()))
+def estimate_confidence(plan: Sequence[PlannedRequest], ranking: Ranking) -> float:
+    """Return the probability that the planned tools are exactly the right ones, in [0, 1].
+
+    Args:
+        plan: The planned requests.
+        ranking: The ranking before the plan was applied to it.
+    """
+    return _apply_logistic(CONFIDENCE, measure_plan(plan, ranking))
+
+
+def _estimate_tool(one: PlannedRequest) -> float:
+    """Return the probability that the best tool of a request is right, in [0, 1]."""
+    return _apply_logistic(TOOL_EVIDENCE, _measure_fits([one]))
+
+
+def _apply_logistic(coefficients: Mapping[str, float], measures: Sequence[float]) -> float:
+    odds = np.array([*measures, 1.0]) @ np.array(list(coefficients.values()))
     return min(MAX_UNPROVEN_CONFIDENCE, float(compute_sigmoid(odds)))
 
 
-def measure_plan(plan: Sequence[PlannedRequest]) -> tuple[float, float]:
-    """Return the lowest lead and the lowest coverage of the best tools, each capped."""
+def measure_plan(plan: Sequence[PlannedRequest], ranking: Ranking) -> tuple[float, float, float]:
+    """Return the lowest lead and coverage of the best tools, each capped, and the completeness.
+
+    Completeness is the log-probability, <= 0, that no other tool belongs to the workflow, by the
+    tool model: a request may need more than it names, such as the look-up of an identifier.
+
+    Args:
+        plan: The planned requests.
+        ranking: The ranking before the plan was applied to it.
+    """
     used = _select_used(plan)
+    planned = {one.fits[0].tool.pk for one in used}
+    others = [chance for pk, chance in ranking.tool_probabilities.items() if pk not in planned]
+    chances = np.minimum(np.array(others, dtype=np.float64), MAX_OTHER_PROBABILITY)
+    return (*_measure_fits(used), float(np.log1p(-chances).sum()))
+
+
+def _measure_fits(used: Sequence[PlannedRequest]) -> tuple[float, float]:
     leads = [one.fits[0].score - one.fits[1].score for one in used if len(one.fits) > 1]
     coverages = [one.fits[0].coverage for one in used]
     return min((*leads, MAX_LEAD)), min((*coverages, MAX_COVERAGE))

@@ -173,6 +173,22 @@ def test_requests_for_different_actions_share_no_tool_if_another_is_near() -> No
     assert with_second(0.63) == [LIST, READ]
 
 
+def test_a_plan_is_less_sure_the_likelier_it_leaves_a_tool_out() -> None:
+    def sureness(**probabilities: float) -> float:
+        found = ranking(
+            ranked(LIST, OTHER, confidence=0.1),
+            probabilities={READ: probabilities["read"], POST: probabilities["post"]},
+        )
+        requests = (candidate(READ, 0.6), candidate(OTHER, 0.4))
+        suggestion = suggest("read the report", requests, found=found)
+        assert tools_of(suggestion) == [READ]
+        return suggestion.confidence
+
+    assert sureness(read=0.9, post=0.1) > sureness(read=0.9, post=0.5) + 0.05
+    assert sureness(read=0.9, post=0.5) > sureness(read=0.9, post=1.0)
+    assert sureness(read=0.9, post=0.5) == sureness(read=0.2, post=0.5)
+
+
 @pytest.mark.parametrize(("confidence", "expected"), [(0.4, [READ, POST]), (0.1, [READ])])
 def test_a_sure_set_may_add_steps_that_go_without_saying(
     confidence: float, expected: list[int]
