@@ -115,6 +115,7 @@ def test_exceptions_are_set_listed_and_withdrawn(root):
 
 
 def test_a_curator_excepts_tools_of_their_team_only(sign_in):
+    TeamFactory()
     client = sign_in("curator")
     ToolFactory(server__name="s", name="delete_all")
     form = 'id="exception-tool"'

@@ -152,6 +152,7 @@ def test_only_curators_change_tools(sign_in):
 
 
 def test_a_curator_is_offered_no_change_of_a_tool_that_all_teams_share(sign_in):
+    TeamFactory()
     log_tool()
     curator = sign_in("curator")
     assert b"Choose git:log" not in curator.get("/tools/").content
