@@ -101,7 +101,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             remote=remote,
             on_status=current.handle_upstream_status,
             on_changed=current.handle_upstream_change,
-            on_updated=readiness.notify_resource_updated,
+            on_updated=current.handle_resource_update,
             idle_stop_s=config.idle_stop_s,
             session_idle_s=config.session_idle_s,
         ) as pool,
