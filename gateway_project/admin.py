@@ -113,7 +113,7 @@ class ServerDiscoveryAdmin(ReadOnlyAdmin):
 
 @admin.register(ServerItems)
 class ServerItemsAdmin(ReadOnlyAdmin):
-    """Items that servers listed last beside their tools."""
+    """Resources, templates and prompts that servers listed last."""
 
     list_display = ("server", "kind", "listed_at")
     list_filter = ("kind",)
@@ -247,7 +247,7 @@ class OAuthClientAdmin(AuditedAdmin):
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Webhooks; one without a team is told of all."""
+    """Webhooks; one without a team receives the events of all."""
 
     is_shared = False
     list_display = ("name", "url", "team", "events", "enabled", "created_at")
@@ -259,7 +259,7 @@ class WebhookAdmin(ReadOnlyAdmin):
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
-    """Events that webhooks were told of, or are to be."""
+    """Deliveries of events to webhooks, sent or due."""
 
     is_shared = False
     list_display = (

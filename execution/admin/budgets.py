@@ -39,7 +39,7 @@ class SpeculationAgreementAdmin(ReadOnlyAdmin):
     change_list_template = NOTED_TEMPLATE
     change_list_note = (
         "The first results made ahead are compared with those of the real calls. After three that "
-        "agree they answer requests, but for one in twenty, which is compared for ever; one that "
+        "agree they answer requests, except for one in twenty, which is still compared; one that "
         "differs ends it."
     )
     list_display = (

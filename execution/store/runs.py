@@ -116,8 +116,7 @@ class TooManyRuns(Exception):
     def __init__(self) -> None:
         super().__init__(
             f"you have {MAX_OPEN_RUNS:,} unfinished runs; wait for some to end, or abort those "
-            "you "
-            "do not need"
+            "you do not need"
         )
 
 

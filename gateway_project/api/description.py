@@ -64,7 +64,7 @@ class ApiSchema(AutoSchema):
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add what every operation can answer beside its result: problems; a hook of the generator."""
+    """Add the problems that every operation can return; a hook of the generator."""
     result["components"].setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     for operations in result["paths"].values():
         for method, operation in operations.items():

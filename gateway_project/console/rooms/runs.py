@@ -216,7 +216,7 @@ _REPLAN_FORM: Final[Mapping[str, str]] = {
     "button": "Replan this run",
 }
 _AGAIN_FORM: Final[Mapping[str, str]] = {
-    "lead": "Starts a new run of yours with this workflow. Every call is made anew.",
+    "lead": "Starts a new run of your own with this workflow. Every call is made again.",
     "help": "Change what you like first. Calls that need approval wait for it again.",
     "button": "Run it",
 }

@@ -1,4 +1,4 @@
-"""Webhooks: who is told of which events, and what became of it."""
+"""Webhooks: who is notified of which events, and how the deliveries ended."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EVENT_WORDS: Final = {
 
 
 def describe_event(name: str) -> str:
-    """Return an event that others are told of, in words."""
+    """Describe an event in words."""
     return EVENT_WORDS.get(name, name)
 
 
@@ -48,14 +48,14 @@ class WebhookForm(forms.Form):
     )
     events = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
-        label="It is told when",
+        label="Notify when",
         choices=[(one.value, describe_event(one.value)) for one in SELECTABLE_EVENTS],
     )
     team = forms.CharField(
         max_length=100,
         required=False,
         empty_value=None,
-        help_text="The team whose events it is told of; empty: all teams.",
+        help_text="Notify of this team's events only; empty: of all teams'.",
     )
 
     def __init__(self, caller: Caller, *args: Any, **kwargs: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from gateway_project.api import runtime
-from gateway_project.console.embedding_progress import LONGEST
+from gateway_project.console.rooms.servers import EMBEDDING_FOLLOWED
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from gateway_project.readiness import NotReady
@@ -79,7 +79,7 @@ def test_pages_of_servers_follow_how_many_new_tools_are_embedded(root):
 
 
 def test_tools_that_nothing_embeds_are_not_followed_for_ever(root):
-    ToolFactory(server=ServerFactory(discovered_at=timezone.now() - LONGEST))
+    ToolFactory(server=ServerFactory(discovered_at=timezone.now() - EMBEDDING_FOLLOWED))
     assert "Embedded" not in text_of(root.get("/servers/"))
 
 
