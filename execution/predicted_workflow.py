@@ -39,7 +39,7 @@ class WorkflowFingerprint:
     """What identifies a workflow: its tools, and a digest of its calls.
 
     Attributes:
-        tools: Primary keys, ascending; a tool called twice stands twice.
+        tools: Primary keys, ascending; a tool called twice appears twice.
         digest: Keyed digest of the tools with their arguments. Ids, the order of tasks and
             dependencies without data flow do not change it.
     """

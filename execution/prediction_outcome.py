@@ -174,7 +174,7 @@ def resolve_evidence(
 
     Args:
         evidence: What the caller did.
-        run_status: How the run of the suggested workflow stands; None: there is none. A run that
+        run_status: Status of the run of the suggested workflow; None: there is none. A run that
             was aborted or has not ended says nothing about the suggestion.
         was_run: Whether it was run ahead.
     """

@@ -7,53 +7,36 @@ from typing import Any
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
-from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from oauth2_provider.models import AccessToken, Grant, IDToken, RefreshToken
 
-from execution.admin.budgets import BudgetReservationAdmin
 from execution.models import (
     Approval,
-    BudgetReservation,
     Speculation,
-    SpeculationAgreement,
-    SpeculationBudget,
-    SpeculationControl,
     SpeculationGrant,
     WorkflowExecution,
 )
-from gateway_project.access import audit, grant, tokens
-from gateway_project.console import server_pages
+from gateway_project.access import grant
 from gateway_project.console.approval_rows import DecidableApprovalAdmin
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
-from gateway_project.console.budget_pages import ResettableAgreementAdmin, SpeculationBudgetAdmin
-from gateway_project.console.grant_pages import (
-    GrantedSpeculationAdmin,
-    SwitchableSpeculationAdmin,
-)
+from gateway_project.console.grant_pages import SpeculationGrantAdmin
 from gateway_project.console.pattern_pages import ForgettablePatternAdmin
 from gateway_project.console.relation_pages import CuratedRelationAdmin
+from gateway_project.console.rooms.addresses import server_address
 from gateway_project.console.run_pages import ControllableRunAdmin
 from gateway_project.console.suggestion_pages import ReviewableSpeculationAdmin
 from gateway_project.console.threshold_pages import (
     OverridableThresholdAdmin,
     ThresholdChangeAdmin,
 )
-from gateway_project.console.token_form import TokenForm, form_for_user
 from gateway_project.console.tool_pages import AuditedToolAdmin
 from gateway_project.console.user_pages import AuditedGroupAdmin, AuditedUserAdmin
-from gateway_project.console.webhook_form import WebhookForm
-from gateway_project.foundation import sealing
-from gateway_project.foundation.caller import CLIENT_SCOPES
-from gateway_project.foundation.sealing import Sealer
 from gateway_project.models import (
     ApiToken,
     AuditEntry,
@@ -65,8 +48,6 @@ from gateway_project.models import (
     Webhook,
     WebhookDelivery,
 )
-from gateway_project.use_cases import curate_webhooks
-from gateway_project.use_cases.curate_webhooks import SavedWebhook
 from graph.admin.servers import RelationCountingMixin
 from graph.models import ToolDependency, WorkflowPattern
 from learning.models import AdaptiveThreshold, ThresholdChange
@@ -77,7 +58,7 @@ from tools.admin import (
     TeamAdmin,
     ToolGroupAdmin,
 )
-from tools.admin_bases import ReadOnlyAdmin, SuperuserWriteAdmin
+from tools.admin_bases import ReadOnlyAdmin
 from tools.admin_servers import ServerAdmin
 from tools.models import (
     Category,
@@ -94,29 +75,15 @@ from tools.models import (
 )
 
 
-@admin.action(description="Test: connect and list, store nothing", permissions=["change"])
-def try_out(_: Any, request: HttpRequest, queryset: QuerySet[Server]) -> HttpResponse:
-    """Show what the selected servers would list, or why they fail."""
-    return server_pages.show_test_results(request, _server_names(queryset))
-
-
-@admin.action(description="Discover now", permissions=["change"])
-def discover(_: Any, request: HttpRequest, queryset: QuerySet[Server]) -> HttpResponse:
-    """Start the discovery of the selected servers and show its progress."""
-    return server_pages.start_discovery(request, _server_names(queryset))
-
-
-def _server_names(servers: QuerySet[Server]) -> list[str]:
-    return list(servers.order_by("name").values_list("name", flat=True))
-
-
 @admin.register(Server)
 class AuditedServerAdmin(AuditedAdmin, RelationCountingMixin, ServerAdmin):
     """Servers, with audited changes."""
 
-    actions = (try_out, discover)
-    change_form_template = "console/server_change.html"
     list_display: Any = (*ServerAdmin.list_display, "sign_in")
+
+    def view_on_site(self, obj: Server) -> str:
+        """Lead to the server's room, which also tests and discovers it."""
+        return server_address(obj.name)
 
     @admin.display(description="sign-in")
     def sign_in(self, server: Server) -> str:
@@ -146,7 +113,7 @@ class ServerDiscoveryAdmin(ReadOnlyAdmin):
 
 @admin.register(ServerItems)
 class ServerItemsAdmin(ReadOnlyAdmin):
-    """Items that servers listed last beside their tools."""
+    """Resources, templates and prompts that servers listed last."""
 
     list_display = ("server", "kind", "listed_at")
     list_filter = ("kind",)
@@ -171,11 +138,7 @@ admin.site.register(Approval, DecidableApprovalAdmin)
 admin.site.register(Speculation, ReviewableSpeculationAdmin)
 admin.site.register(AdaptiveThreshold, OverridableThresholdAdmin)
 admin.site.register(ThresholdChange, ThresholdChangeAdmin)
-admin.site.register(SpeculationGrant, GrantedSpeculationAdmin)
-admin.site.register(SpeculationControl, SwitchableSpeculationAdmin)
-admin.site.register(SpeculationBudget, SpeculationBudgetAdmin)
-admin.site.register(SpeculationAgreement, ResettableAgreementAdmin)
-admin.site.register(BudgetReservation, BudgetReservationAdmin)
+admin.site.register(SpeculationGrant, SpeculationGrantAdmin)
 
 
 @admin.register(DangerousOperation)
@@ -222,10 +185,9 @@ admin.site.register(Group, AuditedGroupAdmin)
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(AuditedAdmin):
-    """API tokens; a new one is shown once, on creation."""
+    """API tokens; they are revoked or deleted here, and created in the console."""
 
     audited_as = "token"
-    form = TokenForm
     list_display = (
         "name", "user", "team", "prefix", "scopes", "created_at", "last_used_at", "expires_at",
         "revoked_at",
@@ -243,53 +205,13 @@ class ApiTokenAdmin(AuditedAdmin):
         own_team = Q(team__in=Team.objects.filter(memberships__user=request.user.pk))
         return rows.filter(own_team | Q(user=request.user.pk))
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user has any scope to grant."""
-        return super().has_add_permission(request) and bool(
-            tokens.grantable_scopes(caller_of(request))
-        )
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        """Return False: the console's page of tokens creates them, and shows each once."""
+        return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False for a single token: tokens are created and revoked, never edited."""
         return obj is None and super().has_change_permission(request)
-
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
-    ) -> Any:
-        """Return a form that offers the scopes that the user may grant."""
-        return form_for_user(super().get_form(request, obj, change, **kwargs), caller_of(request))
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Preselect the user and the scopes of a client."""
-        caller = caller_of(request)
-        scopes = [scope for scope in CLIENT_SCOPES if caller.has_scope(scope)]
-        return {"scopes": scopes, "user": request.user.pk}
-
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: ApiToken,
-        form: ModelForm[ApiToken],  # noqa: ARG002
-        change: bool,  # noqa: ARG002
-    ) -> None:
-        """Create the token and show it once."""
-        row, token = tokens.create_token(
-            obj.user,
-            name=obj.name,
-            scopes=obj.scopes,
-            expires_at=obj.expires_at,
-            team=obj.team,
-            group=obj.tool_group,
-        )
-        obj.pk, obj.prefix = row.pk, row.prefix
-        detail = {
-            "user": obj.user.get_username(),
-            "scopes": obj.scopes,
-            "team": obj.team.name if obj.team else None,
-            "group": obj.tool_group.name if obj.tool_group else None,
-        }
-        audit.record_audit(caller_of(request), "token.created", str(row), detail=detail)
-        messages.warning(request, f"Copy the token now, it is not shown again: {token}")
 
     @admin.action(description="Revoke", permissions=["delete"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
@@ -324,8 +246,8 @@ class OAuthClientAdmin(AuditedAdmin):
 
 
 @admin.register(Webhook)
-class WebhookAdmin(SuperuserWriteAdmin):
-    """Webhooks; the secret of a new one is shown once, and one without a team is told of all."""
+class WebhookAdmin(ReadOnlyAdmin):
+    """Webhooks; one without a team receives the events of all."""
 
     is_shared = False
     list_display = ("name", "url", "team", "events", "enabled", "created_at")
@@ -333,72 +255,11 @@ class WebhookAdmin(SuperuserWriteAdmin):
     list_filter = ("enabled", "team")
     search_fields = ("name", "url")
     fields = ("name", "team", "url", "events", "enabled")
-    form = WebhookForm
-    actions = ("send_test", "renew_secret")
-
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: Webhook,
-        form: ModelForm[Webhook],
-        change: bool,
-    ) -> None:
-        """Save the webhook; show the secret of a new one."""
-        values = {name: form.cleaned_data[name] for name in form.changed_data if name != "team"}
-        if not change:
-            values = {
-                name: form.cleaned_data[name] for name in ("name", "url", "events", "enabled")
-            }
-        if not change or "team" in form.changed_data:
-            values["team"] = obj.team.name if obj.team else None
-        if not values:
-            return
-        saved = curate_webhooks.save_webhook(
-            caller_of(request), values, pk=obj.pk, sealer=_load_sealer()
-        )
-        obj.pk = saved.row.pk
-        _show_secret(request, saved)
-
-    def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
-        """Delete a webhook with its deliveries."""
-        curate_webhooks.delete_webhook(caller_of(request), obj.pk)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
-        """Delete webhooks, all or none."""
-        with transaction.atomic():
-            for row in queryset:
-                self.delete_model(request, row)
-
-    @admin.action(description="Send a test", permissions=["change"])
-    def send_test(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
-        """Have a running process send a test to each."""
-        for row in queryset.filter(enabled=True):
-            curate_webhooks.send_test(caller_of(request), row.pk, at=timezone.now())
-        messages.success(request, "A running gateway sends the tests; see the deliveries.")
-
-    @admin.action(description="Renew the secret", permissions=["change"])
-    def renew_secret(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
-        """Give each a new secret, shown once."""
-        for row in queryset:
-            saved = curate_webhooks.save_webhook(
-                caller_of(request), {}, pk=row.pk, renews_secret=True, sealer=_load_sealer()
-            )
-            _show_secret(request, saved)
-
-
-def _show_secret(request: HttpRequest, saved: SavedWebhook) -> None:
-    if saved.secret:
-        words = f"Copy the secret of {saved.row} now, it is not shown again: {saved.secret}"
-        messages.warning(request, words)
-
-
-def _load_sealer() -> Sealer:
-    return sealing.load_or_create_sealer(settings.FOREGATE.home)
 
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
-    """Events that webhooks were told of, or are to be."""
+    """Deliveries of events to webhooks, sent or due."""
 
     is_shared = False
     list_display = (

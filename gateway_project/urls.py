@@ -38,7 +38,6 @@ urlpatterns = [
     path("account/", include("gateway_project.console.accounts.pages")),
     path("sign-in/", include("gateway_project.console.sign_in")),
     path("approvals/", include("gateway_project.console.rooms.approvals")),
-    path("servers/", include("gateway_project.console.server_pages")),
     path("servers/add/", include("gateway_project.console.rooms.add_server")),
     path("servers/", include("gateway_project.console.rooms.servers")),
     path("tools/changed/", include("gateway_project.console.rooms.changed_tools")),

@@ -27,9 +27,8 @@ from graph.store.usage import CallCount, UsageKey
 from learning import by_hand, latency, observations, past_run
 from learning.dependencies import LearnedFromRun, LearningDependencies
 from learning.observations import ToolCallTotals
-from learning.store import episodes, experience, seen_tools
-from learning.store.experience import ToolObservation
-from learning.store.seen_tools import VisibleTool
+from learning.store import episodes, experience
+from learning.store.experience import ToolObservation, VisibleTool
 from tools.query_text import QueryError
 
 log = structlog.get_logger(__name__)
@@ -106,7 +105,7 @@ def _learn(
     counts_calls: bool,
 ) -> LearnedFromRun | None:
     """Learn from a run; `claim` marks it as learned, and returns False if it was before."""
-    tools = seen_tools.find_visible_tools(_collect_tool_names(run_data), team=run_data.team)
+    tools = experience.find_visible_tools(_collect_tool_names(run_data), team=run_data.team)
     pattern, unembedded = _record_pattern(run_data, tools, dependencies)
     observed = _observe_run(run_data, tools, counts_calls=counts_calls)
     outcome = writing.retry_on_conflict(

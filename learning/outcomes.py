@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 
 from execution.prediction_outcome import RESOLVE_AFTER_S, WRONG_OUTCOMES, Outcome, Verdict
-from execution.store import reservations, speculations, transactions
+from execution.store import budgets, speculations, transactions
 from execution.store.speculations import IsAllowed, ResolvedSpeculation
 from learning.memory.context import ContextKey
 from learning.prediction import ResolvedPrediction
@@ -113,7 +113,7 @@ def count_old(*, at: datetime) -> OldOutcomes:
     return OldOutcomes(
         suggestions=speculations.count_old(before=before),
         totals=totals.count_old(before=before.date()),
-        reservations=reservations.count_old(at=at),
+        reservations=budgets.count_old_reservations(at=at),
     )
 
 
@@ -123,7 +123,7 @@ def delete_old(*, at: datetime) -> OldOutcomes:
     return OldOutcomes(
         suggestions=speculations.delete_old(before=before),
         totals=totals.delete_old(before=before.date()),
-        reservations=reservations.delete_old(at=at),
+        reservations=budgets.delete_old_reservations(at=at),
     )
 
 

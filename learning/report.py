@@ -14,9 +14,8 @@ from learning import metrics
 from learning.calibration import CalibrationMap
 from learning.metrics import CalibrationFigures, IntentFigures, NextCallFigures
 from learning.predictions import calibrations
-from learning.store import activity, report_counts, totals
-from learning.store.activity import CallCounts
-from learning.store.report_counts import ThresholdCounts
+from learning.store import activity, totals
+from learning.store.activity import CallCounts, ThresholdCounts
 from learning.store.totals import TotalRow
 
 _MS_PER_S: Final = 1_000.0
@@ -159,7 +158,7 @@ def build_report(
     resolved = speculations.load_resolved(team, limit=MAX_PREDICTIONS, since=since)
     prices = totals.load_prices({tool for one in resolved for tool in one.tools})
     rows = totals.load_totals(team, since=since.date())
-    calls = report_counts.count_calls(team, since=since, at=at)
+    calls = activity.count_calls(team, since=since, at=at)
 
     def measure_intents(*, was_run: bool) -> IntentFigures:
         return metrics.measure_intents(
@@ -176,7 +175,7 @@ def build_report(
         calibration=metrics.measure_calibration(resolved),
         correction=calibrations.fit_team(team),
         speed=run_speed.load_run_speed(team, since=since),
-        thresholds=report_counts.count_thresholds(team),
+        thresholds=activity.count_thresholds(team),
         agreements=_count_agreements(team),
     )
 

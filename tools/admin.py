@@ -33,7 +33,8 @@ from tools.store import danger
 
 IGNORABLE_HINT = (
     "Only descriptions, defaults, examples or the order of enumerations differ. If the server "
-    "lists them differently at each start, choose the action that ignores future changes there."
+    "lists them differently at each start, approve it on the page Changed tools, which can ignore "
+    "future changes there."
 )
 APPROVAL_HINT = (
     "The tool cannot be called as its server now lists it. If the change is right, approve it "

@@ -1,3 +1,3 @@
 """Read-only admin pages of runs; the composition root adds pages for decisions."""
 
-from execution.admin import parts, runs, speculations  # noqa: F401 - pages
+from execution.admin import budgets, parts, runs, speculations  # noqa: F401 - pages

@@ -148,8 +148,7 @@ class _TaskChecker:
             self._add_warning(
                 task,
                 f"the value at {quote_value(path)} is sent as is: a reference has exactly "
-                f"{REFERENCE} "
-                f"and pointer, an item exactly {ITEM}",
+                f"{REFERENCE} and pointer, an item exactly {ITEM}",
             )
         if task.id not in self._validated_tasks:
             self._check_arguments(index, task, tool, arguments)

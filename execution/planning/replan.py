@@ -99,8 +99,7 @@ def _find_conflicts(
             continue
         message = (
             f"task {quote_value(task.id)} is already {status.value} and cannot be changed; omit "
-            "it or "
-            "repeat it unchanged, and give new tasks another id"
+            "it or repeat it unchanged, and give new tasks another id"
         )
         yield ArgumentProblem(
             path=f"/tasks/{place}", message=message, expected="the task unchanged"

@@ -27,7 +27,7 @@ async def call_ahead(speculation: Speculation, execution: Execution) -> None:
 
     Args:
         speculation: Makes the calls.
-        execution: Of a run at rest; if it does not stand at a decision point, nothing is called.
+        execution: Of a run at rest; if it is not at a decision point, nothing is called.
     """
     upcoming = execution.list_next_calls()
     if not upcoming:

@@ -40,7 +40,7 @@ def list_next_calls(state: RunState) -> list[UpcomingCall]:
         state: State of a run at rest.
 
     Returns:
-        At most `MAX_CALLS`; none unless the run stands at a decision point.
+        At most `MAX_CALLS`; none unless the run is at a decision point.
     """
     tasks = [state.schedule.tasks[task] for task in state.schedule.list_next_layer()]
     return list(islice((call for task in tasks for call in _resolve(state, task)), MAX_CALLS))

@@ -1,7 +1,7 @@
 """Which tools have earned that results made ahead are served.
 
 The first predictions that hit are compared with the call, which is made all the same. After
-several agreements results are served, but for one in twenty, which is compared for ever; one
+several agreements results are served, except for one in twenty, which is still compared; one
 disagreement (a clock, a counter, anything random) ends it.
 """
 

@@ -39,7 +39,7 @@ def explain_disagreement(tool: CatalogueTool) -> AdmissibilityReason:
     return make_reason(
         ReasonCode.NOT_WORTH_IT,
         f"A result of {tool.tool} made ahead was not that of the call made again; an admin can "
-        "have them compared anew.",
+        "restart the comparison.",
     )
 
 

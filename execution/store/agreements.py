@@ -40,7 +40,7 @@ ON CONFLICT (tool_id, team_id, definition_hash, launch_hash) DO UPDATE SET
 
 @dataclass(frozen=True, kw_only=True)
 class ResetAgreement:
-    """Comparisons that begin anew.
+    """Comparisons that were restarted.
 
     Attributes:
         tool: Canonical id.
@@ -92,7 +92,7 @@ def select_agreements() -> QuerySet[SpeculationAgreement]:
 
 
 def reset_agreements(pks: Iterable[int], *, user: str, at: datetime) -> tuple[ResetAgreement, ...]:
-    """Let comparing begin anew for some tools, and notify all processes."""
+    """Restart the comparison for some tools, and notify all processes."""
     with transaction.atomic():
         rows = SpeculationAgreement.objects.select_for_update(of=("self",)).filter(pk__in=pks)
         reset = tuple(

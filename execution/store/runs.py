@@ -1,4 +1,4 @@
-"""Creation of runs, once per idempotency key."""
+"""Creation of runs, once per idempotency key; delivery of direct calls; runs by user."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from django.db import DataError, transaction
+from django.db.models import Count, Q
+from django.db.models.functions import Now
 
 from execution import events
 from execution.changes import WHOLE_TASK
 from execution.models import WorkflowExecution
+from execution.status import RunStatus
 from execution.store import payloads, prepared
 from execution.store.escaping import escape_json
 from execution.store.payloads import PayloadKind, SealedPayload
@@ -32,6 +35,8 @@ FIRST_SEQ: Final = 1
 """Initial workflow version, epoch and event number of a run."""
 MAX_ATTEMPTS: Final = 5
 """The run with the key may be deleted during the lookup; hardly twice."""
+
+_FINISHED: Final = [status.value for status in RunStatus if status.is_final]
 
 _CLEAR_KEY = """
 UPDATE execution_workflowexecution SET idempotency_key = ''
@@ -111,8 +116,7 @@ class TooManyRuns(Exception):
     def __init__(self) -> None:
         super().__init__(
             f"you have {MAX_OPEN_RUNS:,} unfinished runs; wait for some to end, or abort those "
-            "you "
-            "do not need"
+            "you do not need"
         )
 
 
@@ -326,3 +330,40 @@ def _load_known(row: Mapping[str, Any]) -> CreatedRun | None:
     if known.request_digest != row["request_digest"]:
         raise IdempotencyConflict(known.pk)
     return CreatedRun(run=known.pk, is_new=False)
+
+
+def mark_delivered(run: UUID) -> bool:
+    """Mark a direct call's result as delivered; the same call then starts a new run.
+
+    Args:
+        run: Its id; no effect on other runs, or on one that has not ended.
+
+    Returns:
+        Whether this was the first time.
+    """
+    ended = WorkflowExecution.objects.filter(
+        pk=run, is_direct=True, ended_at__isnull=False, delivered_at__isnull=True
+    )
+    # The key identifies the run of the same call; it is never one chosen by the caller.
+    return ended.update(delivered_at=Now(), idempotency_key="") == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserRuns:
+    """How many runs a user has.
+
+    Attributes:
+        total: All that are kept.
+        unfinished: Those that have not ended.
+    """
+
+    total: int
+    unfinished: int
+
+
+def count_runs(user: str) -> UserRuns:
+    """Count the runs that are kept under a user's name."""
+    found = WorkflowExecution.objects.filter(user=user).aggregate(
+        total=Count("pk"), unfinished=Count("pk", filter=~Q(status__in=_FINISHED))
+    )
+    return UserRuns(**found)

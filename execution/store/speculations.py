@@ -482,3 +482,8 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         resolved_at=row.resolved_at,
         changed_tools=None if row.changed_tools is None else tuple(row.changed_tools),
     )
+
+
+def rename_predictions(before: str, after: str) -> None:
+    """Give the predictions for a user their new name; the database does so to runs by itself."""
+    Speculation.objects.filter(user=before).update(user=after)

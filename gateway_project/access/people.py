@@ -42,7 +42,7 @@ class Person:
         is_active: Whether they may sign in.
         is_superuser: Whether they may do everything.
         roles: Their roles, least first; empty: what a member may do.
-        is_denied: Whether their identity provider no longer gives them a role.
+        is_denied: Whether their identity provider no longer assigns them a role.
         is_from_provider: Whether they sign in at an identity provider.
         has_second_factor: Whether they have set one up.
         memberships: Their teams, by name; to others than superusers only the team acted for.

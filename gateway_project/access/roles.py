@@ -37,7 +37,7 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Scopes by role; each role has those of the roles before it. Roles are groups of these names."""
 NO_ACCESS: Final = "no access"
-"""Group of users who may do nothing: their identity provider no longer gives them a role."""
+"""Group of users who may do nothing: their identity provider no longer assigns them a role."""
 
 
 class NotPermitted(Exception):

@@ -202,7 +202,7 @@ class ProposalListView(ApiView):
 
 
 class AgreementListView(ApiView):
-    """Compared results, of which tools earn that results made ahead are served."""
+    """Comparisons by which tools earn that results made ahead are served."""
 
     scopes: ClassVar = {"GET": ADMINISTER}
 

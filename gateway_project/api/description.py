@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Any, Final
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -58,7 +64,7 @@ class ApiSchema(AutoSchema):
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add what every operation can answer beside its result: problems; a hook of the generator."""
+    """Add the problems that every operation can return; a hook of the generator."""
     result["components"].setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
     for operations in result["paths"].values():
         for method, operation in operations.items():
@@ -74,3 +80,25 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                     }
                 )
     return result
+
+
+OPENAPI_TYPE = "application/vnd.oai.openapi+json; version=3.1"
+
+
+@require_safe
+def serve_schema(_: HttpRequest) -> HttpResponse:
+    """Serve the OpenAPI description as JSON."""
+    return HttpResponse(_build_schema(), content_type=OPENAPI_TYPE)
+
+
+@require_safe
+def serve_page(request: HttpRequest) -> HttpResponse:
+    """Serve the page that shows the description; its assets come with the product."""
+    return render(request, "api/docs.html")
+
+
+@cache
+def _build_schema() -> bytes:
+    """Return the description, which is the same for everybody."""
+    description = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return json.dumps(description, ensure_ascii=False).encode()

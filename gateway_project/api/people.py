@@ -52,7 +52,7 @@ class PersonSerializer(serializers.Serializer[Any]):
     is_superuser = serializers.BooleanField(help_text="Whether they may do everything")
     is_active = serializers.BooleanField(help_text="Whether they may sign in")
     is_denied = serializers.BooleanField(
-        help_text="Whether their identity provider no longer gives them a role"
+        help_text="Whether their identity provider no longer assigns them a role"
     )
     is_from_provider = serializers.BooleanField()
     has_second_factor = serializers.BooleanField()

@@ -1,4 +1,4 @@
-"""Webhooks: who is told of events, and what became of it."""
+"""Webhooks: who is notified of events, and how the deliveries ended."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WebhookSerializer(serializers.Serializer[Any]):
         allow_null=True,
         required=False,
         source="team.name",
-        help_text="Team whose events are told; null: those of all (superusers only). Default: "
+        help_text="Team whose events it receives; null: all teams (superusers only). Default: "
         "the caller's",
     )
     enabled = serializers.BooleanField(default=True)
@@ -70,7 +70,7 @@ class WebhookPageSerializer(serializers.Serializer[Any]):
 
 
 class DeliverySerializer(serializers.Serializer[Any]):
-    """An event that a webhook is told of."""
+    """An event that a webhook receives."""
 
     id = serializers.IntegerField(source="pk")
     event = serializers.CharField()
@@ -179,7 +179,7 @@ class WebhookView(ApiView):
 
 
 class DeliveryListView(ApiView):
-    """What a webhook was told of, or is to be."""
+    """Deliveries to a webhook, sent or due."""
 
     scopes: ClassVar = {"GET": ADMINISTER}
 

@@ -1,4 +1,4 @@
-"""Pages on which people grant tools for speculation, revoke that, and stop all speculation."""
+"""Pages on which people grant tools for speculation, and revoke that."""
 
 from __future__ import annotations
 
@@ -14,29 +14,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from execution.admin.grants import SpeculationControlAdmin, SpeculationGrantAdmin
 from execution.grant_proposals import GrantProposal
 from execution.speculation_rules import AdmissibilityReason
 from gateway_project.access.roles import NotPermitted
 from gateway_project.console.audited_admin import caller_of
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import grant_speculation
-from gateway_project.use_cases.switch_speculation import switch_speculation
-from tools.admin_bases import NOTED_TEMPLATE
+from tools import hidden_text
+from tools.admin_bases import NOTED_TEMPLATE, CascadeOnlyAdmin
 from tools.catalogue import Catalogue
-from tools.store import overview
+from tools.store import overview, servers
 
-STOPPED_MESSAGE: Final = (
-    "All speculation is off. Within a second no gateway calls anything ahead, or answers with "
-    "what was called ahead."
-)
-ALLOWED_MESSAGE: Final = (
-    "Speculation is on: tools may be called ahead of requests, as far as grants and budgets allow."
-)
 MAX_SHOWN: Final = 200
 """Tools that one page lists; a filter by server shows others."""
 MAX_NOTE_CHARS: Final = 1_000
 MAX_REFUSALS_SHOWN: Final = 5
+SHORT_HASH_CHARS = 12
+"""Characters of a hash shown in lists."""
 _PRIMARY_KEY: Final = re.compile(r"[0-9]{1,18}")
 CHOSEN_FIELD: Final = "chosen"
 """Form field with the tool and the hash of the definition that the page showed."""
@@ -58,8 +52,8 @@ class GrantForm(forms.Form):
     note = forms.CharField(required=False, max_length=MAX_NOTE_CHARS, label="Note")
 
 
-class GrantedSpeculationAdmin(SpeculationGrantAdmin):
-    """Grants, with the proposals from which they are added."""
+class SpeculationGrantAdmin(CascadeOnlyAdmin):
+    """Grants, newest first; they are added from proposals and revoked, never edited or deleted."""
 
     change_list_template = NOTED_TEMPLATE
     change_list_note = (
@@ -67,6 +61,47 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
         "that a trusted server declares read-only need none."
     )
     actions = ("revoke",)
+    list_display = (
+        "tool_name", "status", "is_closed_world", "team", "granted_by", "granted_at",
+        "short_hash", "note",
+    )  # fmt: skip
+    list_filter = ("revoked_at", "is_closed_world", "tool__server", "team")
+    list_select_related = ("tool__server", "tool__definition", "team")
+    search_fields = ("tool__name", "tool__server__name", "granted_by", "note")
+    ordering = ("-granted_at", "-pk")
+    fields = (
+        "tool_name", "status", "is_closed_world", "team", "granted_by", "granted_at", "note",
+        "revoked_by", "revoked_at", "definition_hash", "launch_hash",
+    )  # fmt: skip
+    readonly_fields = fields
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return False for a single grant."""
+        return obj is None and super().has_change_permission(request)
+
+    @admin.display(description="tool", ordering="tool__name")
+    def tool_name(self, row: Any) -> str:
+        """Canonical id, with hidden characters written out."""
+        return hidden_text.reveal_hidden(str(row.tool))
+
+    @admin.display(description="status")
+    def status(self, row: Any) -> str:
+        """Whether the grant still covers the tool as it is approved and started now."""
+        tool = row.tool
+        if row.revoked_at is not None:
+            return "revoked"
+        if tool.definition is None or tool.definition.hash != row.definition_hash:
+            return "outdated: the definition has changed"
+        if servers.launch_hash(tool.server) != row.launch_hash:
+            return "outdated: its server's command or address has changed"
+        if not tool.server.trusted:
+            return "without effect: its server is not trusted"
+        return "in force" if tool.state == "active" else f"without effect: it is {tool.state}"
+
+    @admin.display(description="definition", ordering="definition_hash")
+    def short_hash(self, row: Any) -> str:
+        """First digits of the hash."""
+        return str(row.definition_hash[:SHORT_HASH_CHARS])
 
     def add_view(
         self,
@@ -149,33 +184,6 @@ class GrantedSpeculationAdmin(SpeculationGrantAdmin):
         return TemplateResponse(request, "console/grant_proposals.html", context)
 
 
-class SwitchableSpeculationAdmin(SpeculationControlAdmin):
-    """The switch of all speculation, with the actions that turn it."""
-
-    change_list_template = NOTED_TEMPLATE
-    change_list_note = (
-        "Turning it off stops all calls ahead of requests, in all gateways within a second, also "
-        "while they cannot reach the database."
-    )
-    actions = ("turn_off", "turn_on")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the user may turn the switch; the row is never edited."""
-        return obj is None and request.user.has_perm("execution.change_speculationcontrol")
-
-    @admin.action(description="Stop all speculation", permissions=["change"])
-    def turn_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:  # noqa: ARG002
-        """Stop all speculation, in all processes within a second."""
-        switch_speculation(caller_of(request), is_on=False)
-        messages.success(request, STOPPED_MESSAGE)
-
-    @admin.action(description="Allow speculation again", permissions=["change"])
-    def turn_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:  # noqa: ARG002
-        """Allow speculation again."""
-        switch_speculation(caller_of(request), is_on=True)
-        messages.success(request, ALLOWED_MESSAGE)
-
-
 def _list_own_servers(request: HttpRequest, catalogue: Catalogue) -> list[str]:
     """Return the names of the shared servers and those of the user's teams; superusers get all."""
     own = {team.pk for team in overview.load_teams(request.user.get_username()).own}
@@ -204,7 +212,7 @@ def _build_row(proposal: GrantProposal) -> dict[str, Any]:
     return {
         "tool": approval_text.single_line(tool.tool),
         "value": f"{tool.pk}:{tool.definition_hash}",
-        "hash": tool.definition_hash[:12],
+        "hash": tool.definition_hash[:SHORT_HASH_CHARS],
         "status": status,
         "can_be_granted": proposal.can_be_granted,
         "supports": _join_lines(proposal.supports),

@@ -44,13 +44,13 @@ class RelationImportForm(forms.Form):
     """The file to import and how to treat its claims."""
 
     file = forms.FileField(
-        help_text="JSON, JSON Lines or GraphML, told apart by file extension or content.",
+        help_text="JSON, JSON Lines or GraphML, recognised by file extension or content.",
         allow_empty_file=True,
     )
     as_curated = forms.BooleanField(
         required=False,
         label="I vouch for it",
-        help_text="What it gives as curated, or without a source, counts as vouched for by "
+        help_text="What it states as curated, or without a source, counts as vouched for by "
         "you, and so do its rejections. Otherwise it counts as imported, and what "
         "runs show outweighs it in time.",
     )

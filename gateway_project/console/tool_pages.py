@@ -6,10 +6,9 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from gateway_project.access.roles import NotPermitted
-from gateway_project.console import unstable_tools
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
 from gateway_project.use_cases.approve_tools import approve_tools as approve
 from gateway_project.use_cases.approve_tools import compare_tools_in_full
@@ -24,12 +23,6 @@ def approve_tools(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> None
     tools = list(queryset.select_related("server"))
     approved = approve(caller_of(request), tools, user=request.user)
     messages.success(request, f"{len(approved)} of {len(tools)} tools approved.")
-
-
-@admin.action(description=unstable_tools.ACTION_LABEL, permissions=["change"])
-def approve_unstable_tools(_: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-    """Approve the selected tools and ignore their unstable places, after a confirmation."""
-    return unstable_tools.decide_unstable_tools(request, list(queryset))
 
 
 @admin.action(description="Compare the whole definition again", permissions=["change"])
@@ -66,7 +59,7 @@ def _set_pinned(request: HttpRequest, queryset: QuerySet[Any], *, pinned: bool) 
 class AuditedToolAdmin(AuditedAdmin, ToolRelationsMixin, ToolAdmin):
     """Tools with their approval, with audited changes; of shared servers, only superusers'."""
 
-    actions = (approve_tools, approve_unstable_tools, compare_in_full, pin_tools, unpin_tools)
+    actions = (approve_tools, compare_in_full, pin_tools, unpin_tools)
     change_form_template = "console/tool_change.html"
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -179,9 +179,8 @@ def judge_answer(
         yield Finding(check=check, verdict="warning", detail=sign_in)
     if answer.dropped_lines:
         detail = (
-            f"prints to stdout beside the protocol ({answer.dropped_lines} lines dropped); have "
-            "it log "
-            "to stderr"
+            f"prints to stdout, which is for the protocol ({answer.dropped_lines} lines dropped); "
+            "have it log to stderr"
         )
         yield Finding(check=check, verdict="warning", detail=detail)
 

@@ -74,7 +74,7 @@ class GroupRules:
 
         Args:
             groups: As the provider says.
-            default_role: Role if no group gives one; empty: none.
+            default_role: Role if no group assigns one; empty: none.
         """
         member_of = set(groups)
         given = {role for group, role in self.roles if group in member_of}

@@ -175,7 +175,7 @@ class Config(BaseSettings):
     )
     oidc_default_role: str = Field(
         default="",
-        description="Role of people in no group that gives one; unset: they are not let in.",
+        description="Role of people whose groups assign none; unset: they are not admitted.",
     )
     oidc_second_factor: bool = Field(
         default=False,

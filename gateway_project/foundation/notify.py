@@ -41,7 +41,7 @@ SPECULATION = "foregate_speculation"
 """Channel of the switch of speculation, of its budgets and of compared results."""
 
 DELIVERIES = "foregate_deliveries"
-"""Channel of events that webhooks are to be told of."""
+"""Channel of events to deliver to webhooks."""
 
 PREDICTIONS = "foregate_predictions"
 """Channel of predicted workflows: the ids of those that were recorded or resolved, separated by

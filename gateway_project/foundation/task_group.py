@@ -63,7 +63,7 @@ def pick_main_error(
     main = next((error for error in candidates if error is preferred), candidates[0])
     others = [error for error in errors if error is not main]
     for other in others[:MAX_NOTES]:
-        main.add_note(f"beside it failed: {other!r}")
+        main.add_note(f"another task also failed: {other!r}")
         log.warning("task failed with %r, in addition to %r", other, main)
     return main
 

@@ -14,7 +14,7 @@ from execution.codes import TOOL_ERROR
 from execution.planning import parse, plan
 from execution.planning.plan import Plan
 from execution.run_dependencies import run_in_database
-from execution.store import direct_calls
+from execution.store import runs as run_store
 from execution.view import ApprovalView, RunView, TaskView
 from execution.workflow import RunOptions, Workflow
 from gateway_project.effects import Effects
@@ -115,7 +115,7 @@ async def conclude_call(
     task = view.tasks[0]
     if not view.status.is_at_rest:
         raise CallInProgress(task.tool, run)
-    await run_in_database(direct_calls.mark_delivered, run)  # no-op unless the run has ended
+    await run_in_database(run_store.mark_delivered, run)  # no-op unless the run has ended
     return _build_outcome(view, task)
 
 

@@ -14,7 +14,8 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from execution.store import user_names
+from execution.store import runs as run_store
+from execution.store import speculations
 from gateway_project.access import audit, one_time_password, people, second_factor, tokens
 from gateway_project.access.callers import LOCAL_ADMIN
 from gateway_project.access.people import Person
@@ -209,7 +210,7 @@ def count_owned(caller: Caller, name: str) -> OwnedByPerson:
         UnknownPerson: If there is none for the caller.
     """
     user = _find_changeable(caller, name)
-    runs = user_names.count_runs(name)
+    runs = run_store.count_runs(name)
     return OwnedByPerson(
         tokens=tokens.count_valid(user), runs=runs.total, unfinished=runs.unfinished
     )
@@ -340,11 +341,11 @@ def _rename(caller: Caller, user: Any, name: str) -> str:
         raise InvalidPerson("nobody renames themselves; ask another admin")
     if before == LOCAL_ADMIN:
         raise InvalidPerson(f"{before} is the user of gateways that clients start; it stays")
-    if user_names.count_runs(before).unfinished:
+    if run_store.count_runs(before).unfinished:
         raise InvalidPerson(f"{before} has runs that have not ended; wait, or abort them")
     _check_name(user, name)
     _save(user)
-    user_names.rename_predictions(before, name)
+    speculations.rename_predictions(before, name)
     audit.record_audit(caller, "user.renamed", before, detail={"name": name})
     return name
 

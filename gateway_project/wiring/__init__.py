@@ -21,19 +21,17 @@ from gateway_project.result_store import ResultStore
 from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import follow, snapshot
 from gateway_project.wiring.discoverer import ServerDiscoverer
-from gateway_project.wiring.events import open_capture
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
 from gateway_project.wiring.learn import make_learner
-from gateway_project.wiring.memory import ProcessMemory, make_memory
-from gateway_project.wiring.predictions import make_predictions
+from gateway_project.wiring.memory import ProcessMemory, make_memory, open_capture
 from gateway_project.wiring.relist import ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
 from gateway_project.wiring.searcher import CatalogueSearcher
 from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.speculation import ProcessSpeculation, make_speculation
 from gateway_project.wiring.suggester import RankerLoader
-from gateway_project.wiring.thresholds import Thresholds, make_thresholds
+from gateway_project.wiring.thresholds import Thresholds, make_predictions, make_thresholds
 from gateway_project.wiring.webhooks import open_sender
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
@@ -105,7 +103,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             remote=remote,
             on_status=current.handle_upstream_status,
             on_changed=current.handle_upstream_change,
-            on_updated=readiness.notify_resource_updated,
+            on_updated=current.handle_resource_update,
             idle_stop_s=config.idle_stop_s,
             session_idle_s=config.session_idle_s,
         ) as pool,

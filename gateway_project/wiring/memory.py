@@ -1,8 +1,9 @@
-"""Builds what a process remembers of its callers."""
+"""Builds what a process remembers of its callers, and opens the spool of its events."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,7 +15,9 @@ from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from learning.direct_use import DirectUse
 from learning.event_loader import EventLoader
+from learning.memory import spool
 from learning.memory.capture import Capture
+from learning.memory.spool import Spool
 from learning.memory_keeper import MemoryKeeper
 from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
@@ -22,6 +25,8 @@ from learning.sessions.registry import SessionRegistry
 from learning.sessions.team_models import TeamModels
 from learning.sessions.word_vectors import WordVectors
 from tools.embed.cache import CachedEmbedder
+
+BYTES_PER_MB = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,3 +119,16 @@ def make_memory(  # noqa: PLR0913 - its collaborators
         models=models,
         direct_use=direct_use,
     )
+
+
+@asynccontextmanager
+async def open_capture(config: Config) -> AsyncIterator[Capture]:
+    """Yield what records the events of this process, and release its spool file afterwards.
+
+    What is recorded after that goes to a new file and is loaded by another process.
+    """
+    capture = Capture(Spool(config.home / spool.FOLDER, max_bytes=config.spool_mb * BYTES_PER_MB))
+    try:
+        yield capture
+    finally:
+        capture.close()

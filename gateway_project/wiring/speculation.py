@@ -18,7 +18,7 @@ from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.speculator import Speculator
 from execution.speculation_switch import SpeculationSwitch
 from execution.store import agreements as agreement_store
-from execution.store import grants, reservations
+from execution.store import budgets, grants
 from gateway_project.foundation import notify
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
@@ -129,7 +129,7 @@ async def _reserve_money(
     reservation: UUID, server: str, team: int | None, dollars: Decimal
 ) -> bool:
     return await run_in_database_thread(
-        reservations.reserve_money,
+        budgets.reserve_money,
         reservation,
         server=server,
         team=team,
@@ -140,7 +140,7 @@ async def _reserve_money(
 
 async def _settle_money(reservation: UUID, made: bool) -> None:
     await run_in_database_thread(
-        reservations.settle_money, reservation, made=made, at=datetime.now(UTC)
+        budgets.settle_money, reservation, made=made, at=datetime.now(UTC)
     )
 
 

@@ -1,4 +1,4 @@
-"""Builds the thresholds of a process: those that requests read, and how outcomes move them."""
+"""Builds the thresholds of a process, and what follows its suggestions to their outcome."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from datetime import UTC, datetime
 
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import NotReady
+from learning.memory.capture import Capture
 from learning.memory.context import describe_context, hash_context
 from learning.prediction import ResolvedPrediction
+from learning.predictions.record import RecordDependencies
+from learning.predictions.recorder import PredictionRecorder
 from learning.threshold_cache import ThresholdCache
 from learning.thresholds.named import make_policy, parse_presets
 from learning.thresholds.policy import Presets, ThresholdPolicy
+from tools import token_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,3 +74,27 @@ def load_presets(config: Config) -> Presets:
         return hash_context(describe_context(domain=name), sealer.digest).domain
 
     return parse_presets(config.threshold_presets, hash_domain)
+
+
+def make_predictions(
+    config: Config, *, sealer: Sealer, capture: Capture, thresholds: Thresholds
+) -> PredictionRecorder:
+    """Return the recorder of a process's predictions.
+
+    Args:
+        config: Of the installation.
+        sealer: Makes keyed digests of workflows.
+        capture: Records events of the memory.
+        thresholds: The thresholds that learn from outcomes.
+    """
+    return PredictionRecorder(
+        RecordDependencies(
+            digest=sealer.digest,
+            count_tokens=token_count.count_tokens,
+            record_event=capture.record,
+            episode_sealer=sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
+            if config.memory
+            else None,
+        ),
+        learn=thresholds.learn,
+    )

@@ -92,23 +92,3 @@ class Capture:
         if not self.counts[UNENCODABLE]:
             log.error("events.unencodable", kind=str(kind), reason=str(error))
         self.counts[UNENCODABLE] += 1
-
-
-class NullCapture(Capture):
-    """Records nothing; for commands and tests without a memory."""
-
-    def __init__(self) -> None:
-        self.counts = Counter()
-
-    def record(self, event: Event) -> None:
-        """Ignore an event."""
-
-    def record_vector(self, vector: IntentVectorRecord) -> None:
-        """Ignore a vector."""
-
-    def has_vector(self, *, team: int | None, model: str, intent_hash: int) -> bool:  # noqa: ARG002
-        """Return True: no vector is wanted."""
-        return True
-
-    def close(self) -> None:
-        """Release nothing."""

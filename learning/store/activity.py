@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from django.conf import settings
 from django.db import connection
 
 from learning.memory.event import KIND_CODES, EventKind, EventOutcome
+from learning.models import AdaptiveThreshold, EpisodicEvent, ThresholdChange
 from learning.models.events import NO_TEAM
 
 MAX_EVENTS: Final = 20_000
@@ -59,3 +61,41 @@ def load_call_counts(
         cursor.execute(_CALLS, values)
         *days, total = (CallCounts(*row) for row in cursor.fetchall())
     return tuple(days), total
+
+
+class ThresholdCounts(NamedTuple):
+    """How many thresholds a team has, and how their history looks.
+
+    Attributes:
+        thresholds: Stored thresholds.
+        overridden: Those that an administrator set.
+        suspended: Those of contexts in which nothing is run ahead.
+        changes: Recorded changes.
+    """
+
+    thresholds: int
+    overridden: int
+    suspended: int
+    changes: int
+
+
+def count_calls(team: int | None, *, since: datetime, at: datetime) -> int | None:
+    """Return how many calls a team made; None: older events may have been deleted."""
+    config, own = settings.FOREGATE, EpisodicEvent.objects.filter(team=team)
+    if at - since > timedelta(days=config.event_days):
+        return None
+    expiring = own.exclude(kind=KIND_CODES[EventKind.SPECULATION_END])
+    if expiring.count() >= config.events_per_team and not expiring.filter(at__lt=since).exists():
+        return None
+    return own.filter(kind=KIND_CODES[EventKind.TASK_COMPLETE], at__gte=since).count()
+
+
+def count_thresholds(team: int | None) -> ThresholdCounts:
+    """Return how many thresholds a team has."""
+    own = AdaptiveThreshold.objects.filter(team=team)
+    return ThresholdCounts(
+        thresholds=own.count(),
+        overridden=own.filter(override__isnull=False).count(),
+        suspended=own.filter(suspended=True).count(),
+        changes=ThresholdChange.objects.filter(threshold__team=team).count(),
+    )

@@ -1,18 +1,22 @@
-"""Stores experience with tools: counters that any process adds to."""
+"""Stores experience with tools, in counters that any process adds to; finds those that ran."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.db import connection
+from django.db.models import Q
 
 from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY
 from learning.latency import BUCKETS
 from learning.models import ToolExperience
+from tools import ids
+from tools.models import Tool
 
 MAX_HALVINGS: Final = 100
 """Older runs count next to nothing; the cap avoids numeric underflow."""
@@ -131,3 +135,36 @@ def load_mean_latencies(team: int | None, tools: Collection[int]) -> dict[int, f
     timed = ToolExperience.objects.filter(team=team, tool__in=tools, calls__gt=0)
     rows = timed.values_list("tool", "total_ms", "calls")
     return {tool: total_ms / calls for tool, total_ms, calls in rows}
+
+
+class VisibleTool(NamedTuple):
+    """A tool visible to a team.
+
+    Attributes:
+        pk: Primary key.
+        definition_hash: Of its pinned definition; empty: none.
+    """
+
+    pk: int
+    definition_hash: str
+
+
+def find_visible_tools(tools: Collection[str], *, team: int | None) -> dict[str, VisibleTool]:
+    """Return existing tools visible to a team, by canonical id; one query.
+
+    These are shared tools and the team's own, including removed ones. Renamed tools, and those on
+    other teams' servers, are omitted.
+    """
+    wanted = Q()
+    for tool in tools:
+        with suppress(ids.MalformedToolId):
+            server, name = ids.split_id(tool)
+            wanted |= Q(server__name=server, name=name)
+    if not wanted:
+        return {}
+    rows = Tool.objects.filter(wanted, Q(server__team=None) | Q(server__team=team)).values_list(
+        "pk", "server__name", "name", "definition__hash"
+    )
+    return {
+        ids.join_id(server, name): VisibleTool(pk, known or "") for pk, server, name, known in rows
+    }

@@ -49,7 +49,7 @@ async def test_the_error_of_the_block_is_raised_itself_with_its_own_context():
 async def test_the_first_error_is_raised_and_later_ones_are_noted_and_logged(caplog):
     with pytest.raises(KeyError) as caught:
         await in_group(fail_when_cancelled(ValueError("later")), fail(KeyError("first")))
-    assert caught.value.__notes__ == ["beside it failed: ValueError('later')"]
+    assert caught.value.__notes__ == ["another task also failed: ValueError('later')"]
     assert "ValueError('later')" in caplog.text
 
 

@@ -19,6 +19,7 @@ from execution.models import (
     RunCommand,
     Speculation,
     SpeculationAgreement,
+    SpeculationBudget,
     SpeculationControl,
     TaskRun,
     WorkflowExecution,
@@ -31,6 +32,7 @@ from gateway_project.models import (
     OAuthClient,
     OneTimePassword,
     RetiredUserName,
+    Webhook,
     WebhookDelivery,
 )
 from graph.models import (
@@ -90,14 +92,14 @@ OWN = {"gateway_project", "tools", "graph", "execution", "learning"}
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
 BY_THE_PRODUCT = (
     ToolDefinition, ToolEmbedding, ToolText, ToolPosting, OneTimePassword, AuditEntry, MetricTotal,
-    WebhookDelivery,
+    Webhook, WebhookDelivery,
     IdempotentRequest, RetiredUserName,
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
     ToolUsage, OutputShape,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector, PredictionTotal,
     WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval, Payload, Speculation,
-    SpeculationAgreement, BudgetReservation,
+    SpeculationAgreement, SpeculationBudget, BudgetReservation,
     SpeculationControl, AdaptiveThreshold, ThresholdChange, UnlearnedEpisode,
 )  # fmt: skip
 
@@ -135,7 +137,7 @@ def test_the_add_page_opens_where_adding_is_allowed_and_is_forbidden_elsewhere(
     request = rf.get("/")
     request.user, request.session = superuser, {}
     allowed = admin.site._registry[model].has_add_permission(request)
-    assert allowed is (model not in {Tool, OAuthClient, *BY_THE_PRODUCT})
+    assert allowed is (model not in {Tool, ApiToken, OAuthClient, *BY_THE_PRODUCT})
     assert client.get(page(model, "add")).status_code == (200 if allowed else 403)
 
 

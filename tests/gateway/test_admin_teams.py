@@ -9,7 +9,7 @@ from django.db.models.functions import Concat
 from django.urls import reverse
 
 import gateway_project.urls  # noqa: F401 - finds the pages
-from execution.models import SpeculationBudget, SpeculationControl, SpeculationGrant
+from execution.models import SpeculationControl, SpeculationGrant
 from gateway_project.models import (
     ApiToken,
     AuditEntry,
@@ -168,14 +168,9 @@ def test_rows_of_other_teams_cannot_be_written_as_a_value(client, staff):
         page(ToolDependency, "add"),
         {"source": own.pk, "target": foreign.pk, "kind": "precedes", "confidence": "1"},
     )
-    client.post(
-        page(SpeculationBudget, "add"),
-        {"server": foreign.server.pk, "waste": "0.5", "calls_per_minute": 1, "dollars_per_day": 0},
-    )
     client.post(page(SpeculationGrant, "add"), {"chosen": f"{foreign.pk}:x", "team": team.pk})
     assert not Membership.objects.filter(team=team).exists()
     assert not ToolDependency.objects.filter(target=foreign).exists()
-    assert not SpeculationBudget.objects.filter(server=foreign.server).exists()
     assert not SpeculationGrant.objects.filter(tool=foreign).exists()
 
 

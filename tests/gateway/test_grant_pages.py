@@ -1,4 +1,4 @@
-"""The pages on which people grant tools for speculation, revoke that, and stop it all."""
+"""The pages on which people grant tools for speculation, and revoke that."""
 
 import html
 
@@ -224,46 +224,6 @@ def test_staff_of_two_teams_decide_for_the_team_chosen_in_the_console(client, tr
     assert "1 of 1 tools granted." in grant(client, tool, team=team.pk)
 
 
-def test_staff_set_budgets_of_their_teams_servers_only(client, trusted):
-    team = MembershipFactory(user=sign_in_staff(client)).team
-    own = ServerFactory(name="own", team=team)
-    values = {"waste": "0.2", "calls_per_minute": "10", "dollars_per_day": "1.5"}
-    add = page(SpeculationBudget, "add")
-    text = client.post(add, values | {"server": trusted.pk}).content.decode()
-    assert "Select a valid choice" in text
-    client.post(add, values | {"server": own.pk})
-    assert SpeculationBudget.objects.get().server == own
-    shared = SpeculationBudget.objects.create(server=trusted, waste=0.1)
-    changed = client.post(page(SpeculationBudget, "change", shared.pk), values)
-    deleted = client.post(page(SpeculationBudget, "delete", shared.pk), {"post": "yes"})
-    assert (changed.status_code, deleted.status_code) == (403, 403)
-    act(client, SpeculationBudget, "delete_selected", shared, post="yes")
-    shared.refresh_from_db()
-    assert shared.waste == 0.1
-
-
-def test_all_speculation_is_stopped_and_allowed_again(client):
-    sign_in_root(client)
-    row = SpeculationControl.objects.get()
-    assert row.is_on
-    text = act(client, SpeculationControl, "turn_off", row)
-    assert "All speculation is off. Within a second no gateway calls anything ahead" in text
-    act(client, SpeculationControl, "turn_off", row)
-    row.refresh_from_db()
-    assert (row.is_on, row.changed_by) == (False, "root")
-    assert "Speculation is on:" in act(client, SpeculationControl, "turn_on", row)
-    assert entries() == [
-        ("speculation.turned_off", "all speculation", "root"),
-        ("speculation.turned_on", "all speculation", "root"),
-    ]
-
-
-def test_who_lacks_the_permission_turns_no_switch(client):
-    client.force_login(UserFactory(staff=True))
-    act(client, SpeculationControl, "turn_off", SpeculationControl.objects.get())
-    assert SpeculationControl.objects.get().is_on
-
-
 @pytest.mark.parametrize(
     ("model", "note"),
     [
@@ -278,43 +238,3 @@ def test_who_lacks_the_permission_turns_no_switch(client):
 def test_pages_of_speculation_say_what_they_are_for(client, model, note):
     sign_in_root(client)
     assert note in client.get(page(model, "changelist")).content.decode()
-
-
-def test_a_budget_is_set_and_audited(client):
-    sign_in_root(client)
-    server = ServerFactory(name="paid")
-    values = {
-        "server": server.pk, "waste": "0.2", "calls_per_minute": "10", "dollars_per_day": "1.5",
-    }  # fmt: skip
-    client.post(page(SpeculationBudget, "add"), values)
-    budget = SpeculationBudget.objects.get()
-    assert (budget.waste, budget.calls_per_minute) == (0.2, 10)
-    assert [entry[0] for entry in entries()] == ["speculation_budget.registered"]
-    text = client.post(page(SpeculationBudget, "add"), values | {"waste": "1.2"}).content.decode()
-    assert "less than or equal to 1.0" in text
-
-
-def test_comparing_begins_anew_and_is_audited(client):
-    sign_in_root(client)
-    row = SpeculationAgreement.objects.create(
-        tool=ToolFactory(), definition_hash="0" * 64, launch_hash="0" * 64, agreed=9,
-        disagreed=1, ages_s=[1.0], compared_at=timezone.now(),
-    )  # fmt: skip
-    assert "never served" in client.get(page(SpeculationAgreement, "changelist")).content.decode()
-    assert "1 of 1 tools are compared anew." in act(
-        client, SpeculationAgreement, "compare_anew", row
-    )
-    row.refresh_from_db()
-    assert (row.agreed, row.disagreed, row.ages_s, row.reset_by) == (0, 0, [], "root")
-    assert entries() == [("speculation.compared_anew", str(row.tool), "root")]
-
-
-def test_who_lacks_the_permission_lets_nothing_be_compared_anew(client):
-    client.force_login(UserFactory(staff=True))
-    row = SpeculationAgreement.objects.create(
-        tool=ToolFactory(), definition_hash="0" * 64, launch_hash="0" * 64, disagreed=1,
-        compared_at=timezone.now(),
-    )  # fmt: skip
-    act(client, SpeculationAgreement, "compare_anew", row)
-    row.refresh_from_db()
-    assert row.disagreed == 1

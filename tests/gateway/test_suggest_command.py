@@ -10,7 +10,7 @@ from django.utils import timezone
 from execution.models import Speculation
 from execution.prediction_outcome import Outcome
 from gateway_project.foundation import sealing, telemetry
-from gateway_project.management import remembered
+from gateway_project.management.commands import explain
 from gateway_project.wiring import one_intent
 from learning.memory import intent_vectors
 from learning.memory.context import describe_context, hash_context
@@ -34,7 +34,7 @@ CITY = {
 @pytest.fixture(autouse=True)
 def embedder(monkeypatch, home):
     fake = FakeEmbedder()
-    for module in (one_intent, remembered):
+    for module in (one_intent, explain):
         monkeypatch.setattr(module, "make_embedder", lambda _config: CachedEmbedder(fake))
     monkeypatch.setattr(telemetry, "configure_logging", lambda *_, **__: None)
     return fake

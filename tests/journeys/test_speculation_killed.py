@@ -29,7 +29,7 @@ LIST_MONEY = """
 from datetime import timedelta
 from django.utils import timezone
 from execution.models import BudgetReservation
-from execution.store.reservations import LEASE_S
+from execution.store.budgets import LEASE_S
 open_ones = BudgetReservation.objects.filter(spent_at=None)
 later = timezone.now() + timedelta(seconds=LEASE_S)
 print("money", open_ones.count(), open_ones.filter(expires_at__gt=later).count())

@@ -72,13 +72,6 @@ def load_unapproved(
     )
 
 
-def load_unstable(tools: Iterable[Tool]) -> tuple[UnapprovedTool, ...]:
-    """Return the unapproved ones of some tools that differ in ignorable places only, by id."""
-    return tuple(
-        item for item in load_unapproved(tools=[tool.pk for tool in tools]) if item.unstable_places
-    )
-
-
 def _make_unapproved(row: Any, versions: Sequence[Definition], stored: int) -> UnapprovedTool:
     approved = definitions.to_definition(row, row.definition) if row.definition else None
     listed = definitions.to_definition(row, row.listed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,15 +168,6 @@ def drop_stale(model: str) -> int:
         )
     )
     return replaced.delete()[0]
-
-
-def drop_models(names: Iterable[str]) -> int:
-    """Delete all vectors and the indexes of models; return how many vectors."""
-    deleted = 0
-    for model in names:
-        drop_index(model)
-        deleted += ToolEmbedding.objects.filter(model=model).delete()[0]
-    return deleted
 
 
 def index_name(model: str) -> str:

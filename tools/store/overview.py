@@ -149,11 +149,6 @@ def load_visible_summaries(
     )
 
 
-def load_server_name(pk: int) -> str | None:
-    """Return the name of a server; None if there is none with that key."""
-    return Server.objects.filter(pk=pk).values_list("name", flat=True).first()
-
-
 def _make_summary(row: Any, now: datetime, *, with_output: bool) -> ServerSummary:
     history = discoveries.make_server_history(row)
     condition = judge_condition(history, now=now)

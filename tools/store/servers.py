@@ -444,9 +444,3 @@ def record_error(name: str, *, at: datetime, error: str, output: Iterable[str] =
         last_output=definition.make_storable(list(output))[-MAX_LINES:],
     )
     notify.send_notification(notify.SERVER_STATUS, name)
-
-
-def load_last_output(name: str) -> tuple[str, ...]:
-    """Return a server's output before its last error, oldest line first; at most 200 lines."""
-    lines = Server.objects.filter(name=name).values_list("last_output", flat=True).first()
-    return tuple(lines or ())

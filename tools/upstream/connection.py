@@ -213,8 +213,7 @@ class Connection:
         if self.peer.era == "legacy" and result.get("resultType") == "input_required":
             raise ProtocolViolation(
                 f"asks for more input during {request.description} in a way that its protocol "
-                "version "
-                "does not define; update it",
+                "version does not define; update it",
                 server=self._spec.name,
             )
         return result

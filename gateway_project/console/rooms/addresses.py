@@ -9,7 +9,6 @@ from django.urls import reverse
 
 ODD: Final = ":"
 """Stands in a path for a name that cannot: no name of a server or tool is a colon."""
-_RESERVED: Final = frozenset({"add", "progress"})
 
 
 def server_address(name: str) -> str:
@@ -19,7 +18,7 @@ def server_address(name: str) -> str:
         >>> server_address("a/b"), server_address("add")
         ('/servers/a/b/', '/servers/:/?name=add')
     """
-    if name.split("/")[0] in _RESERVED or not _fits_path(name):
+    if name.split("/")[0] == "add" or not _fits_path(name):
         return reverse("server-page", args=[ODD], query={"name": name})
     return reverse("server-page", args=[name])
 

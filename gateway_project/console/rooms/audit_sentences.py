@@ -44,7 +44,7 @@ _PHRASES: Final[Mapping[str, str]] = {
     "server.discovery_requested": "had the tools of {} discovered",
     "sign_in.forgotten": "removed the sign-in to {}",
     "sign_in.made": "signed in to {}",
-    "speculation.compared_anew": "had results of {} compared anew",
+    "speculation.compared_anew": "restarted the comparison of results of {}",
     "speculation.granted": "granted speculation for {}",
     "speculation.revoked": "revoked speculation for {}",
     "speculation.turned_off": "turned speculation off",
@@ -116,11 +116,11 @@ def describe_entry(action: str, subject: str, *, kind: str, detail: Mapping[str,
     """
     before, place, after = describe_action(action).partition(SUBJECT)
     changed = detail.get(CHANGED)
-    told = f"({_format(changed)})" if changed else ""
+    changes = f"({_format(changed)})" if changed else ""
     return Sentence(
         before=before.strip(),
         subject=_name_subject(action, subject) if place else "",
-        after=f"{after} {told}".strip(),
+        after=f"{after} {changes}".strip(),
         address=_find_address(action, subject),
         connection=_CONNECTIONS.get(kind, kind),
         details=tuple(

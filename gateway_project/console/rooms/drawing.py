@@ -15,7 +15,6 @@ MARGIN: Final = 8
 STAR_WIDTH: Final = 760
 STAR_BOX_WIDTH: Final = 196
 STAR_ROW: Final = 46
-MAX_STAR_CHARS: Final = 30
 
 
 @dataclass(frozen=True, kw_only=True)

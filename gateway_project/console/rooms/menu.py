@@ -171,7 +171,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 name="webhooks",
                 path="/access/webhooks/",
                 label="Webhooks",
-                question="Who is told of events?",
+                question="Who is notified of events?",
                 icon="bell",
                 scope=ADMINISTER,
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -27,7 +28,7 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import make_key, read_key
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
-from gateway_project.console.rooms import audit_sentences, run_picture, run_workflow
+from gateway_project.console.rooms import audit_sentences, run_picture
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
@@ -188,14 +189,14 @@ def _edit_workflow(
     use: Callable[[Mapping[str, Any]], HttpResponse],
 ) -> HttpResponse:
     """Let the caller edit the workflow of a run; use what they send, or say what is wrong."""
-    text = run_workflow.format_workflow(view.workflow)
+    text = format_workflow(view.workflow)
     problems: tuple[str, ...] = ()
     if request.method == "POST":
         text = request.POST.get("workflow", "")
         try:
-            return use(run_workflow.read_workflow(text))
+            return use(read_workflow(text))
         except (ActionNotPossible, InvalidInput, InvalidWorkflow, WorkflowNotRunnable) as error:
-            problems = run_workflow.list_problems(error)
+            problems = list_problems(error)
     return render_room(
         request,
         "console/runs/edit.html",
@@ -215,7 +216,7 @@ _REPLAN_FORM: Final[Mapping[str, str]] = {
     "button": "Replan this run",
 }
 _AGAIN_FORM: Final[Mapping[str, str]] = {
-    "lead": "Starts a new run of yours with this workflow. Every call is made anew.",
+    "lead": "Starts a new run of your own with this workflow. Every call is made again.",
     "help": "Change what you like first. Calls that need approval wait for it again.",
     "button": "Run it",
 }
@@ -342,3 +343,37 @@ urlpatterns: list[Any] = [
     path("<uuid:run>/again/", make_again, name="run-again"),
     path("<uuid:run>/<slug:action>/", control_by_page, name="run-control"),
 ]
+
+
+MAX_PROBLEMS: Final = 20
+
+
+def format_workflow(workflow: Mapping[str, Any] | None) -> str:
+    """Return a workflow as indented JSON; empty: it is no longer stored."""
+    return "" if workflow is None else json.dumps(workflow, indent=2, ensure_ascii=False)
+
+
+def read_workflow(text: str) -> dict[str, Any]:
+    """Return the JSON object that a person wrote as a workflow, not validated yet.
+
+    Raises:
+        InvalidInput: If it is not a JSON object.
+    """
+    try:
+        workflow = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"this is not JSON: {error}") from None
+    except RecursionError:
+        raise InvalidInput("the JSON is nested too deeply") from None
+    if not isinstance(workflow, dict):
+        raise InvalidInput("a workflow is a JSON object with the field `tasks`")
+    return workflow
+
+
+def list_problems(error: Exception) -> tuple[str, ...]:
+    """Return what is wrong with a workflow, one line for each problem."""
+    problems = getattr(error, "problems", ())
+    found = [problem.message for problem in problems[:MAX_PROBLEMS]]
+    if more := len(problems) - len(found):
+        found.append(f"and {more} more")
+    return tuple(found) or (str(error),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
@@ -18,7 +18,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from gateway_project.access.roles import READ, require_scope
 from gateway_project.api import runtime
-from gateway_project.console.embedding_progress import load_embedding_progress
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
 from gateway_project.console.rooms.call_hours import HOURS, describe_hours
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
@@ -38,12 +37,15 @@ from learning.store.call_counts import (
     load_recent_calls,
 )
 from tools.catalogue import CatalogueTool
+from tools.overview import load_embedding_coverage
 from tools.store import overview, server_settings
 from tools.store.overview import ServerSummary
 from tools.store.server_settings import ServerSettings
 from tools.store.servers import UnknownServerRow
 
 DAY: Final = timedelta(days=1)
+EMBEDDING_FOLLOWED: Final = timedelta(minutes=10)
+"""Tools not embedded by then wait for `manage.py embed`: pages stop following them."""
 MAX_LISTED_TOOLS: Final = 100
 """Tools on a server's page; the list of tools has the others."""
 MAX_ERROR_CHARS: Final = 300
@@ -363,3 +365,25 @@ urlpatterns = [
     path("", list_servers, name="servers"),
     path("<path:name>/", show_server, name="server-page"),
 ]
+
+
+def load_embedding_progress(
+    servers: Sequence[ServerSummary], *, now: datetime
+) -> dict[str, Any] | None:
+    """Return the numbers of embedded and of all tools while servers' new tools are embedded.
+
+    Args:
+        servers: The servers whose tools count.
+        now: Current time.
+
+    Returns:
+        `embedded` and `tools`; None if all are embedded or no server was listed lately.
+    """
+    if not any(
+        server.discovered_at and now - server.discovered_at < EMBEDDING_FOLLOWED
+        for server in servers
+    ):
+        return None
+    names = [server.name for server in servers]
+    coverage = load_embedding_coverage(settings.FOREGATE.embedding_model, servers=names)
+    return coverage if coverage["embedded"] < coverage["tools"] else None

@@ -219,7 +219,7 @@ def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
     if not _limit(request, agreements.select_agreements()).filter(pk=pk).exists():
         raise NotFound(f"comparison {pk}")
     compare_anew(request.caller, [pk])
-    messages.success(request, "Its results are compared anew.")
+    messages.success(request, "The comparison of its results starts again.")
     return redirect("speculation-grants")
 
 

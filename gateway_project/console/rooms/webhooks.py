@@ -1,4 +1,4 @@
-"""Webhooks: who is told of which events, and what became of it."""
+"""Webhooks: who is notified of which events, and how the deliveries ended."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.pages import encode_cursor, paginate_rows
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import curate_webhooks
 from gateway_project.use_cases.curate_webhooks import InvalidWebhook, SavedWebhook
 from gateway_project.webhooks import store
@@ -32,7 +33,7 @@ EVENT_WORDS: Final = {
 
 
 def describe_event(name: str) -> str:
-    """Return an event that others are told of, in words."""
+    """Describe an event in words."""
     return EVENT_WORDS.get(name, name)
 
 
@@ -47,16 +48,28 @@ class WebhookForm(forms.Form):
     )
     events = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
-        label="It is told when",
+        label="Notify when",
         choices=[(one.value, describe_event(one.value)) for one in SELECTABLE_EVENTS],
     )
+    team = forms.CharField(
+        max_length=100,
+        required=False,
+        empty_value=None,
+        help_text="Notify of this team's events only; empty: of all teams'.",
+    )
+
+    def __init__(self, caller: Caller, *args: Any, **kwargs: Any) -> None:
+        """Create the form; only superusers choose the team."""
+        super().__init__(*args, **kwargs)
+        if not caller.has_scope(SCOPE_ALL):
+            del self.fields["team"]
 
 
 @room(scope=ADMINISTER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_webhooks(request: RoomRequest) -> HttpResponse:
     """List webhooks with what became of their last events; a POST registers one."""
-    form = WebhookForm(request.POST if request.method == "POST" else None)
+    form = WebhookForm(request.caller, request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:
             return _show_secret(request, _save(request, form.cleaned_data))
@@ -82,7 +95,9 @@ def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
     row = curate_webhooks.find_webhook(request.caller, pk)
     action = request.POST.get("action", "")
     given = request.POST if action == "save" else None
-    form = WebhookForm(given, initial={"name": row.name, "url": row.url, "events": row.events})
+    stored = {name: getattr(row, name) for name in ("name", "url", "events")}
+    stored["team"] = row.team.name if row.team else ""
+    form = WebhookForm(request.caller, given, initial=stored)
     problem = ""
     if request.method == "POST" and (given is None or form.is_valid()):
         try:

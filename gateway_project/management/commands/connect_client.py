@@ -115,8 +115,7 @@ def _list_hints(options: dict[str, Any]) -> list[str]:
     if options["http"]:
         return [
             f"The client sends the token in {own_entry.TOKEN_VARIABLE}: create one in the console "
-            "and "
-            "set it in the client's environment."
+            "and set it in the client's environment."
         ]
     if os.environ.get("DATABASE_URL"):
         return [

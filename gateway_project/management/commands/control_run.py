@@ -53,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--workflow", metavar="FILE|-", help="with replan: the new workflow")
         parser.add_argument("--yes", action="store_true", help="repeat calls without confirmation")
         parser.add_argument(
-            "--user", default=callers.LOCAL_ADMIN, help=("user who gives the command")
+            "--user", default=callers.LOCAL_ADMIN, help="user who sends the command"
         )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 

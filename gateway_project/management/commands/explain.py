@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.conf import settings
@@ -13,11 +14,12 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.markup import escape
 
 from gateway_project.access import callers
-from gateway_project.foundation import telemetry
+from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.config import Config
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent import table
-from gateway_project.management import intents, remembered
+from gateway_project.management import intents
 from gateway_project.management.teams import find_named_team
 from gateway_project.management.terminal import Terminal
 from graph import explain, explanation_json
@@ -33,7 +35,12 @@ from graph.explain import (
 from graph.relations import Evidence, RelationKey
 from graph.store import metrics, names, relations
 from graph.topology import Topology
+from learning import retrieve
+from learning.memory.event import Event
+from learning.store import events
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
+from tools.embed.load import make_embedder
+from tools.query_text import read_query
 from tools.store import catalogue
 
 _TOOL_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
@@ -103,12 +110,10 @@ class Command(BaseCommand):
         telemetry.configure_logging(settings.FOREGATE, process="explain", quiet=True)
         answer = intents.suggest_for_team(options["a"], parameters={}, team=options["team"])
         answer_json, ranking = answer.as_json(), answer.explain_json()
-        similar = remembered.find_similar_events(
-            options["a"], team=caller.team, config=settings.FOREGATE
-        )
+        similar = find_similar_events(options["a"], team=caller.team, config=settings.FOREGATE)
         if options["json"]:
             report = answer_json | ranking
-            report["similar_events"] = [remembered.event_to_json(event) for event in similar]
+            report["similar_events"] = [event_to_json(event) for event in similar]
             self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))
             return
         console = intents.intent_console()
@@ -119,7 +124,7 @@ class Command(BaseCommand):
             "",
             *table.likelihood_table(ranking),
             *((table.bindings_table(answer_json),) if answer_json["bindings"] else ()),
-            *remembered.render_events(similar),
+            *render_events(similar),
         ):
             console.print(shown)
 
@@ -251,3 +256,44 @@ def _path_lines(
 def _relation_lines(link: ExplainedRelation) -> Iterator[str]:
     yield f"  {link.relation.confidence:.2f}  {escape(link.text)}"
     yield f"        {escape('; '.join(link.evidence_texts))}"
+
+
+def find_similar_events(intent: str, *, team: int | None, config: Config) -> tuple[Event, ...]:
+    """Return the newest events about texts similar to an intent; none if the memory has no texts.
+
+    Args:
+        intent: The intent in words.
+        team: Primary key of the team whose memory is searched; None: callers without a team.
+        config: Of the installation.
+
+    Raises:
+        QueryError: If the intent contains no words.
+        EmbeddingUnavailable: If the model cannot be loaded.
+    """
+    embedder = make_embedder(config)
+    if not events.load_sealed_vectors(team, embedder.model, limit=1):
+        return ()
+    [vector] = embedder.embed([read_query(intent).text], kind="query")
+    retriever = retrieve.EventRetriever(
+        model=embedder.model, sealer=sealing.load_or_create_sealer(config.home)
+    )
+    return retriever.retrieve(team, context_hash=None, vector=vector)
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """Return what may be shown of an event."""
+    return {
+        "kind": event.kind.value,
+        "at": datetime.fromtimestamp(event.at, UTC).isoformat(timespec="seconds"),
+        "outcome": event.outcome.name.lower() if event.outcome else None,
+    }
+
+
+def render_events(found: Sequence[Event]) -> Iterator[str]:
+    """Write events as lines."""
+    if found:
+        yield "[bold]Similar searches and intents[/bold]"
+    for event in found:
+        at = datetime.fromtimestamp(event.at, UTC)
+        outcome = event.outcome.name.lower() if event.outcome else ""
+        yield f"  {at:%Y-%m-%d %H:%M}  {event.kind.value}  {outcome}".rstrip()

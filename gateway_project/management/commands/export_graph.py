@@ -126,14 +126,14 @@ def _select_part(whole: GraphDocument, options: dict[str, Any]) -> GraphDocument
 
 
 def _write_atomically(path: Path, text: Iterable[str]) -> None:
-    """Write a file atomically, by way of a temporary file beside it."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    """Write a file atomically, by way of a temporary file in the same folder."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
             file.writelines(text)
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}") from None
     finally:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()

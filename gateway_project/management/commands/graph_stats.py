@@ -229,8 +229,7 @@ def _freshness_lines(found: GraphReport) -> Iterator[str]:
     late = "[yellow]out of date[/yellow]: `manage.py graph_stats --refresh`"
     yield (
         f"[bold]Computed[/bold] derived from schemas {_format_minute(found.derived_at)}, ranks "
-        "and "
-        f"communities {_format_minute(found.computed_at)}; "
+        f"and communities {_format_minute(found.computed_at)}; "
         f"{late if found.is_outdated else 'up to date'}"
     )
     if found.snapshots:

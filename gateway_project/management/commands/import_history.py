@@ -90,11 +90,11 @@ class Command(BaseCommand):
         for warning in (*_list_warnings(imported), *_list_unfitted(outcome)):
             self.stderr.write(reveal_hidden(warning), self.style.WARNING)
         done = imported.recorded
-        told = f"{_format_count(done.new_runs, 'new run')}, {done.repeated_runs:,} known already"
+        counts = f"{_format_count(done.new_runs, 'new run')}, {done.repeated_runs:,} known already"
         if imported.dry_run:
-            self.stdout.write(f"{told}; nothing was stored")
+            self.stdout.write(f"{counts}; nothing was stored")
             return
-        self.stdout.write(f"{told}; {_format_count(done.patterns, 'new intent')}")
+        self.stdout.write(f"{counts}; {_format_count(done.patterns, 'new intent')}")
         for one in outcome.fitted if outcome else ():
             runs = (
                 f"{_format_count(one.runs, 'run')} of "
@@ -130,23 +130,22 @@ def _explain_small_history(one: StoredModel) -> str:
 
 
 def _list_warnings(imported: ImportedHistory) -> list[str]:
-    told = []
+    warnings = []
     if imported.without_argument_count:
-        told.append(
+        warnings.append(
             f"{imported.without_argument_count:,} runs taken over without their arguments, which "
-            "are "
-            "in an unknown form"
+            "are in an unknown form"
         )
     if imported.truncated_count:
-        told.append(
+        warnings.append(
             f"{imported.truncated_count:,} intents are longer than the limit; their end is cut"
         )
     if imported.recorded.unembedded:
-        told.append(
+        warnings.append(
             f"{imported.recorded.unembedded:,} patterns have no vectors because the model "
             "cannot be loaded: `manage.py embed` says why and creates them"
         )
-    return told
+    return warnings
 
 
 def _list_unfitted(outcome: FitOutcome | None) -> list[str]:

@@ -43,8 +43,7 @@ class Command(BaseCommand):
             dest="origin",
             metavar="CLIENT|FILE",
             help=f"{', '.join(locate.CLIENT_NAMES)}, or a file with an mcpServers object; without "
-            "it: "
-            "show which clients there are here",
+            "it: show which clients there are here",
         )
         parser.add_argument(
             "--trust",
@@ -265,8 +264,7 @@ def _ask_for_trust(names: Sequence[str]) -> str:
     return question.read_answer(
         "A trusted server is believed if it declares that a tool only reads.\nServers: "
         f"{', '.join(sorted(names))}\nWhich do you trust (names, {TRUST_ALL}, {TRUST_NONE}, or "
-        "Enter for no "
-        "change)? "
+        "Enter for no change)? "
     )
 
 

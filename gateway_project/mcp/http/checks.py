@@ -55,8 +55,7 @@ def check_names(headers: HeaderMap, names: AllowedNames) -> None:
             403,
             "origin_not_allowed",
             f"pages of {header_text(headers, b'origin')[:100]!r} may not call this gateway; an "
-            "admin can "
-            "add it to FOREGATE_ALLOWED_ORIGINS",
+            "admin can add it to FOREGATE_ALLOWED_ORIGINS",
         )
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from execution.models import Approval, Payload
 from execution.status import RunStatus
-from execution.store import approvals, direct_calls, runs
+from execution.store import approvals, runs
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
@@ -202,14 +202,14 @@ def test_the_outcome_of_a_direct_call_is_delivered_once(sealer):
     first = ended(sealer, tasks=("call",), key="k", is_direct=True)
     again = runs.create_run(new(("call",), key="k", is_direct=True), sealer=sealer)
     assert (again.run, again.is_new) == (first, False)
-    assert direct_calls.mark_delivered(first)
-    assert not direct_calls.mark_delivered(first)
+    assert runs.mark_delivered(first)
+    assert not runs.mark_delivered(first)
     assert runs.create_run(new(("call",), key="k", is_direct=True), sealer=sealer).is_new
 
 
 def test_runs_that_are_no_single_call_or_go_on_are_not_delivered(sealer):
     whole = ended(sealer, key="k")
     going = held(sealer, is_direct=True).run
-    assert not direct_calls.mark_delivered(whole)
-    assert not direct_calls.mark_delivered(going)
+    assert not runs.mark_delivered(whole)
+    assert not runs.mark_delivered(going)
     assert row(whole).idempotency_key

@@ -7,7 +7,7 @@ from django.db import connections, transaction
 
 from execution.models import ExecutionEvent, Payload, TaskRun, WorkflowExecution
 from execution.status import RunStatus
-from execution.store import direct_calls, payloads, runs, views
+from execution.store import payloads, runs, views
 from execution.store.payloads import PayloadKind
 from execution.store.runs import IdempotencyConflict, TooManyRuns
 from execution.workflow import OnError, RunOptions
@@ -146,6 +146,6 @@ def test_a_caller_with_too_many_open_runs_cannot_start_more(sealer, monkeypatch)
 
 def test_a_direct_call_is_delivered_once_after_it_ended(sealer):
     run = ended(sealer, is_direct=True)
-    assert [direct_calls.mark_delivered(run), direct_calls.mark_delivered(run)] == [True, False]
-    assert not direct_calls.mark_delivered(held(sealer, is_direct=True).run)
-    assert not direct_calls.mark_delivered(ended(sealer))
+    assert [runs.mark_delivered(run), runs.mark_delivered(run)] == [True, False]
+    assert not runs.mark_delivered(held(sealer, is_direct=True).run)
+    assert not runs.mark_delivered(ended(sealer))

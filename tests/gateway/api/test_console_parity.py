@@ -20,7 +20,7 @@ from tests.gateway.api.conftest import make_client, make_user
 from tests.gateway.api.operations import OPERATIONS
 from tools.models import Server, Tool
 
-ROOMS: Final = ("gateway_project.console.rooms.", "gateway_project.console.server_pages")
+ROOMS: Final = "gateway_project.console.rooms."
 ONLY_IN_A_BROWSER: Final = {
     "console-team": "a token acts for one team, which is chosen when it is created",
 }
@@ -48,12 +48,10 @@ OPERATION_OF: Final[dict[str, tuple[str, str]]] = {
     "server-add-register": ("POST", "servers/"),
     "server-add-stream": ("POST", "servers/<path:name>/test/"),
     "server-add-test": ("POST", "servers/<path:name>/test/"),
-    "server-discover": ("POST", "servers/<path:name>/discover/"),
     "server-page change": ("PATCH", "servers/<path:name>/"),
     "server-page delete": ("DELETE", "servers/<path:name>/"),
     "server-page discover": ("POST", "servers/<path:name>/discover/"),
     "server-page test": ("POST", "servers/<path:name>/test/"),
-    "server-test": ("POST", "servers/<path:name>/test/"),
     "speculation-budgets": ("PUT", "budgets/<path:server>/"),
     "speculation-grant": ("POST", "grants/"),
     "speculation-reset": ("DELETE", "agreements/<int:pk>/"),

@@ -135,6 +135,7 @@ def test_a_webhook_is_registered_tested_paused_and_deleted(root):
     address = f"/access/webhooks/{Webhook.objects.get().pk}/"
     root.post(address, {"action": "test"})
     assert b"on its way" in root.get(address).content
+    assert secret not in root.get(address).content.decode()
     WebhookDelivery.objects.update(status="given_up", error="refused")
     listed = root.get("/access/webhooks/").content
     assert b"given up" in listed
@@ -156,6 +157,21 @@ def test_a_webhook_is_registered_tested_paused_and_deleted(root):
     root.post(address, {"action": "delete"})
     assert not Webhook.objects.exists()
     assert not AuditEntry.objects.exclude(action__startswith="webhook.").exists()
+    assert secret not in str(list(AuditEntry.objects.values()))
+
+
+def test_only_superusers_choose_the_team_of_a_webhook(root, team_admin, alpha):
+    registered(root, team="alpha")
+    row = Webhook.objects.get()
+    address = f"/access/webhooks/{row.pk}/"
+    assert row.team == alpha
+    assert root.get(address).context["form"]["team"].value() == alpha.name
+    values = {"name": "ops", "url": row.url, "events": row.events, "team": ""}
+    root.post(address, {"action": "save"} | values)
+    assert Webhook.objects.get().team is None
+    assert b"there is no team" in registered(root, name="x", team="nowhere").content.lower()
+    registered(team_admin, name="own", team="")
+    assert Webhook.objects.get(name="own").team == alpha
 
 
 def test_an_address_that_cannot_be_sent_to_is_explained(root):
@@ -192,6 +208,7 @@ def test_a_token_of_a_group_is_made_and_goes_with_it(root, tools):
     made = root.post("/tools/groups/desk/", {"action": "token", "token_name": "phone"})
     assert "http://testserver/mcp/groups/desk" in made.content.decode()
     assert ApiToken.objects.get().tool_group.name == "desk"
+    assert AuditEntry.objects.get(action="token.created").detail["group"] == "desk"
     assert "1 token stops working" in " ".join(
         root.get("/tools/groups/desk/").content.decode().split()
     )

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings
 
-from gateway_project.access import grant
+from gateway_project.access import grant, tokens
 from gateway_project.api import installation
 from gateway_project.foundation.config import Config
 from gateway_project.models import ApiToken, AuditEntry
@@ -119,6 +119,10 @@ def test_a_token_is_made_with_the_configuration_of_each_client_and_shown_once(ro
     assert "http://testserver/mcp" in page
     row = ApiToken.objects.get()
     assert (row.name, row.scopes) == ("laptop", ["search"])
+    assert tokens.authenticate_token(token.group()).user == "root"
+    assert token.group() not in str(list(AuditEntry.objects.values()))
+    detail = {"user": "root", "scopes": ["search"], "team": None, "group": None}
+    assert AuditEntry.objects.get().detail == detail
     assert timedelta(days=29) < row.expires_at - timezone.now() <= timedelta(days=30)
     assert token.group() not in root.get("/access/tokens/").content.decode()
 

@@ -9,6 +9,7 @@ from django.views import defaults
 from execution.store import grants
 from gateway_project.console import content_security
 from gateway_project.console.content_security import HEADER, POLICY
+from gateway_project.models import AuditEntry
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.rooms.conftest import browser
 from tools.models import Tool
@@ -133,6 +134,7 @@ def test_the_switch_asks_once_and_stops_speculation(root):
     assert response.redirect_chain == [("/clients/", 302)]
     assert b"Speculation is off; every process follows" in response.content
     assert not grants.is_speculation_on()
+    assert AuditEntry.objects.get().action == "speculation.turned_off"
     assert not response.context["shell"]["switch"]["is_on"]
 
 

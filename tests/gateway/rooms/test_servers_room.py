@@ -4,22 +4,24 @@ import html
 import re
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
 from gateway_project.api import runtime
-from gateway_project.console.embedding_progress import LONGEST
+from gateway_project.console.rooms.servers import EMBEDDING_FOLLOWED
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from gateway_project.readiness import NotReady
+from gateway_project.use_cases import discover_servers
 from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.models import EpisodicEvent
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.gateway.rooms.conftest import browser
 from tools.embed.recipes import MINILM
-from tools.models import Server, ServerDiscovery, ToolEmbedding
+from tools.models import Server, ServerDiscovery, Tool, ToolEmbedding
 from tools.store.servers import ServerRegistration, register_servers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
@@ -77,7 +79,7 @@ def test_pages_of_servers_follow_how_many_new_tools_are_embedded(root):
 
 
 def test_tools_that_nothing_embeds_are_not_followed_for_ever(root):
-    ToolFactory(server=ServerFactory(discovered_at=timezone.now() - LONGEST))
+    ToolFactory(server=ServerFactory(discovered_at=timezone.now() - EMBEDDING_FOLLOWED))
     assert "Embedded" not in text_of(root.get("/servers/"))
 
 
@@ -239,6 +241,7 @@ def test_discovery_is_requested_and_the_page_follows_it(root):
     ServerFactory(name="git")
     answer = root.post("/servers/git/", {"action": "discover"}, follow=True)
     assert ServerDiscovery.objects.get().requested_at is not None
+    assert AuditEntry.objects.get().action == "server.discovery_requested"
     shown = answer.content.decode()
     assert 'data-state="starting"' in shown
     assert 'data-follow="/live/servers/" data-only="git"' in shown
@@ -253,13 +256,59 @@ def test_an_unknown_action_is_refused(root):
     assert "does not know that action" in text_of(answer)
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    ("script", "words"), [("stateless", "it answered"), ("exits_at_once", "it failed")]
-)
-def test_a_server_is_tested_from_its_page(root, home, script, words):
-    ServerFactory(name=script, command=sys.executable, args=[str(SERVERS / f"{script}.py")])
-    assert words in text_of(root.post(f"/servers/{script}/", {"action": "test"}))
+committed = pytest.mark.django_db(transaction=True)
+
+
+def served_by(script, **values):
+    return ServerFactory(
+        name=script, command=sys.executable, args=[str(SERVERS / f"{script}.py")], **values
+    )
+
+
+@committed
+def test_a_test_shows_the_tools_and_stores_nothing(root, home):
+    served_by("stateless", enabled=False)
+    before = Server.objects.values().get()
+    shown = text_of(root.post("/servers/stateless/", {"action": "test"}))
+    assert "it answered" in shown
+    assert "Not in the catalogue yet: " in shown
+    assert "grow" in shown
+    assert Server.objects.values().get() == before
+    assert not Tool.objects.exists()
+    assert not ServerDiscovery.objects.exists()
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.subject) == ("server.tested", "stateless")
+
+
+@committed
+def test_a_test_shows_why_a_server_fails_with_what_it_wrote(root, home):
+    served_by("exits_at_once")
+    shown = text_of(root.post("/servers/exits_at_once/", {"action": "test"}))
+    assert "it failed" in shown
+    assert "exited with code" in shown
+    assert "What it wrote (stderr)" in shown
+    assert Server.objects.get().last_error == ""
+
+
+@committed
+def test_a_test_shows_what_a_server_that_answers_wrote(root, home):
+    writes = "loaded <b>3</b> plugins\n"
+    begin = f"import runpy, sys; sys.stderr.write({writes!r}); sys.stderr.flush(); "
+    run = f"runpy.run_path({str(SERVERS / 'legacy.py')!r}, run_name='__main__')"
+    ServerFactory(name="talks", command=sys.executable, args=["-c", begin + run])
+    shown = root.post("/servers/talks/", {"action": "test"}).content.decode()
+    assert "it answered" in shown
+    assert "loaded &lt;b&gt;3&lt;/b&gt; plugins" in shown
+    assert Server.objects.get().last_output == []
+
+
+@committed
+def test_a_test_of_a_server_that_hangs_ends_in_bounded_time(root, home, monkeypatch):
+    limited = partial(discover_servers.try_servers, limit_s=0.1)
+    monkeypatch.setattr(discover_servers, "try_servers", limited)
+    served_by("hangs_at_start")
+    shown = text_of(root.post("/servers/hangs_at_start/", {"action": "test"}))
+    assert "did not list its tools within 0.1 s" in shown
 
 
 @pytest.mark.parametrize(

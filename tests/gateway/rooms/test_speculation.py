@@ -191,7 +191,9 @@ def test_a_grant_is_withdrawn_and_a_comparison_begins_anew(root):
     assert root.post(f"/speculation/grants/{grant.pk}/revoke/").status_code == 404
     root.post(f"/speculation/compared/{compared.pk}/reset/")
     compared.refresh_from_db()
-    assert (compared.agreed, compared.reset_by) == (0, "root")
+    assert (compared.agreed, compared.disagreed, compared.reset_by) == (0, 0, "root")
+    actions = AuditEntry.objects.order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["speculation.revoked", "speculation.compared_anew"]
     assert root.post("/speculation/compared/999/reset/").status_code == 404
 
 
@@ -203,6 +205,7 @@ def test_a_budget_is_set_refused_and_dropped(root):
     assert "Nothing was changed" in said(wrong)
     root.post("/speculation/budgets/", values)
     assert SpeculationBudget.objects.get().waste == 0.2
+    assert AuditEntry.objects.get().action == "speculation_budget.registered"
     root.post("/speculation/budgets/", {"server": "notes", "reset": "yes"})
     assert not SpeculationBudget.objects.exists()
     assert root.post("/speculation/budgets/", {"server": "none"}).status_code == 404

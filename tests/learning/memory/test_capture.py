@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from learning.memory import capture as capture_module
 from learning.memory import encoding, spool
-from learning.memory.capture import DROPPED, RECORDED, UNENCODABLE, Capture, NullCapture
+from learning.memory.capture import DROPPED, RECORDED, UNENCODABLE, Capture
 from learning.memory.spool import Spool, SpoolUnavailable
 from tests.learning.some_events import a_vector, an_event
 
@@ -86,12 +86,3 @@ def test_a_defective_event_is_counted_and_logged_once_without_its_values(capture
     assert "canary" not in str(logs)
     assert capture.counts == {UNENCODABLE: 3}
     assert recorded(capture) == []
-
-
-def test_the_null_twin_records_nothing_and_wants_no_vector():
-    null = NullCapture()
-    null.record(an_event())
-    null.record_vector(a_vector())
-    null.close()
-    assert not null.counts
-    assert null.has_vector(team=None, model="m", intent_hash=3)

@@ -94,7 +94,7 @@ def test_an_index_is_made_for_each_model_and_dropped_with_it():
     assert "hnsw" in definition
     assert "m='16'" in definition
     assert "ef_construction='64'" in definition
-    assert embeddings.drop_models([MODEL]) == 1
+    embeddings.drop_index(MODEL)
     assert not embeddings.has_index(MODEL)
 
 

@@ -144,11 +144,10 @@ def test_output_before_a_failure_is_kept_until_the_next_failure():
     ServerFactory(name="s")
     lines = [f"line {number}\x00" for number in range(MAX_LINES + 1)]
     servers.record_error("s", at=AT, error="exited", output=lines)
-    assert servers.load_last_output("s")[0] == "line 1\ufffd"
-    assert len(servers.load_last_output("s")) == MAX_LINES
+    kept = Server.objects.get().last_output
+    assert (kept[0], len(kept)) == ("line 1\ufffd", MAX_LINES)
     servers.record_connection("s", at=AT + timedelta(seconds=1), protocol_version="x")
-    assert servers.load_last_output("s")
+    assert Server.objects.get().last_output
     servers.record_error("s", at=AT + timedelta(seconds=2), error="cannot be started")
-    assert servers.load_last_output("s") == ()
     servers.record_error("gone", at=AT, error="x", output=["x"])
-    assert servers.load_last_output("gone") == ()
+    assert Server.objects.get().last_output == []

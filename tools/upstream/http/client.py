@@ -255,8 +255,7 @@ def _check_redirect(method: str, status: int, url: URL, target: URL, *, server: 
     if not is_same_origin(url, target) and not _is_upgrade(url, target):
         raise ForbiddenAddress(
             f"redirects to {redact_address(target)}, another origin; register that address "
-            "instead if it "
-            "is meant",
+            "instead if it is meant",
             server=server,
         )
     if method != "GET" and status not in _KEEP_METHOD:
@@ -271,8 +270,7 @@ def _refuse_downgrade(url: URL, target: URL, *, server: str) -> None:
     if url.scheme == "https" and target.scheme == "http":
         raise ForbiddenAddress(
             f"redirects from https to {redact_address(target)}, which is not encrypted; correct "
-            "its "
-            "address, or the proxy before it",
+            "its address, or the proxy before it",
             server=server,
         )
 

@@ -84,8 +84,7 @@ def _make_connect_error(
     if isinstance(error, aiohttp.ClientSSLError):
         return ServerUnreachable(
             f"{where} could not be trusted: {_explain_tls(cause)}; fix its certificate, or add "
-            "its "
-            "authority to the system's (SSL_CERT_FILE)",
+            "its authority to the system's (SSL_CERT_FILE)",
             server=server,
         )
     return ServerUnreachable(

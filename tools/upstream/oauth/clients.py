@@ -107,8 +107,7 @@ def _use_entered_client(identity: ClientIdentity, server: AuthorizationServer) -
             f"its authorization server is {quote_foreign(server.issuer)} now, but the client id "
             "was used "
             f"with {quote_foreign(identity.entered_for)}; register a client there and enter its "
-            "id, or "
-            "forget the sign-in if the move is right"
+            "id, or forget the sign-in if the move is right"
         )
     method: Method = "none"
     if identity.secret:
@@ -141,8 +140,7 @@ async def _register_client(
         raise SignInFailed(
             f"the authorization server {quote_foreign(server.issuer)} did not register us "
             f"(status {answer.status}{_refusal_reason(body)}); register a client there with the "
-            "redirect "
-            f"address {redirect_uri}, and enter its client id with the server"
+            f"redirect address {redirect_uri}, and enter its client id with the server"
         )
     return _parse_registration(body, redirect_uri)
 
@@ -155,8 +153,7 @@ def _parse_registration(body: Mapping[str, Any], redirect_uri: str) -> OAuthClie
     if method not in METHODS or (method != "none" and secret is None):
         raise SignInFailed(
             f"the authorization server registered us for {quote_foreign(str(method))}, which is "
-            "not "
-            "supported; register a client there manually, and enter its client id with the "
+            "not supported; register a client there manually, and enter its client id with the "
             "server"
         )
     return OAuthClient(

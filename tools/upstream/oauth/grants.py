@@ -175,8 +175,7 @@ def _parse_tokens(
     if granted.token_type.lower() != "bearer":
         raise AuthorizationServerUnreachable(
             f"the token endpoint grants tokens of type {quote_foreign(granted.token_type)}; only "
-            "Bearer "
-            "can be used"
+            "Bearer can be used"
         )
     _require_usable(granted.access_token, granted.refresh_token)
     lifetime_s = None

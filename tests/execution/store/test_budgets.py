@@ -13,7 +13,7 @@ from execution.agreement_counts import (
     ComparedResult,
 )
 from execution.models import BudgetReservation, SpeculationAgreement, SpeculationBudget
-from execution.store import agreements, reservations
+from execution.store import agreements, budgets
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -22,7 +22,7 @@ PRICE = Decimal("0.02")
 
 def reserve(at=AT, **values):
     wanted = {"server": "paid", "team": None, "dollars": PRICE} | values
-    return reservations.reserve_money(uuid4(), at=at, **wanted)
+    return budgets.reserve_money(uuid4(), at=at, **wanted)
 
 
 @pytest.fixture
@@ -35,28 +35,27 @@ def budget(db):
 def test_a_day_has_its_budget_and_the_next_another(budget):
     money = [uuid4() for _ in range(3)]
     fits = [
-        reservations.reserve_money(one, server="paid", team=None, dollars=PRICE, at=AT)
-        for one in money
+        budgets.reserve_money(one, server="paid", team=None, dollars=PRICE, at=AT) for one in money
     ]
     assert fits == [True, True, False]
     for one in money[:2]:
-        reservations.settle_money(one, made=True, at=AT)
+        budgets.settle_money(one, made=True, at=AT)
     assert not reserve(AT + timedelta(hours=11))
     assert reserve(AT + timedelta(hours=12))
 
 
 def test_what_is_not_spent_comes_back(budget):
     money = uuid4()
-    reservations.reserve_money(money, server="paid", team=None, dollars=PRICE * 2, at=AT)
+    budgets.reserve_money(money, server="paid", team=None, dollars=PRICE * 2, at=AT)
     assert not reserve()
-    reservations.settle_money(money, made=False, at=AT)
+    budgets.settle_money(money, made=False, at=AT)
     assert reserve()
 
 
 def test_money_of_a_killed_process_comes_back_after_a_while(budget):
     assert reserve(dollars=PRICE * 2)
-    assert not reserve(AT + timedelta(seconds=reservations.LEASE_S - 1))
-    assert reserve(AT + timedelta(seconds=reservations.LEASE_S))
+    assert not reserve(AT + timedelta(seconds=budgets.LEASE_S - 1))
+    assert reserve(AT + timedelta(seconds=budgets.LEASE_S))
 
 
 def test_without_a_budget_nothing_is_reserved(db):
@@ -99,8 +98,11 @@ def test_compared_results_add_up_and_a_reset_begins_anew(db):
 
 
 def test_reservations_of_long_ago_are_deleted(budget):
-    later = AT + timedelta(days=reservations.KEPT_DAYS, seconds=1)
+    later = AT + timedelta(days=budgets.KEPT_DAYS, seconds=1)
     assert reserve()
     assert reserve(later)
-    assert (reservations.count_old(at=later), reservations.delete_old(at=later)) == (1, 1)
+    assert (
+        budgets.count_old_reservations(at=later),
+        budgets.delete_old_reservations(at=later),
+    ) == (1, 1)
     assert BudgetReservation.objects.count() == 1
