@@ -300,9 +300,10 @@ class _BindingSearch:
         if not self._leaves_scope_open(position, parameter):
             return False
         text = self.reading.text
+        if earlier_requests.refers_to_scope(text, *step.request, parameter):
+            return True
         if protection.is_destructive_name(step) or step.tool.is_destructive:
-            is_meant = earlier_requests.refers_to_scope(text, *step.request, parameter)
-            return parameter.is_required and is_meant
+            return False
         bound, bound_words = self._find_bound_spans(position)
         return step.is_read_only or (
             parameter.is_required

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.steps import BindTool
 
 _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
-_PRONOUN: Final = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
-_THERE: Final = re.compile(r"\bthere\b", re.IGNORECASE)
+_PRONOUN: Final = re.compile(
+    r"\b(?:it|them|that|this|ihn|darin|damit|davon|(?:lies|öffne|zeige?|lösche?|schicke?|sende"
+    r"|kopiere?|speichere?) (?:es|sie))\b|\b\w*[áéíóú]\w*[ae]l[oa]s?\b|它",
+    re.IGNORECASE,
+)
+"""In Spanish the end of an accented imperative: "léelo"."""
+_THERE: Final = re.compile(r"\b(?:there|dort|dorthin|allí|ahí)\b|那里|那儿|那边", re.IGNORECASE)
 _BEFORE_EXISTENCE: Final = re.compile(rf"\b{_EXISTS}\s+$", re.IGNORECASE)
 _AFTER_EXISTENCE: Final = re.compile(
     rf"\s+(?:{_EXISTS}|has|have|had|may|might|can|could|must|should|would|seems?|exists?)\b"

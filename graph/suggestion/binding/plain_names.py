@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
@@ -29,6 +30,8 @@ _GENERIC_WORDS: Final = IDENTIFIER_WORDS | normalize_words(
 _MEASURES_LIST: Final = "date time day at amount price currency title description summary subject"
 _MEASURE_WORDS: Final = normalize_words(_MEASURES_LIST.split())
 """Words of parameters whose values have a form of their own, or are texts."""
+_KIND_ENDINGS: Final = [["type"], ["kind"], ["mode"], ["format"], ["status"], ["level"]]
+"""Ends of names of parameters that take no thing's name: in "link A-1", A-1 is no link type."""
 _SPOKEN_NAMES: Final[Mapping[str, str]] = {
     "pr": "pull",
     "host": "hostname",
@@ -53,9 +56,21 @@ _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
 _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 """What follows a plain word that is a name."""
 _CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
+_ADVERBS: Final = frozenset(
+    "now today tonight tomorrow yesterday again here there up down off out back instead first soon"
+    " asap too once".split()
+)
+"""Words behind a noun that name nothing."""
+_KEYBOARD: Final = re.compile(
+    r"\b(?:press|hit|push|drück\w*|pulsa|presiona)\s+(?:the\s+|die\s+|la\s+)?(?P<key>Enter|Escape|Tab"
+    r"|Space|Backspace|Delete|Home|End|PageUp|PageDown|Arrow(?:Up|Down|Left|Right)|F\d{1,2}"
+    r"|(?:(?:Control|Shift|Alt|Meta)\+)+\w+)\b"
+)
+"""A key of a keyboard by its name in the UI Events specification."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
 _CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
+_CELL_NAMES: Final = frozenset({"range", "cell", "cells", "cell_range", "start_cell", "at"})
 _DURATION: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s?[wdhm](?!\w)")
 _PERSON: Final = re.compile(r"\b(?:to|for)\s+@?(?P<name>[a-z]+[._][\w.]*\w|[A-Z][a-z]+)(?!\w)")
 _BRANCH_TOKEN: Final = re.compile(
@@ -116,7 +131,8 @@ def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
     takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
     is_name = bool(words & nouns) and not parameter.name_words & (PATH_WORDS | LONG_TEXT_WORDS)
     is_measure = bool(parameter.name_words & _MEASURE_WORDS)
-    return takes and not parameter.members and is_name and not is_measure
+    is_kind = split_raw_name(parameter.name)[-1:] in _KIND_ENDINGS
+    return takes and not (parameter.members or is_measure or is_kind) and is_name
 
 
 def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool:
@@ -132,23 +148,26 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
 
 def bind_kinds(one: PlainStatement) -> None:
     """Bind "pod cart-1" or "the web deployment" to `name`, and the kind if it is a choice."""
-    names = one.find_open(lambda p: p.is_text and p.name == "name", required=True)
+    names = one.find_open(lambda p: p.is_text and p.name == "name")
     if len(names) != 1:
         return
-    kinds = {
-        str(member).lower(): (parameter, member)
-        for parameter in one.find_open(lambda p: bool(p.members) and "type" in p.name_words)
-        for member in parameter.members
-        if isinstance(member, str)
-    }
+    kinds = _read_kinds(one)
+    if not (kinds or names[0].is_required):
+        return
     described = {word.lower() for word in re.findall(r"[A-Za-z]+", names[0].description)}
     described -= STOP_WORDS | {"name"}
+    objects = _find_objects(one) - STOP_WORDS
     for pattern, group in ((_NAMED, "values"), (_QUALIFIED, "value")):
         for match in pattern.finditer(one.part):
             noun = match["noun"].lower()
             value = _LISTED.split(match[group])[0].rstrip(".:,")
             is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
-            if noun not in described | kinds.keys() or not (is_word or _CODE.fullmatch(value)):
+            known = described | kinds.keys()
+            is_last = _LAST.match(one.part, match.start(group) + len(value)) is not None
+            if names[0].is_required and pattern is _NAMED and is_last:
+                known |= objects
+            is_name = is_word or _CODE.fullmatch(value)
+            if noun not in known or not is_name or value.lower() in known | _ADVERBS:
                 continue
             start = one.start + match.start(group)
             one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
@@ -156,6 +175,28 @@ def bind_kinds(one: PlainStatement) -> None:
                 parameter, member = kinds[noun]
                 one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
             return
+
+
+def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:
+    """Return the kinds of things that the tool tells apart, listed or told by examples."""
+    parameters = one.find_open(lambda p: p.is_text and "type" in p.name_words)
+    kinds = {
+        str(member).lower(): (parameter, member)
+        for parameter in parameters
+        for member in parameter.members
+        if isinstance(member, str)
+    }
+    for parameter in parameters:
+        if not parameter.members:
+            named = {word for choice in parameter.choices for word in (choice, choice.rstrip("s"))}
+            kinds |= {word: (parameter, word) for word in named if word.isalpha()}
+    return kinds
+
+
+def _find_objects(one: PlainStatement) -> frozenset[str]:
+    """Return the words of the first sentence about a tool, which calls what it works on."""
+    sentence = re.split(r"[.\n]", one.step.tool.description.strip(), maxsplit=1)[0]
+    return frozenset(word.lower() for word in re.findall(r"[A-Za-z]{3,20}", sentence))
 
 
 def bind_choices(one: PlainStatement) -> None:
@@ -203,11 +244,13 @@ def _share_stem(first: str, second: str) -> bool:
 def bind_forms(one: PlainStatement) -> None:
     """Bind cells, durations, people and branches, which their form or place gives away."""
     tool = set(plain_name_words(one))
-    _bind_only(one, _CELLS, has_name(frozenset({"range", "cell", "cells", "cell_range"})))
+    _bind_only(one, _CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
     _bind_only(one, _DURATION, spent)
     people = mentions(normalize_words(["assignee", "reviewer"]))
     _bind_only(one, _PERSON, people, "name")
+    if tool & {"press", "key", "keyboard"}:
+        _bind_only(one, _KEYBOARD, has_name(frozenset({"key", "keys"})), "key")
     if tool & {"checkout", "switch"}:
         _bind_only(one, _BRANCH_TOKEN, has_name(frozenset({"branch", "branch_name"})), "name")
 
