@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
@@ -17,6 +18,7 @@ from graph.suggestion.binding.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    from graph.suggestion.binding.bound_argument import BoundArgument
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindTool
 
@@ -146,6 +148,32 @@ def is_fully_read(
     return all(
         word in STOP_WORDS or normalize_word(word) & known for word in _WORD.findall(rest.lower())
     )
+
+
+def find_namesake(
+    found: Mapping[str, BoundArgument],
+    parameters: Mapping[str, ToolParameter],
+    parameter: ToolParameter,
+) -> BoundArgument | None:
+    """Return what an earlier step takes for a parameter of this name, or for its plural.
+
+    Args:
+        found: Arguments of the earlier step.
+        parameters: Of its tool.
+        parameter: Of the later step's tool.
+    """
+    if parameter.name in found:
+        return found[parameter.name]
+    same = [
+        one
+        for name, one in found.items()
+        if name in parameters and parameters[name].name_words == parameter.name_words
+    ]
+    if len(same) != 1 or not parameter.is_text or parameter.members:
+        return None
+    value = same[0].value
+    only = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return replace(same[0], value=only) if isinstance(only, str) else None
 
 
 def _mark_bound(part: str, bound: Sequence[tuple[int, int]]) -> str:

@@ -26,8 +26,14 @@ _EXPIRY_WORDS: Final = normalize_words(["expire", "expiration", "expiry", "ttl",
 _CAREFUL_WORDS: Final = normalize_words(["timeout", "start", "end", "page", "offset"])
 """Words of parameters that no quantity means without being called so."""
 _COORDINATES: Final = re.compile(
-    r"(?<![\w.,-])(?P<latitude>-?\d{1,2}\.\d+)°?\s*[,，]\s*(?P<longitude>-?\d{1,3}\.\d+)(?![\w.]\d)"  # noqa: RUF001
+    r"(?<![\w.,-])(?P<latitude>-?\d{1,3}\.\d+)°?\s*[,，]\s*(?P<longitude>-?\d{1,3}\.\d+)(?![\w.]\d)"  # noqa: RUF001
 )
+_IN_TEXT: Final = re.compile(
+    r"\blat(?:itude)?\s*,\s*(?:lng|lon)|\blng?\s*,\s*lat|\bcoordinates?\b|经度.{0,4}纬度|坐标",
+    re.IGNORECASE,
+)
+"""In the description of a text that holds both numbers."""
+MAX_LATITUDE: Final = 90.0
 _LATITUDES: Final = frozenset(["latitude", "lat"])
 _LONGITUDES: Final = frozenset(["longitude", "lng", "lon", "long"])
 
@@ -67,6 +73,10 @@ def bind_coordinates(one: PlainStatement) -> None:
         return
     pair = pairs[0]
     numbers = {name: float(pair[name]) for name in ("latitude", "longitude")}
+    texts = one.find_open(lambda p: p.is_text and bool(_IN_TEXT.search(p.description)))
+    one.bind(texts, pair[0], one.span_of(pair), ValueKind.NUMBER)
+    if abs(numbers["latitude"]) > MAX_LATITUDE:
+        return
     for name, spellings in (("latitude", _LATITUDES), ("longitude", _LONGITUDES)):
         parameters = one.find_open(lambda p, s=spellings: is_number(p) and p.name.lower() in s)  # type: ignore[misc]
         one.bind(parameters, numbers[name], one.span_of(pair, name), ValueKind.NUMBER)

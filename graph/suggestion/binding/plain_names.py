@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,16 +50,17 @@ _SPOKEN_NAMES: Final[Mapping[str, str]] = {
 _TOKEN: Final = r"#?[\w][\w.:@-]*"  # noqa: S105 - a pattern
 _NAMED: Final = re.compile(
     rf"(?<![\w.-])(?=(?P<noun>[A-Za-z]{{2,20}})\s+(?:called\s+|named\s+)?"
-    rf"(?P<values>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
+    rf"(?P<value>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
 )
 _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
 _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 """What follows a plain word that is a name."""
 _CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
-_ADVERBS: Final = frozenset(
-    "now today tonight tomorrow yesterday again here there up down off out back instead first soon"
-    " asap too once".split()
+_ADVERBS_LIST: Final = (
+    "now today tonight tomorrow yesterday again here there up down off out back instead first "
+    "soon asap too once"
 )
+_ADVERBS: Final = frozenset(_ADVERBS_LIST.split())
 """Words behind a noun that name nothing."""
 _KEYBOARD: Final = re.compile(
     r"\b(?:press|hit|push|drück\w*|pulsa|presiona)\s+(?:the\s+|die\s+|la\s+)?(?P<key>Enter|Escape|Tab"
@@ -105,13 +106,13 @@ def bind_named(one: PlainStatement) -> None:
 
 
 def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
-    listed = _LISTED.split(match["values"])
+    listed = _LISTED.split(match["value"])
     named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
-    is_last = _LAST.match(one.part, match.start("values") + len(listed[0])) is not None
+    is_last = _LAST.match(one.part, match.start("value") + len(listed[0])) is not None
     values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
-    start = one.part.index(values[0], match.start("values"))
+    start = one.part.index(values[0], match.start("value"))
     end = one.part.index(values[-1], start) + len(values[-1])
     texts = [value.lstrip("#") for value in values]
     single = int(texts[0]) if parameter.is_number else texts[0]
@@ -149,32 +150,42 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
 def bind_kinds(one: PlainStatement) -> None:
     """Bind "pod cart-1" or "the web deployment" to `name`, and the kind if it is a choice."""
     names = one.find_open(lambda p: p.is_text and p.name == "name")
-    if len(names) != 1:
-        return
     kinds = _read_kinds(one)
-    if not (kinds or names[0].is_required):
+    if len(names) != 1 or not (kinds or names[0].is_required):
         return
-    described = {word.lower() for word in re.findall(r"[A-Za-z]+", names[0].description)}
-    described -= STOP_WORDS | {"name"}
-    objects = _find_objects(one) - STOP_WORDS
-    for pattern, group in ((_NAMED, "values"), (_QUALIFIED, "value")):
+    match = next(_iterate_named(one, names[0], kinds.keys()), None)
+    if match is None:
+        return
+    value = _read_name(match)
+    start = one.start + match.start("value")
+    one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
+    noun = match["noun"].lower()
+    if noun in kinds:
+        parameter, member = kinds[noun]
+        one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
+
+
+def _read_name(match: re.Match[str]) -> str:
+    return _LISTED.split(match["value"])[0].rstrip(".:,")
+
+
+def _iterate_named(
+    one: PlainStatement, name: ToolParameter, kinds: Collection[str]
+) -> Iterator[re.Match[str]]:
+    """Yield where the part names a thing of the kind that the tool works on."""
+    described = {word.lower() for word in re.findall(r"[A-Za-z]+", name.description)}
+    described = (described - STOP_WORDS - {"name"}) | set(kinds)
+    objects = _find_objects(one) - STOP_WORDS if name.is_required else frozenset[str]()
+    for pattern in (_NAMED, _QUALIFIED):
         for match in pattern.finditer(one.part):
-            noun = match["noun"].lower()
-            value = _LISTED.split(match[group])[0].rstrip(".:,")
+            value, noun = _read_name(match), match["noun"].lower()
+            is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
+            known = described | objects if pattern is _NAMED and is_last else described
             is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
-            known = described | kinds.keys()
-            is_last = _LAST.match(one.part, match.start(group) + len(value)) is not None
-            if names[0].is_required and pattern is _NAMED and is_last:
-                known |= objects
-            is_name = is_word or _CODE.fullmatch(value)
-            if noun not in known or not is_name or value.lower() in known | _ADVERBS:
-                continue
-            start = one.start + match.start(group)
-            one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
-            if noun in kinds:
-                parameter, member = kinds[noun]
-                one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
-            return
+            is_name = bool(is_word or _CODE.fullmatch(value))
+            is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
+            if noun in known and is_name and not is_no_name:
+                yield match
 
 
 def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:

@@ -66,7 +66,7 @@ class PlainStatement:
         span: tuple[int, int],
         kind: ValueKind,
     ) -> None:
-        """Bind a value if exactly one parameter may take it, no other has, and nothing protects it.
+        """Bind a value if exactly one parameter may take it and it is neither taken nor protected.
 
         What is read from the whole part, such as the choice that an idiom means, is no place.
         """

@@ -60,7 +60,8 @@ _SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_sy
 _SYMBOL_LISTS: Final = frozenset(["symbols", "tickers"])
 
 _COUNT: Final = re.compile(
-    r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest|at most|up to|no more than)\s+"
+    r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest"
+    r"|at most|up to|no more than)\s+"
     rf"(?P<number>\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b(?!\s*(?:days?|hours?|weeks?|months?|years?"
     r"|minutes?)\b)",
     re.IGNORECASE,
@@ -81,7 +82,7 @@ _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
 _IDENTIFIER: Final = re.compile(
-    r"(?<![\w./@#:-])(?=[\w.-]*\d)(?=[\w.-]{5,})[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*(?![\w/@])"
+    r"(?<![\w./@#:-])(?=[\w.:-]*\d)(?=[\w.:-]{5,})[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+)*(?![\w/@])"
 )
 _NOT_IDENTIFIER: Final = re.compile(
     r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from graph.data_flow.words import split_raw_name
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Accepts = Callable[["ToolParameter"], bool]
 
 _QUOTE: Final = r"[\"'`“”‘’「」«»]"  # noqa: RUF001 - as typed
-_TEXT: Final = rf"(?:{_QUOTE}(?P<%s_quoted>[^\"`“”「」«»]{{1,400}}?){_QUOTE}(?!\w)|(?P<%s>%s))"  # noqa: RUF001
+_TEXT: Final = rf"(?:{_QUOTE}(?P<%s_quoted>[^\"`“”「」«»]{{1,400}}?){_QUOTE}(?!\w)|(?P<%s>%s))"
 _LABEL: Final = re.compile(
     r"(?P<label>[^\W\d_]{2,20})\s*(?::|=|\bis\b|\bas\b|\bof\b|\bfor\b)?\s*(?:on\s+)?"
     rf"{_QUOTE}?$"
@@ -107,17 +108,31 @@ def bind_labelled(one: PlainStatement) -> None:
     """Bind "titled 'Login'" or "due 2026-12-01" to the parameter that the word before calls."""
     for value in (*one.list_values(ValueKind.QUOTED), *one.list_values(ValueKind.DATE)):
         match = _LABEL.search(one.text, one.start, value.start)
-        if match is None:
-            continue
-        label = match["label"].lower()
-        for words in map(normalize_word, (label, *_SPOKEN_LABELS.get(label, ()))):
-            called = _find_preferred(one, lambda p, w=words: _is_called(p, w, value))  # type: ignore[misc]
-            if len(called) == 1:
-                _bind_converted(one, called, value)
-                break
+        if match is not None:
+            _bind_value(one, match["label"].lower(), value)
 
 
-def _is_called(parameter: ToolParameter, words: frozenset[str], value: StatedValue) -> bool:
+def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
+    for words in map(normalize_word, (label, *_SPOKEN_LABELS.get(label, ()))):
+        called = _find_preferred(one, partial(_is_called, words=words, value=value))
+        if len(called) == 1:
+            converted = convert_value(called[0], value)
+            if converted is not NOT_CONVERTIBLE:
+                one.bind(called, converted, (value.start, value.end), value.kind)
+            return
+    if value.kind is ValueKind.QUOTED and _is_object(one, label):
+        is_own = partial(_is_own_name, one=one, noun=normalize_word(label))
+        own = one.find_open(is_own, required=True)
+        one.bind(own, value.value, (value.start, value.end), value.kind)
+
+
+def _is_object(one: PlainStatement, label: str) -> bool:
+    """Whether the tool is named after what a word calls: "the page 'Retro'" of `create_page`."""
+    words = normalize_words(split_raw_name(one.step.tool.name)[1:])
+    return bool(normalize_word(label) & words)
+
+
+def _is_called(parameter: ToolParameter, *, words: frozenset[str], value: StatedValue) -> bool:
     is_date = value.kind is ValueKind.DATE
     takes_date = parameter.format.startswith("date") or bool(
         parameter.name_and_description_words & DATE_WORDS
@@ -134,14 +149,6 @@ def _is_called(parameter: ToolParameter, words: frozenset[str], value: StatedVal
 def _find_preferred(one: PlainStatement, accepts: Accepts) -> list[ToolParameter]:
     """Return the required parameters that a test accepts, else the optional ones."""
     return one.find_open(accepts, required=True) or one.find_open(accepts)
-
-
-def _bind_converted(
-    one: PlainStatement, parameters: list[ToolParameter], value: StatedValue
-) -> None:
-    converted = convert_value(parameters[0], value)
-    if converted is not NOT_CONVERTIBLE:
-        one.bind(parameters, converted, (value.start, value.end), value.kind)
 
 
 def bind_said(one: PlainStatement) -> None:
@@ -167,11 +174,11 @@ def bind_called(one: PlainStatement) -> None:
         return
     match = matches[0]
     noun = normalize_word((match["noun"] or "").lower())
-    called = _find_preferred(one, lambda p: _is_own_name(one, p, noun))
+    called = _find_preferred(one, partial(_is_own_name, one=one, noun=noun))
     one.bind(called, match["name"], one.span_of(match, "name"), ValueKind.NAME)
 
 
-def _is_own_name(one: PlainStatement, parameter: ToolParameter, noun: frozenset[str]) -> bool:
+def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozenset[str]) -> bool:
     """Whether a parameter is the name of what the tool makes or changes."""
     words = plain_name(parameter).split("_")
     rest = normalize_words(word for word in words[:-1] if word not in ("new", "display"))
@@ -252,7 +259,9 @@ def bind_statement(one: PlainStatement) -> None:
     parameters = one.find_open(_takes_statement)
     if match is None or len(parameters) != 1 or one.text[one.end :].strip(" .!?"):
         return
-    if any(value.start <= one.start + match.start() for value in one.list_values(ValueKind.QUOTED)):
+    if any(
+        value.start <= one.start + match.start() for value in one.list_values(ValueKind.QUOTED)
+    ):
         return
     statement = match[0].rstrip(" .?!")
     server = one.step.tool.tool.partition(":")[0].lower()
@@ -273,7 +282,9 @@ def bind_quoted(one: PlainStatement) -> None:
     """Bind the only quoted text that no label explains to the only text that is required."""
     taken = [(value.start, value.end) for value in one.found.values()]
     quoted = [
-        value for value in one.list_values(ValueKind.QUOTED) if (value.start, value.end) not in taken
+        value
+        for value in one.list_values(ValueKind.QUOTED)
+        if (value.start, value.end) not in taken
     ]
     parameters = one.find_open(
         lambda p: p.is_text and not p.members and bool(p.name_words & LONG_TEXT_WORDS),
