@@ -32,6 +32,9 @@ _LABEL: Final = re.compile(
     rf"{_QUOTE}?$"
 )
 """Directly before a value: "subject 'Invoice'", "due on 2026-12-01"."""
+_LABEL_BEHIND: Final = re.compile(
+    rf"{_QUOTE}?\s+as\s+(?:(?:the|its|an?)\s+)?(?P<label>[^\W\d_]{{2,20}})"
+)
 _TITLES: Final = ("title", "summary", "subject", "name", "heading")
 _NAMES: Final = ("name", "title", "summary", "label")
 _TEXTS: Final = ("text", "message", "body", "content", "comment", "description", "note")
@@ -107,15 +110,25 @@ _STATEMENT_TAIL: Final = re.compile(
 def bind_labelled(one: PlainStatement) -> None:
     """Bind "titled 'Login'" or "due 2026-12-01" to the parameter that the word before calls."""
     for value in (*one.list_values(ValueKind.QUOTED), *one.list_values(ValueKind.DATE)):
-        match = _LABEL.search(one.text, one.start, value.start)
-        if match is not None:
-            _bind_value(one, match["label"].lower(), value)
+        for label in _read_labels(one, value):
+            _bind_value(one, label, value)
+
+
+def _read_labels(one: PlainStatement, value: StatedValue) -> list[str]:
+    """Return the word that calls a value, before it or, with "as", behind it."""
+    before = _LABEL.search(one.text, one.start, value.start)
+    behind = _LABEL_BEHIND.match(one.text, value.end, one.end)
+    return [match["label"].lower() for match in (behind, before) if match is not None]
 
 
 def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
     for words in map(normalize_word, (label, *_SPOKEN_LABELS.get(label, ()))):
         called = _find_preferred(one, partial(_is_called, words=words, value=value))
-        if len(called) == 1:
+        if len(called) > 1:
+            called = [parameter for parameter in called if parameter.name_words <= words]
+            if len(called) != 1:
+                return
+        if called:
             converted = convert_value(called[0], value)
             if converted is not NOT_CONVERTIBLE:
                 one.bind(called, converted, (value.start, value.end), value.kind)
@@ -281,14 +294,20 @@ def _takes_statement(parameter: ToolParameter) -> bool:
 def bind_quoted(one: PlainStatement) -> None:
     """Bind the only quoted text that no label explains to the only text that is required."""
     taken = [(value.start, value.end) for value in one.found.values()]
-    quoted = [
-        value
-        for value in one.list_values(ValueKind.QUOTED)
-        if (value.start, value.end) not in taken
-    ]
+    stated = one.list_values(ValueKind.QUOTED)
+    quoted = [value for value in stated if (value.start, value.end) not in taken]
     parameters = one.find_open(
         lambda p: p.is_text and not p.members and bool(p.name_words & LONG_TEXT_WORDS),
         required=True,
     )
-    if len(quoted) == 1:
+    if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):
         one.bind(parameters, quoted[0].value, (quoted[0].start, quoted[0].end), ValueKind.QUOTED)
+
+
+def _calls_parameter(one: PlainStatement, value: StatedValue) -> bool:
+    """Whether the word before a value calls a parameter that takes no such text."""
+    words = frozenset[str]().union(*map(normalize_word, _read_labels(one, value)))
+    return any(
+        parameter.name_words & words and not parameter.name_words & LONG_TEXT_WORDS
+        for parameter in one.schema.parameters.values()
+    )

@@ -54,6 +54,16 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             act("name", name="add_card", due_date=text()),
             {"name": "Paint", "due_date": "2026-12-01"},
         ),
+        (
+            "publish 'Sun' as content, titled 'Weather'",
+            act("title", "content", "meta_title"),
+            {"title": "Weather", "content": "Sun"},
+        ),
+        (
+            "publish a post titled 'Weather'",
+            act("title", "meta_title", "url_name"),
+            {"title": "Weather"},
+        ),
         ("start the page 'Plan'", act("title", name="create_page"), {"title": "Plan"}),
         ("schreib es mit dem Text bin gleich da", act("text"), {"text": "bin gleich da"}),
         ("add a tab called Hotels", act("new_name", name="create_sheet"), {"new_name": "Hotels"}),
