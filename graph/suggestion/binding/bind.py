@@ -13,12 +13,12 @@ from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, takes_time_zone
 from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.defaults import find_default
 from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.knowledge import (
     EMPTY_KNOWLEDGE,
     BindingKnowledge,
     habitual_value,
-    is_too_long_to_reuse,
 )
 from graph.suggestion.binding.literals import ParameterRow, choose_literals
 from graph.suggestion.binding.plain_statements import bind_plain_values
@@ -216,7 +216,7 @@ class _BindingSearch:
                 or (
                     self._find_data_flow(position, parameter) if parameter.pointer in fed else None
                 )
-                or _default_argument(parameter)
+                or find_default(parameter)
             )
             if isinstance(argument, BoundArgument):
                 self.found_arguments[position][parameter.name] = argument
@@ -255,6 +255,7 @@ class _BindingSearch:
         step = self.steps[position]
         own = step.tool
         is_safe = step.is_read_only or protection.is_workspace_parameter(step, parameter)
+        is_safe = is_safe or self._continues_work(position, parameter)
         if not parameter.is_required or not is_safe:
             return None
         for other, found in zip(self.steps, self.found_arguments, strict=True):
@@ -267,6 +268,32 @@ class _BindingSearch:
             ):
                 return replace(candidate, confidence=SAME_NAME_CONFIDENCE * candidate.confidence)
         return None
+
+    def _continues_work(self, position: int, parameter: ToolParameter) -> bool:
+        """Whether a request goes on with the only file that the requests before it are about.
+
+        Example intent: "create memo.docx, add the heading 'Agenda' and a page break".
+        """
+        step = self.steps[position]
+        if (
+            step.request is None
+            or protection.is_destructive_name(step)
+            or step.tool.is_destructive
+        ):
+            return False
+        stated = {
+            repr(found[parameter.name].value)
+            for other, found in zip(self.steps, self.found_arguments, strict=True)
+            if _server_name(other.tool) == _server_name(step.tool) and parameter.name in found
+        }
+        bound, bound_words = self._find_bound_spans(position)
+        return len(stated) == 1 and earlier_requests.is_fully_read(
+            self.reading.text[slice(*step.request)],
+            step.tool,
+            parameter,
+            bound=bound,
+            bound_words=bound_words,
+        )
 
     def _find_shared_scope(self, position: int, parameter: ToolParameter) -> BoundArgument | None:
         """Return what the other tools of the server are stated to work in, if they agree.
@@ -300,9 +327,10 @@ class _BindingSearch:
         if not self._leaves_scope_open(position, parameter):
             return False
         text = self.reading.text
+        if earlier_requests.refers_to_scope(text, *step.request, parameter):
+            return True
         if protection.is_destructive_name(step) or step.tool.is_destructive:
-            is_meant = earlier_requests.refers_to_scope(text, *step.request, parameter)
-            return parameter.is_required and is_meant
+            return False
         bound, bound_words = self._find_bound_spans(position)
         return step.is_read_only or (
             parameter.is_required
@@ -354,7 +382,9 @@ class _BindingSearch:
         ):
             return None
         for other in range(position - 1, -1, -1):
-            candidate = self.found_arguments[other].get(parameter.name)
+            candidate = earlier_requests.find_namesake(
+                self.found_arguments[other], self.schemas[other].parameters, parameter
+            )
             is_near = _server_name(self.steps[other].tool) == _server_name(step.tool)
             if is_near and candidate is not None and candidate.stated is not None:
                 if self._is_protected(position, candidate.stated):
@@ -466,27 +496,4 @@ def _is_place(parameter: ToolParameter | None) -> bool:
         and parameter.is_text
         and not parameter.members
         and bool(parameter.name_words & _PLACE_WORDS)
-    )
-
-
-def _default_argument(parameter: ToolParameter) -> BoundArgument | None:
-    """Return the default of a required parameter, or its only allowed value."""
-    if not parameter.is_required:
-        return None
-    if parameter.has_default and not is_too_long_to_reuse(parameter.default):
-        return BoundArgument(
-            value=parameter.default,
-            source=BindingSource.DEFAULT,
-            evidence="the schema's default",
-            confidence=1.0,
-        )
-    only = parameter.schema.get("const", parameter.members[0] if parameter.members else None)
-    is_free = "const" not in parameter.schema and len(parameter.members) > 1
-    if only is None or is_free or is_too_long_to_reuse(only):
-        return None
-    return BoundArgument(
-        value=only,
-        source=BindingSource.DEFAULT,
-        evidence="the only value its schema allows",
-        confidence=1.0,
     )

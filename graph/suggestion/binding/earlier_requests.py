@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
@@ -17,12 +18,18 @@ from graph.suggestion.binding.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    from graph.suggestion.binding.bound_argument import BoundArgument
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindTool
 
 _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
-_PRONOUN: Final = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
-_THERE: Final = re.compile(r"\bthere\b", re.IGNORECASE)
+_PRONOUN: Final = re.compile(
+    r"\b(?:it|them|that|this|ihn|darin|damit|davon|(?:lies|öffne|zeige?|lösche?|schicke?|sende"
+    r"|kopiere?|speichere?) (?:es|sie))\b|\b\w*[áéíóú]\w*[ae]l[oa]s?\b|它",
+    re.IGNORECASE,
+)
+"""In Spanish the end of an accented imperative: "léelo"."""
+_THERE: Final = re.compile(r"\b(?:there|dort|dorthin|allí|ahí)\b|那里|那儿|那边", re.IGNORECASE)
 _BEFORE_EXISTENCE: Final = re.compile(rf"\b{_EXISTS}\s+$", re.IGNORECASE)
 _AFTER_EXISTENCE: Final = re.compile(
     rf"\s+(?:{_EXISTS}|has|have|had|may|might|can|could|must|should|would|seems?|exists?)\b"
@@ -141,6 +148,32 @@ def is_fully_read(
     return all(
         word in STOP_WORDS or normalize_word(word) & known for word in _WORD.findall(rest.lower())
     )
+
+
+def find_namesake(
+    found: Mapping[str, BoundArgument],
+    parameters: Mapping[str, ToolParameter],
+    parameter: ToolParameter,
+) -> BoundArgument | None:
+    """Return what an earlier step takes for a parameter of this name, or for its plural.
+
+    Args:
+        found: Arguments of the earlier step.
+        parameters: Of its tool.
+        parameter: Of the later step's tool.
+    """
+    if parameter.name in found:
+        return found[parameter.name]
+    same = [
+        one
+        for name, one in found.items()
+        if name in parameters and parameters[name].name_words == parameter.name_words
+    ]
+    if len(same) != 1 or not parameter.is_text or parameter.members:
+        return None
+    value = same[0].value
+    only = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return replace(same[0], value=only) if isinstance(only, str) else None
 
 
 def _mark_bound(part: str, bound: Sequence[tuple[int, int]]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
@@ -29,6 +30,8 @@ _GENERIC_WORDS: Final = IDENTIFIER_WORDS | normalize_words(
 _MEASURES_LIST: Final = "date time day at amount price currency title description summary subject"
 _MEASURE_WORDS: Final = normalize_words(_MEASURES_LIST.split())
 """Words of parameters whose values have a form of their own, or are texts."""
+_KIND_ENDINGS: Final = [["type"], ["kind"], ["mode"], ["format"], ["status"], ["level"]]
+"""Ends of names of parameters that take no thing's name: in "link A-1", A-1 is no link type."""
 _SPOKEN_NAMES: Final[Mapping[str, str]] = {
     "pr": "pull",
     "host": "hostname",
@@ -47,15 +50,28 @@ _SPOKEN_NAMES: Final[Mapping[str, str]] = {
 _TOKEN: Final = r"#?[\w][\w.:@-]*"  # noqa: S105 - a pattern
 _NAMED: Final = re.compile(
     rf"(?<![\w.-])(?=(?P<noun>[A-Za-z]{{2,20}})\s+(?:called\s+|named\s+)?"
-    rf"(?P<values>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
+    rf"(?P<value>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
 )
 _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
 _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 """What follows a plain word that is a name."""
 _CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
+_ADVERBS_LIST: Final = (
+    "now today tonight tomorrow yesterday again here there up down off out back instead first "
+    "soon asap too once"
+)
+_ADVERBS: Final = frozenset(_ADVERBS_LIST.split())
+"""Words behind a noun that name nothing."""
+_KEYBOARD: Final = re.compile(
+    r"\b(?:press|hit|push|drück\w*|pulsa|presiona)\s+(?:the\s+|die\s+|la\s+)?(?P<key>Enter|Escape|Tab"
+    r"|Space|Backspace|Delete|Home|End|PageUp|PageDown|Arrow(?:Up|Down|Left|Right)|F\d{1,2}"
+    r"|(?:(?:Control|Shift|Alt|Meta)\+)+\w+)\b"
+)
+"""A key of a keyboard by its name in the UI Events specification."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
 _CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
+_CELL_NAMES: Final = frozenset({"range", "cell", "cells", "cell_range", "start_cell", "at"})
 _DURATION: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s?[wdhm](?!\w)")
 _PERSON: Final = re.compile(r"\b(?:to|for)\s+@?(?P<name>[a-z]+[._][\w.]*\w|[A-Z][a-z]+)(?!\w)")
 _BRANCH_TOKEN: Final = re.compile(
@@ -90,13 +106,13 @@ def bind_named(one: PlainStatement) -> None:
 
 
 def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
-    listed = _LISTED.split(match["values"])
+    listed = _LISTED.split(match["value"])
     named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
-    is_last = _LAST.match(one.part, match.start("values") + len(listed[0])) is not None
+    is_last = _LAST.match(one.part, match.start("value") + len(listed[0])) is not None
     values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
-    start = one.part.index(values[0], match.start("values"))
+    start = one.part.index(values[0], match.start("value"))
     end = one.part.index(values[-1], start) + len(values[-1])
     texts = [value.lstrip("#") for value in values]
     single = int(texts[0]) if parameter.is_number else texts[0]
@@ -116,7 +132,8 @@ def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
     takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
     is_name = bool(words & nouns) and not parameter.name_words & (PATH_WORDS | LONG_TEXT_WORDS)
     is_measure = bool(parameter.name_words & _MEASURE_WORDS)
-    return takes and not parameter.members and is_name and not is_measure
+    is_kind = split_raw_name(parameter.name)[-1:] in _KIND_ENDINGS
+    return takes and not (parameter.members or is_measure or is_kind) and is_name
 
 
 def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool:
@@ -132,30 +149,65 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
 
 def bind_kinds(one: PlainStatement) -> None:
     """Bind "pod cart-1" or "the web deployment" to `name`, and the kind if it is a choice."""
-    names = one.find_open(lambda p: p.is_text and p.name == "name", required=True)
-    if len(names) != 1:
+    names = one.find_open(lambda p: p.is_text and p.name == "name")
+    kinds = _read_kinds(one)
+    if len(names) != 1 or not (kinds or names[0].is_required):
         return
+    match = next(_iterate_named(one, names[0], kinds.keys()), None)
+    if match is None:
+        return
+    value = _read_name(match)
+    start = one.start + match.start("value")
+    one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
+    noun = match["noun"].lower()
+    if noun in kinds:
+        parameter, member = kinds[noun]
+        one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
+
+
+def _read_name(match: re.Match[str]) -> str:
+    return _LISTED.split(match["value"])[0].rstrip(".:,")
+
+
+def _iterate_named(
+    one: PlainStatement, name: ToolParameter, kinds: Collection[str]
+) -> Iterator[re.Match[str]]:
+    """Yield where the part names a thing of the kind that the tool works on."""
+    described = {word.lower() for word in re.findall(r"[A-Za-z]+", name.description)}
+    described = (described - STOP_WORDS - {"name"}) | set(kinds)
+    objects = _find_objects(one) - STOP_WORDS if name.is_required else frozenset[str]()
+    for pattern in (_NAMED, _QUALIFIED):
+        for match in pattern.finditer(one.part):
+            value, noun = _read_name(match), match["noun"].lower()
+            is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
+            known = described | objects if pattern is _NAMED and is_last else described
+            is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
+            is_name = bool(is_word or _CODE.fullmatch(value))
+            is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
+            if noun in known and is_name and not is_no_name:
+                yield match
+
+
+def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:
+    """Return the kinds of things that the tool tells apart, listed or told by examples."""
+    parameters = one.find_open(lambda p: p.is_text and "type" in p.name_words)
     kinds = {
         str(member).lower(): (parameter, member)
-        for parameter in one.find_open(lambda p: bool(p.members) and "type" in p.name_words)
+        for parameter in parameters
         for member in parameter.members
         if isinstance(member, str)
     }
-    described = {word.lower() for word in re.findall(r"[A-Za-z]+", names[0].description)}
-    described -= STOP_WORDS | {"name"}
-    for pattern, group in ((_NAMED, "values"), (_QUALIFIED, "value")):
-        for match in pattern.finditer(one.part):
-            noun = match["noun"].lower()
-            value = _LISTED.split(match[group])[0].rstrip(".:,")
-            is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
-            if noun not in described | kinds.keys() or not (is_word or _CODE.fullmatch(value)):
-                continue
-            start = one.start + match.start(group)
-            one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
-            if noun in kinds:
-                parameter, member = kinds[noun]
-                one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
-            return
+    for parameter in parameters:
+        if not parameter.members:
+            named = {word for choice in parameter.choices for word in (choice, choice.rstrip("s"))}
+            kinds |= {word: (parameter, word) for word in named if word.isalpha()}
+    return kinds
+
+
+def _find_objects(one: PlainStatement) -> frozenset[str]:
+    """Return the words of the first sentence about a tool, which calls what it works on."""
+    sentence = re.split(r"[.\n]", one.step.tool.description.strip(), maxsplit=1)[0]
+    return frozenset(word.lower() for word in re.findall(r"[A-Za-z]{3,20}", sentence))
 
 
 def bind_choices(one: PlainStatement) -> None:
@@ -203,11 +255,13 @@ def _share_stem(first: str, second: str) -> bool:
 def bind_forms(one: PlainStatement) -> None:
     """Bind cells, durations, people and branches, which their form or place gives away."""
     tool = set(plain_name_words(one))
-    _bind_only(one, _CELLS, has_name(frozenset({"range", "cell", "cells", "cell_range"})))
+    _bind_only(one, _CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
     _bind_only(one, _DURATION, spent)
     people = mentions(normalize_words(["assignee", "reviewer"]))
     _bind_only(one, _PERSON, people, "name")
+    if tool & {"press", "key", "keyboard"}:
+        _bind_only(one, _KEYBOARD, has_name(frozenset({"key", "keys"})), "key")
     if tool & {"checkout", "switch"}:
         _bind_only(one, _BRANCH_TOKEN, has_name(frozenset({"branch", "branch_name"})), "name")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import PlainStatement, mentions, takes_texts
 from graph.suggestion.binding.protection import is_workspace_parameter
-from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.value_patterns import FILE_NAME, ValueKind
 from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[State
     workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
     placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
     places = placed[-1:] or (paths if len(paths) == 1 else [])
+    places = [place for place in places if not FILE_NAME.fullmatch(place.text)]
     if len(workspace) != 1 or not places:
         return paths
     place = places[0]

@@ -66,9 +66,17 @@ class PlainStatement:
         span: tuple[int, int],
         kind: ValueKind,
     ) -> None:
-        """Bind a value if exactly one parameter may take it and nothing protects it."""
+        """Bind a value if exactly one parameter may take it and it is neither taken nor protected.
+
+        What is read from the whole part, such as the choice that an idiom means, is no place.
+        """
         start, end = span
-        is_forbidden = any(first < end and start < last for first, last in self.forbidden)
+        places = [(one.start, one.end) for one in self.found.values()]
+        taken = [*self.forbidden, *(place for place in places if place != (self.start, self.end))]
+        is_whole = span == (self.start, self.end)
+        is_forbidden = any(
+            first < end and start < last for first, last in (self.forbidden if is_whole else taken)
+        )
         text = self.text[start:end]
         if len(parameters) == 1 and not is_forbidden and not SECRET.fullmatch(text):
             self.found[parameters[0].name] = StatedValue(

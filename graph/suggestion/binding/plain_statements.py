@@ -13,7 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
-from graph.suggestion.binding import plain_names, plain_paths, plain_revisions
+from graph.suggestion.binding import (
+    plain_measures,
+    plain_names,
+    plain_paths,
+    plain_revisions,
+    plain_texts,
+)
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.plain_statement import (
     PlainStatement,
@@ -29,7 +35,6 @@ from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.values import extract_values
 from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
-    LONG_TEXT_WORDS,
     NUMBER_WORDS,
     normalize_words,
 )
@@ -55,7 +60,8 @@ _SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_sy
 _SYMBOL_LISTS: Final = frozenset(["symbols", "tickers"])
 
 _COUNT: Final = re.compile(
-    r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest)\s+"
+    r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest"
+    r"|at most|up to|no more than)\s+"
     rf"(?P<number>\d{{1,6}}|{'|'.join(NUMBER_WORDS)})\b(?!\s*(?:days?|hours?|weeks?|months?|years?"
     r"|minutes?)\b)",
     re.IGNORECASE,
@@ -76,7 +82,7 @@ _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
 _IDENTIFIER: Final = re.compile(
-    r"(?<![\w./@#:-])(?=[\w.-]*\d)(?=[\w.-]{5,})[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*(?![\w/@])"
+    r"(?<![\w./@#:-])(?=[\w.:-]*\d)(?=[\w.:-]{5,})[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+)*(?![\w/@])"
 )
 _NOT_IDENTIFIER: Final = re.compile(
     r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
@@ -92,16 +98,22 @@ _CODED_NAME: Final = re.compile(
 )
 _QUOTED_WORD: Final = re.compile(r"['\"`](\w[\w-]{0,30})['\"`]")
 _FIRST_WORD: Final = re.compile(r"[A-Za-z]+")
+_PLACE_DE: Final = r"(?:\s+(?:mir|mal|bitte)|\s+(?:in|auf|bei|im)\s+(?:der\s+|dem\s+)?\w+){0,3}"
+_PLACE_ES: Final = r"(?:\s+en\s+(?:la\s+|el\s+)?\w+)?(?:\s+(?:el|la|los|las|por))?"
 _QUERIES: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?:search|look|query|google|hunt)\b[^.]{0,60}?\bfor\s+(?P<query>.+)$",
         r"\blook\s+up\s+(?P<query>.+)$",
         r"\b(?:find|get|show|list|search|fetch)\b[^.]{0,60}?\b(?:about|regarding)\s+(?P<query>.+)$",
+        rf"\b(?:suche?|schaue?|google)\b{_PLACE_DE}\s+nach\s+(?P<query>.+)$",
+        rf"\b(?:busca(?:me|r)?|búsca(?:me)?)\b{_PLACE_ES}\s+(?P<query>.+)$",
+        r"(?:搜索?|搜寻|查找|查询)(?:一下)?\s*(?P<query>.+)$",
     )
 )
 _QUERY_TAIL: Final = re.compile(
     r"\s+(?:(?:on|in|at|from|via|using|with)\s+(?:the\s+|my\s+|our\s+)?\w+|for me|please)\s*$"
+    r"|,?\s+(?:within|at most|no more than|up to)\s+\d+(?:\s+[a-z]+)?\s*$"
     r"|[\s.?!,;]+$",
     re.IGNORECASE,
 )
@@ -381,21 +393,16 @@ def _bind_query(one: PlainStatement) -> None:
         one.bind(parameters, query, (start, start + len(query)), ValueKind.PHRASE)
 
 
-def _bind_quoted(one: PlainStatement) -> None:
-    quoted = one.list_values(ValueKind.QUOTED)
-    parameters = one.find_open(
-        lambda p: p.is_text and not p.members and bool(p.name_words & LONG_TEXT_WORDS),
-        required=True,
-    )
-    if len(quoted) == 1:
-        value = quoted[0]
-        one.bind(parameters, value.value, (value.start, value.end), ValueKind.QUOTED)
-
-
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_revisions.bind_repository,
     plain_paths.bind_paths,
     _bind_pattern,
+    plain_texts.bind_labelled,
+    plain_texts.bind_said,
+    plain_texts.bind_replacement,
+    plain_texts.bind_assignment,
+    plain_texts.bind_statement,
+    plain_measures.bind_coordinates,
     _bind_addresses,
     _bind_count,
     _bind_sum,
@@ -405,6 +412,8 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_names.bind_items,
     plain_names.bind_kinds,
     plain_names.bind_named,
+    plain_texts.bind_called,
+    plain_measures.bind_quantities,
     _bind_range,
     _bind_zones,
     _bind_members,
@@ -412,5 +421,5 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     _bind_symbol,
     _bind_identifier,
     _bind_query,
-    _bind_quoted,
+    plain_texts.bind_quoted,
 )

@@ -41,6 +41,9 @@ _CHOICES_PHRASE: Final = re.compile(
     r"e\.g\.,?|such as|\[?enum\]?:)[:\s]*([^.]{3,300})",
     re.IGNORECASE,
 )
+_CIPHER_WORDS: Final = normalize_words(
+    ["encrypt", "decrypt", "encryption", "decryption", "sign", "signing", "license", "token"]
+)
 _QUOTED_CHOICE: Final = re.compile(r"['\"`]([^'\"`]{1,40})['\"`]")
 
 
@@ -141,12 +144,12 @@ _schema_cache_lock = threading.Lock()
 
 def load_schema(tool: BindTool) -> ArgumentSchema:
     """Return a tool's argument schema, cached."""
-    key = f"binding:{tool.definition_hash or _schema_digest(tool.input_schema)}"
+    key = f"binding:{tool.definition_hash or _digest(tool.input_schema, tool.description)}"
     with _schema_cache_lock:
         if key in _schema_cache:
             _schema_cache.move_to_end(key)
             return _schema_cache[key]
-    argument_schema = _read_schema(tool.input_schema, key)
+    argument_schema = _read_schema(tool.input_schema, key, tool.description)
     with _schema_cache_lock:
         _schema_cache[key] = argument_schema
         if len(_schema_cache) > MAX_CACHED:
@@ -172,12 +175,12 @@ def spell_out(value: object) -> str:
     return " ".join(split_raw_name(text)) or " ".join(_NON_WORD.sub(" ", text.lower()).split())
 
 
-def _schema_digest(schema: Mapping[str, Any]) -> str:
-    text = json.dumps(schema, sort_keys=True, default=str)
+def _digest(schema: Mapping[str, Any], about: str) -> str:
+    text = json.dumps([schema, about], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _read_schema(published: object, key: str) -> ArgumentSchema:
+def _read_schema(published: object, key: str, about: str) -> ArgumentSchema:
     root = schema_normalise.normalise(published).schema
     required = tuple(root.get("required", ()))
     fields = list((root.get("properties") or {}).items())
@@ -185,7 +188,7 @@ def _read_schema(published: object, key: str) -> ArgumentSchema:
         fields.sort(key=lambda field: field[0] not in required)
     parameters = {
         name: _read_parameter(
-            name, part if isinstance(part, Mapping) else {}, root, name in required
+            name, part if isinstance(part, Mapping) else {}, root, name in required, about
         )
         for name, part in fields[:MAX_PARAMETERS]
         if part is not False
@@ -194,7 +197,7 @@ def _read_schema(published: object, key: str) -> ArgumentSchema:
 
 
 def _read_parameter(
-    name: str, part: Mapping[str, Any], root: Mapping[str, Any], is_required: bool
+    name: str, part: Mapping[str, Any], root: Mapping[str, Any], is_required: bool, about: str
 ) -> ToolParameter:
     views = list(_iterate_subschemas(part, root))
     text = next((view["description"] for view in views if _has_description(view)), "")
@@ -204,6 +207,7 @@ def _read_parameter(
     leading_words = [word.lower() for word in re.findall(r"\w+", text[:MAX_LEADING_DESCRIPTION])]
     ending = split_raw_name(name)[-1:]
     types = _schema_types(views)
+    is_plain_key = name.lower() == "key" and _is_about_plain_keys(text or about)
     return ToolParameter(
         name=name,
         pointer=f"/{canonical.escape_token(name)}",
@@ -225,8 +229,8 @@ def _read_parameter(
         - words,
         is_identifier=not normalize_words(ending).isdisjoint(IDENTIFIER_ENDINGS)
         or name.lower().endswith("id"),
-        is_secret=(not types or "string" in types) and _is_secret(words),
-        is_private=is_private_name(name),
+        is_secret=(not types or "string" in types) and _is_secret(words) and not is_plain_key,
+        is_private=is_private_name(name) and not is_plain_key,
     )
 
 
@@ -243,6 +247,12 @@ def _is_secret(words: Words) -> bool:
     return bool(words & SECRET_NAME_WORDS) or bool(
         keys and (words & KEY_QUALIFIERS or words == keys)
     )
+
+
+def _is_about_plain_keys(text: str) -> bool:
+    """Whether a text speaks of keys that are no secrets: of a store, or of a keyboard."""
+    words = normalize_words(re.findall(r"[a-z]+", text.lower()))
+    return "key" in words and not words & (SECRET_NAME_WORDS | KEY_QUALIFIERS | _CIPHER_WORDS)
 
 
 def _iterate_subschemas(
