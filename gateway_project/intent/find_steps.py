@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,15 +12,13 @@ from tools.query_text import QueryError
 from tools.search import SearchHit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from gateway_project.find.request import FindRequest
     from gateway_project.intent.suggest import SuggestionView
     from graph.suggestion.workflow.plan import FittedTool
     from tools.search import SearchAnswer
 
-OFFERED_TOOLS: Final = 5
-"""Tools of single steps in an answer, before the matches of the whole query."""
 TIMEOUT_S: Final = 1.0
 """The matches of the whole query are enough if it passes."""
 
@@ -44,9 +41,8 @@ def offer_each_step(
 ) -> SearchAnswer:
     """Put the best tools of each step first, if the query clearly has several steps; CPU-bound.
 
-    The best tool of each step comes first, then the tools that are the least behind the best one of
-    their step, up to `OFFERED_TOOLS` in all, then the matches of the whole query; scores fall in
-    this order. The answer is unchanged if tools cannot be ranked.
+    The best tool of each step comes first, then the second best of each, then the matches of the
+    whole query; scores fall in this order. The answer is unchanged if tools cannot be ranked.
     """
     from graph.suggestion.intent.reading import read_intent
     from graph.suggestion.workflow import plan
@@ -61,27 +57,19 @@ def offer_each_step(
     if not steps:
         return found
     best = {fits[0].tool.pk: fits[0] for fits in steps}
-    further = _list_rivals(steps, count=OFFERED_TOOLS - len(best))
-    others = [hit for hit in found.hits if hit.tool_pk not in best | further]
+    second = {fits[1].tool.pk: fits[1] for fits in steps if len(fits) > 1}
+    second = {pk: fit for pk, fit in second.items() if pk not in best}
+    others = [hit for hit in found.hits if hit.tool_pk not in best | second]
     top = max((hit.score for hit in found.hits), default=0.0)
     between = (top + max((hit.score for hit in others), default=0.0)) / 2
     by_tool = {hit.tool_pk: hit for hit in found.hits}
     hits = (
         *(_offer(fit, by_tool, top) for fit in best.values()),
-        *(_offer(fit, by_tool, between) for fit in further.values()),
+        *(_offer(fit, by_tool, between) for fit in second.values()),
         *others,
     )
     warnings = tuple(one for one in found.warnings if one != NOTHING_CLOSE_WARNING)
     return replace(found, hits=hits[: request.limit], warnings=warnings)
-
-
-def _list_rivals(steps: Sequence[Sequence[FittedTool]], *, count: int) -> dict[int, FittedTool]:
-    """Return the tools that are the least behind the best one of their step, by primary key."""
-    best = {fits[0].tool.pk for fits in steps}
-    rivals = [(fits[0].score - fit.score, fit) for fits in steps for fit in fits[1:]]
-    rivals.sort(key=lambda rival: rival[0])
-    further = {fit.tool.pk: fit for _, fit in rivals if fit.tool.pk not in best}
-    return dict(itertools.islice(further.items(), max(count, 0)))
 
 
 def _offer(fit: FittedTool, found: Mapping[int, SearchHit], score: float) -> SearchHit:

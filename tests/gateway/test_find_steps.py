@@ -125,18 +125,6 @@ async def test_second_best_tools_score_between_their_neighbours(world):
     ]
 
 
-async def test_places_go_to_the_tools_that_are_the_least_behind_the_best_of_their_step(world):
-    far, near = "git:git_show", "git:git_diff"
-    world.catalogue = catalogue(*world.catalogue.tools.values(), tool(far), tool(near))
-    world.hits = ()
-    rank_requests(
-        world,
-        (candidate(world, LOG), candidate(world, far, 0.2)),
-        (candidate(world, TIME), candidate(world, STATUS, 0.59), candidate(world, near, 0.58)),
-    )
-    assert await find(world) == [LOG, TIME, STATUS, near, far]
-
-
 async def test_steps_in_another_language_are_offered_too(world):
     rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),))
     assert await find(world, query="zeig mir das Log und lösch a.txt") == [LOG, TIME, STATUS]
