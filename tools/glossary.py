@@ -93,12 +93,17 @@ class Glossary:
         if entry is not None:
             return entry
         if self.language == "es":
-            return self._find_with_clitics(folded)
+            return self._find_singular(folded) or self._find_with_clitics(folded)
         for base in self._list_german_bases(folded):
             entry = self.folded.get(base) or self.stems.get(self.stem(base))
             if entry is not None:
                 return entry
         return self._find_compound(folded)
+
+    def _find_singular(self, folded: str) -> GlossaryEntry | None:
+        """Return the entry of a plural whose stem is not that of its singular: "tareas"."""
+        entry = self.folded.get(folded.removesuffix("s"))
+        return entry if entry is not None and entry.role == "things" else None
 
     def _find_with_clitics(self, folded: str) -> GlossaryEntry | None:
         base = _CLITICS.sub("", folded)

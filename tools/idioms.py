@@ -10,6 +10,9 @@ from typing import Final, NamedTuple
 MAX_CHARS: Final = 500
 """Longer queries are descriptions, not everyday wishes; they are left as they are."""
 
+GAP: Final = "~"
+OPTIONAL_GAP: Final = "~?"
+"""A gap that may be missing: "tick ~? off" is "tick it off" and "tick off the task"."""
 _GAP: Final = r"((?:\s+[\w'./#@:-]+){1,4}?)"
 _WORD: Final = re.compile(r"[\w']+")
 _CONTRACTIONS_LIST: Final = (
@@ -97,12 +100,14 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
     Example:
         >>> bool(compile_phrase("raise/file (a) ticket").search("please raise ticket 5"))
         True
+        >>> bool(compile_phrase("tick ~? off").search("tick off the task"))
+        True
     """
     pattern = ""
     for word in phrase.lower().split():
         space = r"\s+" if pattern else ""
-        if word == "~":
-            pattern += _GAP
+        if word in (GAP, OPTIONAL_GAP):
+            pattern += _GAP if word == GAP else f"{_GAP}?"
         elif word.startswith("("):
             pattern += f"(?:{space}{_match_any(word.strip('()'))})?"
         else:
@@ -111,7 +116,7 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 
 
 def _list_required(phrase: str) -> tuple[frozenset[str], ...]:
-    words = (word for word in phrase.lower().split() if word != "~" and not word.startswith("("))
+    words = (word for word in phrase.lower().split() if not word.startswith(GAP) and not word.startswith("("))
     return tuple(frozenset(word.split("/")) for word in words)
 
 

@@ -31,6 +31,8 @@ _VALUE: Final = re.compile(
     r"|(?P<path>(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]++(?:/[\w.*~-]*+)*+)"
     r"|(?P<cells>(?<![\w:])[A-Z]{1,3}\d+:[A-Z]{1,3}\d+(?![\w:]))"
     r"|(?P<hours>(?<![\w.])\d+(?:\.\d+)?h(?!\w))"
+    r"|(?P<coordinates>(?<![\w.])-?\d{1,3}\.\d{1,9}\s?,\s?-?\d{1,3}\.\d{1,9}(?![\w.]))"
+    r"|(?P<sum>(?<![\w.])\d[\d.]*+(?:\s?[*+×÷^]\s?\d[\d.]*+)++(?!\w))"
     r"|(?P<file>(?<![\w/@.-])[\w-]++(?:/[\w-]++)*+\.(?:[a-z][a-z0-9]{1,4})(?![\w/]|\.\w))"
 )
 _HOST_ENDINGS: Final = frozenset(
@@ -39,7 +41,7 @@ _HOST_ENDINGS: Final = frozenset(
 
 
 def describe_values(text: str) -> str:
-    """Replace URLs, mail addresses, paths, cells and hours by the kind of thing they name.
+    """Replace URLs, mail addresses, paths, cells, hours, sums and the like by the kind of thing they name.
 
     Linear in the length of the text.
 
@@ -74,6 +76,10 @@ def _describe(match: re.Match[str]) -> str:
         return "cells range"
     if match["hours"]:
         return "hours of work"
+    if match["coordinates"]:
+        return "coordinates"
+    if match["sum"]:
+        return "calculate expression"
     extension = match[0].rpartition(".")[2].lower()
     if match["file"] and extension in _HOST_ENDINGS:
         return match[0]

@@ -27,13 +27,13 @@ def may_have_steps(request: FindRequest) -> bool:
     """Whether a query may ask for several steps, and for any tools; imports nothing heavy."""
     from graph.suggestion.intent.requests import split_requests
     from graph.suggestion.workflow.plan import MAX_CHARS
+    from tools.translate import detect_language
 
     is_filtered = request.server or request.category or request.context_tools
-    return (
-        not is_filtered
-        and len(request.query) <= MAX_CHARS
-        and sum(one.is_certain for one in split_requests(request.query)) > 1
-    )
+    if is_filtered or len(request.query) > MAX_CHARS:
+        return False
+    requests = split_requests(request.query, detect_language(request.query))
+    return sum(one.is_certain for one in requests) > 1
 
 
 def offer_each_step(

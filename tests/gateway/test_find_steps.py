@@ -125,6 +125,11 @@ async def test_second_best_tools_score_between_their_neighbours(world):
     ]
 
 
+async def test_steps_in_another_language_are_offered_too(world):
+    rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),))
+    assert await find(world, query="zeig mir das Log und lösch a.txt") == [LOG, TIME, STATUS]
+
+
 async def test_steps_that_are_served_are_no_longer_called_far_from_everything(world):
     world.warnings = (NOTHING_CLOSE_WARNING, "the query was cut")
     rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME, -0.9),))

@@ -53,6 +53,8 @@ def test_no_entry_is_an_english_function_word_unless_the_language_has_it_too(lan
         ("de", "Strassen", "street"),
         ("es", "muéstramelo", "show get"),
         ("es", "canciones", "song"),
+        ("es", "tareas", "task"),
+        ("de", "speicher", "save"),
         ("zh", "文件夹", "folder directory"),
     ],
 )

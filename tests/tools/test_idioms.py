@@ -16,6 +16,13 @@ from tools.idioms import MAX_CHARS, compile_phrase, load_idioms, rewrite_idioms
         ("put lunch with Bo on my calendar", "create a calendar event lunch with bo"),
         ("ditch the branch", "delete branch"),
         ("what\u2019s on my plate", "list my assigned tasks issues"),
+        ("tick the task off", "mark task as done complete the task"),
+        ("tick off the task", "mark task as done complete the task"),
+        ("push lunch back an hour", "update reschedule calendar event lunch hour"),
+        ("stick both lists together", "merge join both lists"),
+        ("who was Marie Curie", "encyclopedia summary of the person marie curie"),
+        ("any new mails?", "list emails latest in inbox?"),
+        ("restart the k8s pod", "restart the kubernetes pod"),
     ],
 )
 def test_idioms_are_rewritten_in_plain_words(wish, plain):
@@ -41,6 +48,8 @@ def test_long_queries_are_no_everyday_wishes():
         ("a ~ c", "a one two three c", True),
         ("a ~ c", "a one two three four five c", False),
         ("a ~ c", "a c", False),
+        ("a ~? c", "a one c", True),
+        ("a ~? c", "a c", True),
     ],
 )
 def test_phrases_have_alternatives_gaps_and_words_that_may_be_missing(phrase, text, matches):

@@ -70,6 +70,7 @@ def test_a_single_word_that_english_has_too_shows_no_other_language(text):
         ("mach die Lampe im Flur an und sag mir Bescheid", "turn on"),
         ("ich möchte einen Ordner anlegen", "create"),
         ("die Datei wurde nicht hochgeladen", "upload"),
+        ("gib dem Team Bescheid", "tell send message"),
     ],
 )
 def test_separable_verbs_are_read_with_their_prefix(wish, verb):

@@ -19,6 +19,8 @@ from tools.glossary import Language
         ("how big is a.pdf and when was it read?", ["how big is a.pdf and when was it read?"]),
         ("what did PR 9 change and who read it", ["what did PR 9 change", "who read it"]),
         ("papers about tea, and get me 42", ["papers about tea", "get me 42"]),
+        ("how's the log? shove a.txt over to b", ["how's the log?", "shove a.txt over to b"]),
+        ("is it warm and can I swim there", ["is it warm", "can I swim there"]),
         ("check the weather and let Bob know", ["check the weather", "let Bob know"]),
         ("Zeig mir die Commits", ["Zeig mir die Commits"]),
     ],
