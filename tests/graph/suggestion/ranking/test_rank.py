@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
-from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, MAX_NEIGHBOURS, rank_tool_sets
+from graph.suggestion.ranking.rank import (
+    MAX_ALTERNATIVES,
+    MAX_NEIGHBOURS,
+    gather_evidence,
+    rank_by_evidence,
+    rank_tool_sets,
+)
 from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, habits, past, view
 
 UNAWARE = prior_ranker("fake/words")
@@ -18,6 +24,16 @@ def test_without_history_tools_are_found_by_the_clauses_they_fit():
     assert rank_tool_sets(encoded(TWO), view(), UNAWARE).best.tools == (11, 21)
     turned = "send mail to a person then find flights between cities"
     assert rank_tool_sets(encoded(turned), view(), UNAWARE).best.tools == (21, 11)
+
+
+def test_evidence_gathered_once_serves_rankings_of_further_tools(fitted):
+    intent = encoded(TWO)
+    evidence = gather_evidence(intent, view(), fitted)
+    for considered in ((), (min(TEXTS), max(TEXTS))):
+        ranking = rank_by_evidence(evidence, fitted, considered=considered)
+        assert ranking.tool_probabilities.keys() >= set(considered)
+        anew = rank_tool_sets(intent, view(), fitted, considered=considered)
+        assert (ranking.best, ranking.tool_probabilities) == (anew.best, anew.tool_probabilities)
 
 
 def test_alternatives_are_other_sets_and_less_likely_ones_follow(fitted):
