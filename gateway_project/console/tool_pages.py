@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from gateway_project.access.roles import NotPermitted
 from gateway_project.console.audited_admin import AuditedAdmin, caller_of
