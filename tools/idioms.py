@@ -116,7 +116,11 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 
 
 def _list_required(phrase: str) -> tuple[frozenset[str], ...]:
-    words = (word for word in phrase.lower().split() if not word.startswith(GAP) and not word.startswith("("))
+    words = (
+        word
+        for word in phrase.lower().split()
+        if not word.startswith(GAP) and not word.startswith("(")
+    )
     return tuple(frozenset(word.split("/")) for word in words)
 
 

@@ -32,16 +32,24 @@ _VALUE: Final = re.compile(
     r"|(?P<cells>(?<![\w:])[A-Z]{1,3}\d+:[A-Z]{1,3}\d+(?![\w:]))"
     r"|(?P<hours>(?<![\w.])\d+(?:\.\d+)?h(?!\w))"
     r"|(?P<coordinates>(?<![\w.])-?\d{1,3}\.\d{1,9}\s?,\s?-?\d{1,3}\.\d{1,9}(?![\w.]))"
-    r"|(?P<sum>(?<![\w.])\d[\d.]*+(?:\s?[*+×÷^]\s?\d[\d.]*+)++(?!\w))"
+    r"|(?P<sum>(?<![\w.])\d[\d.]*+(?:\s?[*+^\u00d7\u00f7]\s?\d[\d.]*+)++(?!\w))"
     r"|(?P<file>(?<![\w/@.-])[\w-]++(?:/[\w-]++)*+\.(?:[a-z][a-z0-9]{1,4})(?![\w/]|\.\w))"
 )
+_KINDS_BY_GROUP: Final[Mapping[str, str]] = {
+    "url": "web page url",
+    "email": "email address",
+    "cells": "cells range",
+    "hours": "hours of work",
+    "coordinates": "coordinates",
+    "sum": "calculate expression",
+}
 _HOST_ENDINGS: Final = frozenset(
     ["com", "org", "net", "io", "dev", "de", "es", "fr", "uk", "eu", "cn", "ai", "app"]
 )
 
 
 def describe_values(text: str) -> str:
-    """Replace URLs, mail addresses, paths, cells, hours, sums and the like by the kind of thing they name.
+    """Replace paths, addresses, sums and the like by the kind of thing they name.
 
     Linear in the length of the text.
 
@@ -68,18 +76,9 @@ def find_file_names(text: str) -> list[str]:
 
 
 def _describe(match: re.Match[str]) -> str:
-    if match["url"]:
-        return "web page url"
-    if match["email"]:
-        return "email address"
-    if match["cells"]:
-        return "cells range"
-    if match["hours"]:
-        return "hours of work"
-    if match["coordinates"]:
-        return "coordinates"
-    if match["sum"]:
-        return "calculate expression"
+    kind = _KINDS_BY_GROUP.get(match.lastgroup or "")
+    if kind is not None:
+        return kind
     extension = match[0].rpartition(".")[2].lower()
     if match["file"] and extension in _HOST_ENDINGS:
         return match[0]

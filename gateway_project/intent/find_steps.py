@@ -10,6 +10,7 @@ from graph.rank_intent import RankingUnavailable
 from tools.closeness import NOTHING_CLOSE_WARNING
 from tools.query_text import QueryError
 from tools.search import SearchHit
+from tools.translate import detect_language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,6 @@ def may_have_steps(request: FindRequest) -> bool:
     """Whether a query may ask for several steps, and for any tools; imports nothing heavy."""
     from graph.suggestion.intent.requests import split_requests
     from graph.suggestion.workflow.plan import MAX_CHARS
-    from tools.translate import detect_language
 
     is_filtered = request.server or request.category or request.context_tools
     if is_filtered or len(request.query) > MAX_CHARS:

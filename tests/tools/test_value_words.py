@@ -15,7 +15,7 @@ from tools.value_words import MAX_CHARS, describe_values, find_file_names
         ("log 2h", "log hours of work"),
         ("open notes.txt", "open file"),
         ("now 128*37", "now calculate expression"),
-        ("what is 12.5 + 3 × 4", "what is calculate expression"),
+        ("what is 12.5 + 3 \u00d7 4", "what is calculate expression"),
         ("lunch near 48.85, 2.35", "lunch near coordinates"),
         ("on 2024-05-01, 1/2 or v1.2", "on 2024-05-01, 1/2 or v1.2"),
         ("who owns example.com", "who owns example.com"),
