@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gateway_project.evaluation.prefetch import Replay, prepare_replay
+from benchmarks.scratch_home import scratch_home
+from gateway_project.evaluation.prefetch import (
+    FindTools,
+    Replay,
+    find_nothing,
+    prepare_replay,
+)
 from gateway_project.evaluation.session_files import SessionDataset
 from graph.suggestion.next_call import chance, fitting
 from graph.suggestion.next_call.chance import FEATURES, ChanceModel, LogisticChance
@@ -42,8 +48,8 @@ COLD_FEATURES = frozenset(
 class LabelledSet:
     """The labelled candidates of one set, with and without the words of its users."""
 
-    def __init__(self, data: SessionDataset) -> None:
-        replay = prepare_replay(data, priors={})
+    def __init__(self, data: SessionDataset, find: FindTools = find_nothing) -> None:
+        replay = prepare_replay(data, priors={}, find=find)
         ordered = sorted(data.sessions, key=lambda session: session.group)
         self.name = data.name
         self.cold: list[LabelledCandidates] = []
@@ -158,9 +164,12 @@ def write_prior(priors: dict[str, ChanceModel], names: Sequence[str]) -> None:
 
 def main() -> None:
     """Fit the prior on all three sets."""
-    from benchmarks.next_call import load_sets
+    from benchmarks.next_call import load_sets, make_searches
 
-    sets = [LabelledSet(data) for data in load_sets()]
+    loaded = load_sets()
+    with scratch_home():
+        searches = make_searches(loaded)
+    sets = [LabelledSet(data, searches[data.name]) for data in loaded]
     write_prior(fit_priors(sets), [found.name for found in sets])
     print(f"wrote {PRIOR}, {PRIOR.stat().st_size} bytes")
 

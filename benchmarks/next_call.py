@@ -11,20 +11,20 @@ import os
 import statistics
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.fit_next_call import LabelledSet, fit_priors
 from execution.speculation.waste_budget import WasteBudget
 from gateway_project.evaluation import prefetch
+from gateway_project.evaluation.prefetch import FindTools
 from gateway_project.evaluation.session_files import (
     RecordedSession,
     SessionDataset,
     load_sessions,
 )
 from graph.suggestion.next_call.call import CompletedCall
-from graph.suggestion.next_call.chance import ChanceModel
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.predict import predict_calls
 from graph.suggestion.next_call.profiles import CatalogueTool, build_profiles
@@ -60,10 +60,25 @@ def load_sets() -> list[SessionDataset]:
     ]
 
 
+def make_searches(sets: Sequence[SessionDataset]) -> dict[str, FindTools]:
+    """Return the search for the words of each set's users, by the name of the set."""
+    import django
+    from django.conf import settings
+
+    from tools.embed.load import make_embedder
+
+    django.setup()
+    from gateway_project.evaluation.search_words import make_word_search
+
+    embedder = make_embedder(settings.FOREGATE)
+    return {data.name: make_word_search(data.tools, embedder) for data in sets}
+
+
 def run() -> str:
     """Return the tables."""
     sets = load_sets()
-    labelled = [LabelledSet(data) for data in sets]
+    searches = make_searches(sets)
+    labelled = [LabelledSet(data, searches[data.name]) for data in sets]
     lines = [
         "| set | history | words | hit rate at 0.25 | 0.5 | 0.75 | ECE | ECE, chance ≥ 0.1 "
         "| plain, waste ≤ 0.5 |",
@@ -71,23 +86,23 @@ def run() -> str:
     ]
     for data in sets:
         priors = fit_priors([other for other in labelled if other.name != data.name])
+        replay = prefetch.prepare_replay(data, priors=priors, find=searches[data.name])
         for with_intent in (False, True):
             for size in (0, 5, 20, None):
-                lines.append(_measure(data, priors, size, with_intent=with_intent))
+                lines.append(_measure(data, replay, size, with_intent=with_intent))
                 print(lines[-1], flush=True)
-    speeds = [line for data in sets for line in measure_learned_speed(data)]
+    speeds = [line for data in sets for line in measure_learned_speed(data, searches[data.name])]
     return "\n".join([*lines, "", *speeds, *measure_speed()])
 
 
 def _measure(
     data: SessionDataset,
-    priors: Mapping[str, ChanceModel],
+    replay: prefetch.Replay,
     size: int | None,
     *,
     with_intent: bool,
 ) -> str:
     """Evaluate one set with a history of some sessions of the other folds."""
-    replay = prefetch.prepare_replay(data, priors=priors)
     replayed: list[Any] = []
     served: dict[float, list[float]] = {
         budget: [0.0, 0.0, 0.0, 0.0] for budget in prefetch.BUDGETS
@@ -149,9 +164,9 @@ def _format(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def measure_learned_speed(data: SessionDataset) -> Iterator[str]:
+def measure_learned_speed(data: SessionDataset, find: FindTools) -> Iterator[str]:
     """Yield the processor time of predictions in one fold, learned from the others."""
-    replay = prefetch.prepare_replay(data)
+    replay = prefetch.prepare_replay(data, find=find)
     tested, history = split_sessions(data.sessions, 0)
     for with_intent in (False, True):
         observed = [replay.observe(s, with_intent=with_intent) for s in history]
@@ -174,7 +189,7 @@ def _time_predictions(
     state = SessionState(replay.profiles)
     for turn in session.turns:
         if with_intent and turn.text:
-            state.add_statement(turn.text)
+            state.add_statement(turn.text, replay.find(turn.text))
         for call in turn.calls:
             state.add_call(replay.complete(call))
             started = time.process_time()

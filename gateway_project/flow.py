@@ -123,7 +123,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         budget_tokens=budget_tokens,
         warnings=(*filter_warnings, *context_warnings),
     )
-    hits = [hit.tool_pk for hit in found.hits]
+    hits = {hit.tool_pk: hit.score for hit in found.hits}
     effects.memory.record_search(
         caller, request.query, context=work_context.describe_search(visibility, hits), hits=hits
     )

@@ -39,7 +39,7 @@ def record_intent(
             prediction=speculation,
             mode=answer.mode.value,
             confidence=confidence,
-            tools=tuple(task.tool for task in tasks),
+            tools=answer.needed_tools,
         ),
     )
     effects.predictions.note_intent(

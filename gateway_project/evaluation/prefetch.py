@@ -43,6 +43,13 @@ NOMINAL_DURATION_S = 0.3
 """The sets record no durations."""
 
 ReportProgress = Callable[[str, int, int], None]
+FindTools = Callable[[str], Mapping[int, float]]
+"""Returns the tools that a search for some words finds, best first, each with its score."""
+
+
+def find_nothing(_text: str) -> Mapping[int, float]:
+    """Null implementation of `FindTools`."""
+    return {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +99,7 @@ class Replay:
     access: Mapping[int, str]
     tool_ids: Mapping[str, int]
     priors: Mapping[str, ChanceModel]
+    find: FindTools = find_nothing
 
     def observe(self, session: RecordedSession, *, with_intent: bool) -> list[CallObservation]:
         """Return what the calls of a session teach."""
@@ -99,7 +107,7 @@ class Replay:
         observations: list[CallObservation] = []
         for turn in session.turns:
             if with_intent and turn.text:
-                state.add_statement(turn.text)
+                state.add_statement(turn.text, self.find(turn.text))
             observations.extend(state.add_call(self.complete(call)) for call in turn.calls)
         return observations
 
@@ -112,7 +120,7 @@ class Replay:
         predicted: list[tuple[str, PredictedCall]] = []
         for turn in session.turns:
             if with_intent and turn.text:
-                state.add_statement(turn.text)
+                state.add_statement(turn.text, self.find(turn.text))
                 predicted.extend(self._predict(state, model))
             for call in turn.calls:
                 replayed.append(self._describe(call, tuple(predicted)))
@@ -162,9 +170,18 @@ class Replay:
 
 
 def prepare_replay(
-    data: SessionDataset, *, priors: Mapping[str, ChanceModel] | None = None
+    data: SessionDataset,
+    *,
+    priors: Mapping[str, ChanceModel] | None = None,
+    find: FindTools = find_nothing,
 ) -> Replay:
-    """Index the tools of a data set; what reads counts as granted."""
+    """Index the tools of a data set; what reads counts as granted.
+
+    Args:
+        data: The data set.
+        priors: Coefficients to start from; None: the shipped ones.
+        find: Searches its tools, numbered from 1, for the words of its users.
+    """
     tool_ids = {tool.id: number for number, tool in enumerate(data.tools, start=1)}
     profiles = build_profiles(
         CatalogueTool(
@@ -178,7 +195,7 @@ def prepare_replay(
         for tool in data.tools
     )
     access = {tool_ids[name]: access for name, access in data.access.items()}
-    return Replay(profiles, access, tool_ids, load_priors() if priors is None else priors)
+    return Replay(profiles, access, tool_ids, load_priors() if priors is None else priors, find)
 
 
 def replay_sessions(
@@ -295,9 +312,10 @@ def evaluate_prefetch(
     *,
     on_progress: ReportProgress,
     priors: Mapping[str, ChanceModel] | None = None,
+    find: FindTools = find_nothing,
 ) -> dict[str, Any]:
     """Replay the sessions of a data set; return the documented part of the report."""
-    replay = prepare_replay(data, priors=priors)
+    replay = prepare_replay(data, priors=priors, find=find)
     report: dict[str, Any] = {}
     calibration: dict[str, Any] = {}
     for with_intent, name in ((False, "prefetch"), (True, "prefetch_with_intent")):

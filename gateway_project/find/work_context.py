@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
@@ -14,7 +14,7 @@ TOP_TOOLS: Final = 3
 """Best matches whose categories describe the work; more would make it depend on near misses."""
 
 
-def describe_search(visibility: Visibility, hits: Sequence[int]) -> Context:
+def describe_search(visibility: Visibility, hits: Iterable[int]) -> Context:
     """Return the context of a search.
 
     Args:

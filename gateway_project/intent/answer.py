@@ -93,6 +93,13 @@ class IntentAnswer:
         )
 
     @property
+    def needed_tools(self) -> dict[int, float]:
+        """The tools of the workflow, each with the probability that it is needed."""
+        known = {} if self.ranked is None else self.ranked.ranking.tool_probabilities
+        confidence = self.suggestion.confidence
+        return {task.tool: known.get(task.tool, confidence) for task in self.suggestion.tasks}
+
+    @property
     def is_runnable(self) -> bool:
         """Whether the workflow could be run as it is: all required arguments are known."""
         return bool(self.suggestion.tasks) and not self.suggestion.needs_input

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
@@ -27,7 +27,8 @@ class AnsweredIntent:
         prediction: Id of the answer.
         mode: How the client should treat the suggestion.
         confidence: Of the suggestion, in [0, 1].
-        tools: Primary keys of the suggested tools, in their order.
+        tools: Suggested tools by primary key, in their order, each with the probability that it is
+            needed.
     """
 
     text: str
@@ -35,7 +36,7 @@ class AnsweredIntent:
     prediction: UUID
     mode: str
     confidence: float
-    tools: tuple[int, ...]
+    tools: Mapping[int, float]
 
 
 class SessionMemory(Protocol):
@@ -51,7 +52,7 @@ class SessionMemory(Protocol):
         """Record a call that ended and that a run made."""
 
     def record_search(
-        self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
+        self, caller: Caller, query: str, *, context: Context, hits: Mapping[int, float]
     ) -> None:
         """Record a search.
 
@@ -59,7 +60,7 @@ class SessionMemory(Protocol):
             caller: Who searched.
             query: The words of the query; never stored.
             context: Its context.
-            hits: Primary keys of the tools found, best first.
+            hits: Tools found by primary key, best first, each with its score.
         """
 
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
@@ -92,7 +93,7 @@ class NoMemory:
         """See `SessionMemory`."""
 
     def record_search(
-        self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
+        self, caller: Caller, query: str, *, context: Context, hits: Mapping[int, float]
     ) -> None:
         """See `SessionMemory`."""
 

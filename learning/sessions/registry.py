@@ -7,7 +7,7 @@ import itertools
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -169,7 +169,7 @@ class SessionRegistry:
         )
 
     def record_search(
-        self, caller: Caller, query: str, *, context: Context, hits: Sequence[int]
+        self, caller: Caller, query: str, *, context: Context, hits: Mapping[int, float]
     ) -> None:
         """See `SessionMemory`."""
         session, at = self._touch(caller), self._wall()
@@ -180,11 +180,11 @@ class SessionRegistry:
             at,
             context=session.context,
             intent_hash=(words_hash := self._hash_words(query)),
-            data={"tools": list(hits[:MAX_LISTED_TOOLS])},
+            data={"tools": list(itertools.islice(hits, MAX_LISTED_TOOLS))},
         )
         self._let_wait(
             session,
-            StatedWords(query[:MAX_KEPT_WORDS], words_hash, tuple(hits), is_intent=False, at=at),
+            StatedWords(query[:MAX_KEPT_WORDS], words_hash, hits, is_intent=False, at=at),
         )
 
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
@@ -201,7 +201,7 @@ class SessionRegistry:
             data={
                 "mode": answered.mode,
                 "confidence": round(answered.confidence, _PROBABILITY_DIGITS),
-                "tools": list(answered.tools[:MAX_LISTED_TOOLS]),
+                "tools": list(itertools.islice(answered.tools, MAX_LISTED_TOOLS)),
             },
         )
         self._let_wait(

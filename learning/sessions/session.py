@@ -31,14 +31,15 @@ class StatedWords(NamedTuple):
     Attributes:
         text: Its words; never stored.
         words_hash: Keyed hash of the words, as in its event.
-        found: Primary keys of the tools in the answer.
+        found: Tools in the answer by primary key, best first, each with the probability that it is
+            needed.
         is_intent: Whether it is an intent.
         at: When it was answered, Unix time in seconds.
     """
 
     text: str
     words_hash: int
-    found: tuple[int, ...]
+    found: Mapping[int, float]
     is_intent: bool
     at: float
 

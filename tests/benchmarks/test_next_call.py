@@ -7,7 +7,6 @@ from typing import Any
 from benchmarks import next_call
 from gateway_project.evaluation import prefetch
 from gateway_project.evaluation.session_files import SessionDataset, load_sessions
-from graph.suggestion.next_call.chance import load_priors
 
 TOOLS = [
     {"id": "s:get_user", "server": "s", "name": "get_user", "access": "read",
@@ -51,7 +50,7 @@ def load(folder: Path, *, sessions: int) -> SessionDataset:
 def test_without_history_the_table_says_what_the_command_says(tmp_path):
     data = load(tmp_path, sessions=40)
 
-    row = next_call._measure(data, load_priors(), 0, with_intent=False)
+    row = next_call._measure(data, prefetch.prepare_replay(data), 0, with_intent=False)
 
     report = prefetch.evaluate_prefetch(data, on_progress=lambda *_: None)
     cells = [f"{found['hit_rate']:.3f} / {found['waste']:.2f}" for found in report["prefetch"]]

@@ -72,9 +72,15 @@ class Command(BaseCommand):
 
 
 def _evaluate_sessions(options: dict[str, Any]) -> dict[str, Any]:
+    from django.conf import settings
+
     from gateway_project.evaluation.prefetch import evaluate_prefetch
+    from gateway_project.evaluation.search_words import make_word_search
     from gateway_project.evaluation.session_files import load_sessions
     from gateway_project.management.progress import show_progress
+    from tools.embed.embedder import EmbeddingUnavailable
+    from tools.embed.load import make_embedder
+    from tools.embed.recipes import UnknownModel
 
     data = load_sessions(
         options["dataset"],
@@ -83,7 +89,11 @@ def _evaluate_sessions(options: dict[str, Any]) -> dict[str, Any]:
         limit=options["limit"],
     )
     with show_progress() as on_progress:
-        return evaluate_prefetch(data, on_progress=on_progress)
+        try:
+            find = make_word_search(data.tools, make_embedder(settings.FOREGATE))
+        except (EmbeddingUnavailable, UnknownModel) as error:
+            raise CommandError(str(error)) from None
+        return evaluate_prefetch(data, on_progress=on_progress, find=find)
 
 
 def _evaluate_queries(options: dict[str, Any]) -> Any:

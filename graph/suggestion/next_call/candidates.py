@@ -98,6 +98,8 @@ def select_tools(state: SessionState, model: NextCallModel) -> list[int]:
 def _iterate_tools(state: SessionState, model: NextCallModel) -> Iterator[int]:
     last = state.order[-1]
     yield from model.list_followers(last)[:12]
+    if model.counts["sessions",]:
+        yield from state.found_tools
     yield from state.stated_tools
     for stated in list(state.stated_tools)[:MAX_SAID]:
         yield from model.list_stated_followers(stated)[:6]

@@ -80,6 +80,9 @@ FEATURES: Final = (
     "clause_distance",
     "said_sum",
     "schema_named",
+    "found_score",
+    "found_ahead",
+    "found_rank",
 )
 """Names of the features, in their order."""
 

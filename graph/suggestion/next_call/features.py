@@ -29,6 +29,7 @@ def compute_features(
         company = _measure_company(state, model, tool)
         clauses = _describe_clause(state, tool)
         said = _sum_said(state, model, tool)
+        found = _describe_found(state, tool)
         overlap = _measure_name_overlap(state, tool)
         reads = math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server])
         ranked = sorted(group, key=lambda c: -c.share)
@@ -53,6 +54,7 @@ def compute_features(
                 _measure_clause_distance(state, candidate),
                 said,
                 _measure_schema_values(candidate),
+                *found,
             ]
     return [rows[id(candidate)] for candidate in candidates]
 
@@ -186,6 +188,20 @@ def _find_least_source_after(
         default=1 / (1 + math.exp(-of_tool[0])),
     )
     return [least, _logit(least)]
+
+
+def _describe_found(state: SessionState, tool: int) -> list[float]:
+    """Return how likely the answer to the last statement says that a tool is needed.
+
+    First whether or not the tool was called since, then only if it was not, then beside the best
+    of those that were not.
+    """
+    score = state.found_tools.get(tool, 0.0)
+    if not score or tool in state.called_since_statement:
+        return [score, 0.0, 0.0]
+    ahead = state.found_tools.keys() - state.called_since_statement
+    best = max(state.found_tools[one] for one in ahead)
+    return [score, score, score / best]
 
 
 def _describe_clause(state: SessionState, tool: int) -> list[float]:

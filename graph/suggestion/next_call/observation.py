@@ -36,12 +36,15 @@ class ObservedStatement:
         tools: Tools whose words it uses, each with a score in (0, 1].
         clauses: Clause that speaks most of each of these tools.
         schema_words: Stems of values that schemas list and the statement names.
+        found: Tools in the answer to the statement, best first, each with the probability that it
+            is needed.
     """
 
     values: tuple[tuple[str, frozenset[str], int, int], ...]
     tools: Mapping[int, float]
     clauses: Mapping[int, int] = field(default_factory=dict)
     schema_words: frozenset[str] = frozenset()
+    found: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,11 +140,12 @@ def _write_statement(said: ObservedStatement) -> dict[str, Any]:
         "values": [[shape, sorted(near), n, clause] for shape, near, n, clause in said.values],
         "tools": [[tool, score, said.clauses.get(tool, 0)] for tool, score in said.tools.items()],
         **({"words": sorted(said.schema_words)} if said.schema_words else {}),
+        **({"found": [[tool, score] for tool, score in said.found.items()]} if said.found else {}),
     }
 
 
 def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
-    """Read a statement; older ones have no clauses and no words."""
+    """Read a statement; older ones have no clauses, no words and no answer."""
     values: Sequence[Any] = document["values"]
     tools: Sequence[Any] = document["tools"]
     return ObservedStatement(
@@ -152,4 +156,5 @@ def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
         tools={int(tool): float(score) for tool, score, *_ in tools},
         clauses={int(tool): int(clause) for tool, _, *rest in tools for clause in rest},
         schema_words=frozenset(map(str, document.get("words", ()))),
+        found={int(tool): float(score) for tool, score in document.get("found", ())},
     )

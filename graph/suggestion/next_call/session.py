@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final
 
 from graph.suggestion.next_call.call import CompletedCall
@@ -28,6 +30,9 @@ MAX_CALLS = 200
 """Calls of a session that are remembered; the next one begins it anew."""
 MAX_NUMBERS = 20_000
 """Values of a session that are remembered."""
+MAX_FOUND = 8
+"""Tools in the answer to a statement that are remembered, the best."""
+SCORE_DIGITS = 3
 
 MAX_LATEST = 64
 """Values of one source that are looked at."""
@@ -38,6 +43,8 @@ STATEMENT: Final = -1
 """Stands for a statement in the order of calls."""
 START: Final = 0
 """Stands for the start of the session in the order of calls."""
+
+NOTHING_FOUND: Final[Mapping[int, float]] = MappingProxyType({})
 
 Source = tuple[str, int, str]
 """Kind (`result`, `argument` or `stated`), tool, and path, argument name or shape."""
@@ -99,6 +106,8 @@ class SessionState:
         self.stated_tools: dict[int, float] = {}
         self.all_stated_tools: dict[int, float] = {}
         self.stated_clauses: dict[int, int] = {}
+        self.found_tools: dict[int, float] = {}
+        self.called_since_statement: set[int] = set()
         self.clause_of_number: dict[int, int] = {}
         self.clause_done = -1
         self.schema_words: frozenset[str] = frozenset()
@@ -110,20 +119,29 @@ class SessionState:
         self._reported = 0
         self._restarts = False
 
-    def add_statement(self, text: str) -> ObservedStatement:
-        """Take in what the client said: a query, an intent, or its user's words."""
+    def add_statement(
+        self, text: str, found: Mapping[int, float] = NOTHING_FOUND
+    ) -> ObservedStatement:
+        """Take in what the client said: a query, an intent, or its user's words.
+
+        Args:
+            text: The words.
+            found: Tools in the answer to them, best first, each with the probability that it is
+                needed.
+        """
         values = []
-        for found in read_statement(text):
-            number = self._intern(found.value)
+        for stated in read_statement(text):
+            number = self._intern(stated.value)
             if number is not None:
-                near = find_parameter_stems(found, self.tools.parameter_stems)
-                values.append((found.shape, near, number, found.clause))
+                near = find_parameter_stems(stated, self.tools.parameter_stems)
+                values.append((stated.shape, near, number, stated.clause))
         tools = self.tools.find_stated_tools(text)
         statement = ObservedStatement(
             tuple(values),
             tools,
             self.tools.find_clauses(split_clauses(prepare_statement(text)), tools),
             self.tools.find_schema_words(text),
+            {tool: round(p, SCORE_DIGITS) for tool, p in islice(found.items(), MAX_FOUND)},
         )
         self._apply_statement(statement)
         self._pending.append(statement)
@@ -211,6 +229,8 @@ class SessionState:
         self.last_statement = step
         self.stated_tools = dict(statement.tools)
         self.stated_clauses = dict(statement.clauses)
+        self.found_tools = dict(statement.found)
+        self.called_since_statement.clear()
         self.clause_of_number = {number: clause for _, _, number, clause in statement.values}
         self.clause_done = -1
         self.schema_words = statement.schema_words
@@ -229,6 +249,7 @@ class SessionState:
         step = len(self.order)
         self.order.append(observation.tool)
         self.distinct_tools[observation.tool] = None
+        self.called_since_statement.add(observation.tool)
         clause = self.stated_clauses.get(observation.tool, -1)
         self.clause_done = max(self.clause_done, clause)
         self.calls_of[observation.tool].append(len(self.calls))

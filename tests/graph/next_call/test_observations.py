@@ -83,7 +83,7 @@ def test_an_observation_survives_json_and_rebuilds_the_same_session(history):
     live = SessionState(SHOP)
     observed = []
     for statement, call in history:
-        live.add_statement(statement)
+        live.add_statement(statement, {worlds.COUNT: 0.8, worlds.GET_USER: 0.2})
         observed.append(live.add_call(call))
 
     read = [CallObservation.from_json(json.loads(json.dumps(o.to_json()))) for o in observed]

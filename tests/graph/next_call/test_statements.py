@@ -30,6 +30,12 @@ def describe(state, model=None):
     ]
 
 
+def learn():
+    """Return what one call taught that has nothing to do with the statements below."""
+    call = worlds.complete(worlds.GET_ORDER, {"order_id": "O-1"}, {})
+    return NextCallModel.from_observations([[SessionState(SHOP).add_call(call)]])
+
+
 @pytest.mark.parametrize(
     "text",
     ["on October 3rd, 2026", "on the 3rd of October 2026", "on 3 Oct 2026", "on Oct. 3 2026"],
@@ -66,6 +72,36 @@ def test_what_a_statement_speaks_of_first_is_next_and_then_what_comes_after():
 
     assert (before[worlds.LIST_TYPES], before[worlds.COUNT]) == (1.0, 0.0)
     assert (after[worlds.LIST_TYPES], after[worlds.COUNT]) == (0.0, 1.0)
+
+
+def test_a_tool_in_the_answer_to_a_statement_is_considered_whatever_its_words():
+    state = SessionState(SHOP)
+    state.add_statement("Anything new?", {worlds.LIST_TYPES: 0.8})
+
+    (found,) = [row for c, row in describe(state, learn()) if c.tool == worlds.LIST_TYPES]
+
+    assert (found["found_score"], found["found_ahead"], found["found_rank"]) == (0.8, 0.8, 1.0)
+
+
+def test_of_the_tools_in_an_answer_the_one_that_was_called_is_not_ahead_any_more():
+    state = SessionState(SHOP)
+    state.add_statement("The file 'a.txt'?", {worlds.LIST_TYPES: 0.8, worlds.COUNT: 0.4})
+    before = {c.tool: row["found_rank"] for c, row in describe(state, learn())}
+    state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {}))
+    after = {c.tool: row["found_rank"] for c, row in describe(state, learn())}
+    state.add_statement("Thanks.")
+    forgotten = {c.tool: row["found_score"] for c, row in describe(state, learn())}
+
+    assert (before[worlds.LIST_TYPES], before[worlds.COUNT]) == (1.0, 0.5)
+    assert (after[worlds.LIST_TYPES], after[worlds.COUNT]) == (0.0, 1.0)
+    assert forgotten.get(worlds.COUNT, 0.0) == 0.0
+
+
+def test_before_any_history_an_answer_adds_no_candidate():
+    state = SessionState(SHOP)
+    state.add_statement("Anything new?", {worlds.LIST_TYPES: 0.8})
+
+    assert worlds.LIST_TYPES not in {c.tool for c, _ in describe(state)}
 
 
 def test_a_value_of_the_same_clause_is_nearer():

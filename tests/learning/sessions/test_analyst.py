@@ -143,7 +143,7 @@ async def test_sessions_of_two_callers_do_not_share_results(live):
 
 async def test_the_words_of_a_search_are_taken_in(live):
     live.registry.record_search(
-        ANN, f"read the record '{RECORDS[0]}'", context=describe_context(), hits=[READ.pk]
+        ANN, f"read the record '{RECORDS[0]}'", context=describe_context(), hits={READ.pk: 0.9}
     )
     await live.pause()
     assert (READ.pk, {"record_id": RECORDS[0]}) in live.list_predicted()
@@ -252,7 +252,7 @@ async def test_the_profiles_of_a_catalogue_are_built_once_for_teams_without_tool
 async def test_the_words_of_an_analysed_search_are_passed_on(live):
     passed = []
     live.analyst._record_words = lambda session, words: passed.append((session, words.text))
-    live.registry.record_search(ANN, "find records", context=describe_context(), hits=[])
+    live.registry.record_search(ANN, "find records", context=describe_context(), hits={})
     live.call(FIND, owner="ann")
     await live.pause()
     assert passed == [(live.session(), "find records")]

@@ -58,7 +58,7 @@ def passed(items, run=None):
 
 def test_statements_and_calls_are_passed_on_in_order():
     items = [
-        StatedWords("show the log", 3, (7,), is_intent=True, at=5.0),
+        StatedWords("show the log", 3, {7: 0.9}, is_intent=True, at=5.0),
         answered(READ),
         answered(WRITE, is_error=True),
     ]
@@ -83,7 +83,7 @@ def test_a_call_that_a_run_made_for_the_client_teaches_with_its_run():
 
 
 @pytest.mark.parametrize(
-    "item", [StatedWords("log", 3, (7,), is_intent=False, at=1.0), answered(READ)]
+    "item", [StatedWords("log", 3, {7: 0.9}, is_intent=False, at=1.0), answered(READ)]
 )
 def test_the_session_of_a_run_passes_nothing_on(item):
     assert passed([item], run=UUID(int=1)) == []

@@ -74,7 +74,7 @@ async def test_a_predicted_call_is_called_ahead_with_the_origin_of_its_arguments
 
 async def test_what_a_search_states_is_called_ahead_as_stated(live, speculation):
     live.registry.record_search(
-        ANN, f"read the record '{RECORD}'", context=describe_context(), hits=[READ.pk]
+        ANN, f"read the record '{RECORD}'", context=describe_context(), hits={READ.pk: 0.9}
     )
     await live.pause()
     ((_, early, _),) = speculation.dispatched
@@ -175,7 +175,7 @@ async def test_each_call_is_made_for_the_session_that_it_was_predicted_for(live,
 
 async def test_servers_know_the_caller_as_by_its_latest_call(live, speculation):
     live.registry.record_search(
-        ANN, f"read the record '{RECORD}'", context=describe_context(), hits=[READ.pk]
+        ANN, f"read the record '{RECORD}'", context=describe_context(), hits={READ.pk: 0.9}
     )
     await live.pause()
     live.call(FIND, FOUND, downstream=replace(BY_CONNECTION, log_level="info"), owner="ann")

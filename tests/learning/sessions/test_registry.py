@@ -67,14 +67,14 @@ def ended(caller=ANN, called=READ, *, code="", arguments=None, raw=None, duratio
     )
 
 
-def intent(context, tools=(7, 8)):
+def intent(context):
     return AnsweredIntent(
         text=SECRET,
         context=context,
         prediction=UUID(int=9),
         mode="suggestion",
         confidence=0.81234,
-        tools=tools,
+        tools={7: 0.9, 8: 0.4},
     )
 
 
@@ -89,7 +89,7 @@ def test_a_call_leaves_an_event_with_hashes_instead_of_values(memory, events):
 
 def test_no_event_holds_a_value(memory, events):
     memory.record_call(ended(code="tool_error"))
-    memory.record_search(ANN, SECRET, context=CONTEXT, hits=[7])
+    memory.record_search(ANN, SECRET, context=CONTEXT, hits={7: 0.9})
     memory.record_intent(ANN, intent(memory.compute_context_key(CONTEXT)))
     memory.record_run(ANN, RUN)
     memory.record_agent_decision(ANN, RUN, "abort")
@@ -135,7 +135,7 @@ def test_arguments_too_large_to_hash_at_once_have_no_hash(memory, events, argume
 
 def test_a_call_has_the_context_of_the_latest_search_or_intent(memory, events):
     memory.record_call(ended())
-    memory.record_search(ANN, "find", context=CONTEXT, hits=[7])
+    memory.record_search(ANN, "find", context=CONTEXT, hits={7: 0.9})
     memory.record_call(ended())
     memory.record_intent(ANN, intent(memory.compute_context_key(describe_context(domain="x"))))
     memory.record_call(ended())
@@ -147,7 +147,7 @@ def test_a_call_has_the_context_of_the_latest_search_or_intent(memory, events):
 
 
 def test_a_search_and_an_intent_name_the_best_tools(memory, events):
-    memory.record_search(ANN, "find", context=CONTEXT, hits=list(range(99)))
+    memory.record_search(ANN, "find", context=CONTEXT, hits=dict.fromkeys(range(99), 0.5))
     memory.record_intent(ANN, intent(NO_CONTEXT))
     search, answered = events
     assert search.kind is EventKind.SEARCH
@@ -208,7 +208,7 @@ def test_forgetting_without_any_session_does_nothing(memory):
 
 
 def test_the_tasks_of_a_run_are_a_session_with_the_context_of_its_caller(memory, events):
-    memory.record_search(ANN, "find", context=CONTEXT, hits=[])
+    memory.record_search(ANN, "find", context=CONTEXT, hits={})
     memory.record_run(ANN, RUN)
     memory.record_call(ended(bind_run_session(ANN, RUN)))
     memory.record_agent_decision(ANN, RUN, "replan")
@@ -223,7 +223,7 @@ def test_the_tasks_of_a_run_are_a_session_with_the_context_of_its_caller(memory,
 
 
 def test_what_can_be_analysed_waits_until_its_session_is_idle(memory, clock):
-    memory.record_search(ANN, "find", context=CONTEXT, hits=[7])
+    memory.record_search(ANN, "find", context=CONTEXT, hits={7: 0.9})
     memory.record_call(ended())
     clock.now += 0.01
     assert memory.take_idle(idle_s=0.02) == []
@@ -302,7 +302,7 @@ def test_large_arguments_and_long_words_do_not_wait(memory):
     memory.record_call(ended(arguments={"text": "x" * (registries.MAX_RESULT_CHARACTERS + 1)}))
     context = memory.compute_context_key(CONTEXT)
     memory.record_intent(ANN, replace(intent(context), text="x" * 200_000))
-    memory.record_search(ANN, "x" * 200_000, context=CONTEXT, hits=[])
+    memory.record_search(ANN, "x" * 200_000, context=CONTEXT, hits={})
     ((_, (call, *words)),) = memory.take_idle(idle_s=0.0)
     assert call.arguments is None
     assert [len(one.text) for one in words] == [registries.MAX_KEPT_WORDS] * 2
@@ -320,7 +320,7 @@ def test_keys_of_contexts_are_cached_within_bounds(memory, monkeypatch):
 def test_without_memory_nothing_is_remembered():
     NO_MEMORY.record_call(ended())
     NO_MEMORY.record_task_call(ended())
-    NO_MEMORY.record_search(ANN, "find", context=CONTEXT, hits=[])
+    NO_MEMORY.record_search(ANN, "find", context=CONTEXT, hits={})
     NO_MEMORY.record_intent(ANN, intent(NO_MEMORY.compute_context_key(CONTEXT)))
     NO_MEMORY.record_run(ANN, RUN)
     NO_MEMORY.record_agent_decision(ANN, RUN, "abort")

@@ -34,7 +34,7 @@ def session():
 
 
 def words(text, number=5):
-    return StatedWords(text, number, (), is_intent=True, at=7.0)
+    return StatedWords(text, number, {}, is_intent=True, at=7.0)
 
 
 def recorded(capture):

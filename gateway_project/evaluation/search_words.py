@@ -1,0 +1,79 @@
+"""Search the tools of a data set in memory, as a gateway would for the words of its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from gateway_project.evaluation.dataset import DatasetTool
+from gateway_project.evaluation.prefetch import FindTools
+from tools import embedding_text
+from tools.catalogue import CatalogueTool
+from tools.catalogue_index import index_words
+from tools.danger import Danger
+from tools.embed.cache import CachedEmbedder
+from tools.query_text import QueryError
+from tools.search import SearchRequest, search_in_memory
+from tools.search_index import SearchIndex
+from tools.store.search import SearchScope
+
+MAX_HITS = 8
+"""Hits of a search; prediction looks at no more."""
+
+
+def make_word_search(tools: Sequence[DatasetTool], embedder: CachedEmbedder) -> FindTools:
+    """Index tools, numbered from 1, and return a search for them that remembers its answers.
+
+    Raises:
+        EmbeddingUnavailable: If the model cannot be loaded.
+    """
+    listed = [_list_tool(tool, pk) for pk, tool in enumerate(tools, start=1)]
+    index = _embed_index(listed, embedder)
+    scope = SearchScope(within=frozenset(tool.pk for tool in listed))
+
+    @cache
+    def find_tools(text: str) -> Mapping[int, float]:
+        request = SearchRequest(query=text, limit=MAX_HITS, scope=scope)
+        try:
+            answer = search_in_memory(request, tools=listed, embedder=embedder, index=index)
+        except QueryError:
+            return {}
+        return {hit.tool_pk: hit.score for hit in answer.hits}
+
+    return find_tools
+
+
+def _embed_index(listed: Sequence[CatalogueTool], embedder: CachedEmbedder) -> SearchIndex:
+    texts = [embedding_text.compose_text(tool.definition) for tool in listed]
+    return replace(
+        index_words(listed),
+        model=embedder.model,
+        vectors=embedder.embed(texts, kind="document"),
+        embeddings=np.arange(1, len(listed) + 1),
+    )
+
+
+def _list_tool(tool: DatasetTool, pk: int) -> CatalogueTool:
+    return CatalogueTool(
+        pk=pk,
+        tool=tool.id,
+        server=tool.server,
+        name=tool.name,
+        title="",
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=None,
+        annotations={},
+        definition_hash="",
+        token_count=0,
+        category="",
+        danger=Danger.READ,
+        danger_reasons=(),
+        vetoed=False,
+        state="active",
+        enabled=True,
+        team=None,
+    )
