@@ -43,8 +43,7 @@ class ConsoleAdmin(admin.ModelAdmin[Any]):
     Invalid filters and values in hand-written URLs are rejected.
 
     Attributes:
-        is_shared: Whether rows without a team are shared; if not, only superusers see them,
-            unless there are no teams.
+        is_shared: Whether rows without a team are shared; if not, only superusers see them.
     """
 
     is_shared = True

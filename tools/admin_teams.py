@@ -11,7 +11,6 @@ from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest
 
 from tools.models import Team
-from tools.store import teams
 
 OWN_TEAM: Final = ("team",)
 """Path of rows whose own team alone decides."""
@@ -40,8 +39,7 @@ def filter_own_rows(
         request: The request of a staff member.
         rows: Of any model.
         paths: Paths to the teams; None: all that the model has.
-        is_shared: Whether rows without a team are shared; if not, only superusers see them,
-            unless there are no teams.
+        is_shared: Whether rows without a team are shared; if not, only superusers see them.
     """
     model: Any = rows.model
     paths = find_team_paths(model) if paths is None else paths
@@ -76,9 +74,8 @@ def _make_condition(request: HttpRequest, paths: Collection[str], *, is_shared: 
         return condition
     own = Team.objects.filter(memberships__user=request.user.pk)
     for path in paths:
-        without = Q(**{f"{path}__isnull": True})
-        shared = without if is_shared else without & ~Q(teams.exist())
-        condition &= Q(**{f"{path}__in": own}) | shared
+        without = Q(**{f"{path}__isnull": True}) if is_shared else Q()
+        condition &= Q(**{f"{path}__in": own}) | without
     return condition
 
 

@@ -21,13 +21,12 @@ def limit_to_team(
         caller: Who asks.
         field: Path to the team; without one, a row is shared.
         is_shared: Whether rows without a team are shared; if not, they concern every team, and
-            only superusers see them, unless there are no teams.
+            only superusers see them.
     """
     if caller.has_scope(SCOPE_ALL):
         return rows
     own: dict[str, Any] = {field: caller.team}
     without: dict[str, Any] = {f"{field}__isnull": True}
     if caller.team is None:
-        is_seen = is_shared or not caller.are_teams_used
-        return rows.filter(**without) if is_seen else rows.none()
+        return rows.filter(**without) if is_shared else rows.none()
     return rows.filter(Q(**own) | Q(**without)) if is_shared else rows.filter(**own)

@@ -119,7 +119,7 @@ def select_audit_rows(caller: Caller, given: Mapping[str, str]) -> Any:
         since=_read_time(given, "since"),
         until=_read_time(given, "until"),
     )
-    return limit_to_team(rows, caller, is_shared=False)
+    return limit_to_team(rows, caller, is_shared=not caller.are_teams_used)
 
 
 def export_audit(rows: Any, form: str) -> StreamingHttpResponse:

@@ -17,13 +17,15 @@ MAX_OLD_OBJECTS: Final = 10_000
 """Objects of the oldest generation from which they are set apart: some 10 ms of traversal."""
 GROWTH: Final = 1.5
 """Growth of what is set apart after which it is collected too."""
+MAX_CHECKS: Final = 90
+"""Checks after which it is collected although it has not grown: few cycles can hold much memory."""
 
 
 class LongLivedObjects:
     """Sets the long-lived objects of the process apart, so that collections are short.
 
-    What is set apart is still freed as soon as nothing refers to it. Only cycles stay until it has
-    grown by `GROWTH`; then all of it is collected.
+    What is set apart is still freed as soon as nothing refers to it. Only cycles stay, until it has
+    grown by `GROWTH` or was checked `MAX_CHECKS` times; then all of it is collected.
 
     Args:
         max_old: Objects of the oldest generation from which they are set apart.
@@ -32,8 +34,8 @@ class LongLivedObjects:
     def __init__(self, *, max_old: int = MAX_OLD_OBJECTS) -> None:
         self._max_old = max_old
         self._limit = 0.0
+        self._checks = 0
         self._is_kept = False
-        self._has_added = False
 
     @contextmanager
     def keep_apart(self) -> Iterator[None]:
@@ -54,9 +56,7 @@ class LongLivedObjects:
         objects move to the oldest generation, also those that `gc.freeze` set apart.
         """
         gc.freeze()
-        if self._is_kept:
-            self._has_added = True
-        else:
+        if not self._is_kept:
             gc.unfreeze()
 
     def check(self) -> None:
@@ -65,22 +65,27 @@ class LongLivedObjects:
             gc.collect()
         if self._is_old_large():
             _freeze_survivors()
-            self._has_added = True
-        if self._has_added:
-            self._collect_if_grown()
-        self._has_added = False
+        self._checks += 1
+        self._collect_if_grown()
 
     def _is_old_large(self) -> bool:
         return len(gc.get_objects(generation=2)) >= self._max_old
 
     def _collect_if_grown(self) -> None:
-        """Collect what is set apart if it grew; the first time, its size is only noted."""
-        if self._limit and gc.get_freeze_count() <= self._limit:
+        """Collect what is set apart if it grew; the first time, its size is only noted.
+
+        The limit falls with what is freed, so that one large amount of data does not raise it for
+        good.
+        """
+        count = gc.get_freeze_count()
+        if self._limit and count <= self._limit and self._checks < MAX_CHECKS:
+            self._limit = min(self._limit, GROWTH * count)
             return
         if self._limit:
             gc.unfreeze()
             gc.collect()
             _freeze_survivors()
+        self._checks = 0
         self._limit = GROWTH * gc.get_freeze_count()
 
 

@@ -179,7 +179,7 @@ def _find_team(caller: Caller, name: str | None) -> int | None:
         team = configuration.find_team(name)
     except LookupError:
         raise InvalidWebhook(f"there is no team {name!r}") from None
-    if not caller.can_decide_for_team(team):
+    if not caller.has_scope(SCOPE_ALL) and (team is None or team != caller.team):
         raise InvalidWebhook("only a superuser registers webhooks of another team or of all teams")
     return team
 

@@ -3,7 +3,7 @@ import weakref
 
 import pytest
 
-from gateway_project.foundation.garbage import LongLivedObjects, pause_collection
+from gateway_project.foundation.garbage import MAX_CHECKS, LongLivedObjects, pause_collection
 
 
 @pytest.fixture(autouse=True)
@@ -120,5 +120,34 @@ def test_cycles_of_an_earlier_run_in_the_same_process_are_collected():
         pass
     new = [[] for _ in range(gc.get_freeze_count())]
     with kept.keep_apart():
+        assert watched() is None
+        assert not list_old(new)
+
+
+def test_cycles_are_collected_after_many_checks_although_nothing_has_grown():
+    gc.disable()
+    watched = weakref.ref(Node())
+    kept = LongLivedObjects(max_old=NEVER)
+    with kept.keep_apart():
+        for _ in range(MAX_CHECKS - 1):
+            kept.check()
+        assert watched() is not None
+        kept.check()
+        assert watched() is None
+
+
+def test_one_large_amount_of_data_does_not_let_later_cycles_stay():
+    gc.disable()
+    kept = LongLivedObjects(max_old=NEVER)
+    with kept.keep_apart():
+        many = [[] for _ in range(4 * gc.get_freeze_count())]
+        kept.add_all()
+        kept.check()
+        del many
+        kept.check()
+        watched = weakref.ref(Node())
+        new = [[] for _ in range(gc.get_freeze_count())]
+        kept.add_all()
+        kept.check()
         assert watched() is None
         assert not list_old(new)

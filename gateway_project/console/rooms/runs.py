@@ -48,6 +48,7 @@ MAX_EVENTS: Final = 200
 """Newest events on the page of a run."""
 MAX_TASKS: Final = 500
 """Tasks and items on the page of a run."""
+MAX_PROBLEMS: Final = 20
 RERUN: Final = "rerun_unknown"
 CONFIRMED: Final = ("abort", RERUN)
 """Actions that a page explains before they are carried out."""
@@ -336,18 +337,6 @@ def _load_sealer() -> Sealer:
     return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 
-urlpatterns: list[Any] = [
-    path("", show_runs, name="runs"),
-    path("<uuid:run>/", show_run, name="run"),
-    path("<uuid:run>/replan/", replan, name="run-replan"),
-    path("<uuid:run>/again/", make_again, name="run-again"),
-    path("<uuid:run>/<slug:action>/", control_by_page, name="run-control"),
-]
-
-
-MAX_PROBLEMS: Final = 20
-
-
 def format_workflow(workflow: Mapping[str, Any] | None) -> str:
     """Return a workflow as indented JSON; empty: it is no longer stored."""
     return "" if workflow is None else json.dumps(workflow, indent=2, ensure_ascii=False)
@@ -377,3 +366,12 @@ def list_problems(error: Exception) -> tuple[str, ...]:
     if more := len(problems) - len(found):
         found.append(f"and {more} more")
     return tuple(found) or (str(error),)
+
+
+urlpatterns: list[Any] = [
+    path("", show_runs, name="runs"),
+    path("<uuid:run>/", show_run, name="run"),
+    path("<uuid:run>/replan/", replan, name="run-replan"),
+    path("<uuid:run>/again/", make_again, name="run-again"),
+    path("<uuid:run>/<slug:action>/", control_by_page, name="run-control"),
+]

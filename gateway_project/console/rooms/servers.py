@@ -361,11 +361,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
 }
 """What a POST to a server's page may do; all of it is a superuser's right."""
 
-urlpatterns = [
-    path("", list_servers, name="servers"),
-    path("<path:name>/", show_server, name="server-page"),
-]
-
 
 def load_embedding_progress(
     servers: Sequence[ServerSummary], *, now: datetime
@@ -387,3 +382,9 @@ def load_embedding_progress(
     names = [server.name for server in servers]
     coverage = load_embedding_coverage(settings.FOREGATE.embedding_model, servers=names)
     return coverage if coverage["embedded"] < coverage["tools"] else None
+
+
+urlpatterns = [
+    path("", list_servers, name="servers"),
+    path("<path:name>/", show_server, name="server-page"),
+]

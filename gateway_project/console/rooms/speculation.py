@@ -155,6 +155,7 @@ def show_grants(request: RoomRequest) -> HttpResponse:
     ]
     compared = list(_limit(request, agreements.select_agreements()).order_by("-compared_at"))
     by_tool = {one.tool_id: one for one in compared}
+    shown = [one for one in compared if server in ("", one.tool.server.name)]
     in_force = list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS])
     return render_room(
         request,
@@ -163,7 +164,8 @@ def show_grants(request: RoomRequest) -> HttpResponse:
         grants=in_force,
         revocable={one.pk for one in in_force if caller.can_decide_for_team(one.concerned_team)},
         may_grant=caller.can_decide_for_team(caller.team),
-        compared=compared[:MAX_PROPOSALS],
+        compared=shown[:MAX_PROPOSALS],
+        more_compared=max(0, len(shown) - MAX_PROPOSALS),
         proposals=[
             {"proposal": one, "record": by_tool.get(one.tool.pk)}
             for one in proposals[:MAX_PROPOSALS]

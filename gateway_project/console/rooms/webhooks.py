@@ -55,7 +55,7 @@ class WebhookForm(forms.Form):
         max_length=100,
         required=False,
         empty_value=None,
-        help_text="Notify of this team's events only; empty: of all teams'.",
+        help_text="Only events of this team; empty: events of all teams.",
     )
 
     def __init__(self, caller: Caller, *args: Any, **kwargs: Any) -> None:
