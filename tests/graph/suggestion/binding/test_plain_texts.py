@@ -146,6 +146,145 @@ def test_what_a_request_leaves_open_is_not_bound(intent: str, one: BindTool) -> 
     assert given(intent, one) == {}
 
 
+SQL = act("sql")
+SWAP = act("old_text", "new_text")
+SAY = act("text")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from users",
+        "delete from users where id = 3 and name like 'a%'",
+        "update users set visits = visits + 1, name = 'a b' where id in (1, 2)",
+        "insert into users (id, name) values (1, 'x'), (2, lower('Y'))",
+        "create table users (id int primary key, name varchar(20))",
+        "select u.name, count(*) as n from users u where u.id > 3 group by u.name",
+    ],
+)
+@pytest.mark.parametrize("request_words", ["", "please run the query: ", "execute "])
+def test_sql_that_is_the_whole_request_is_bound(request_words: str, statement: str) -> None:
+    assert given(request_words + statement, SQL) == {"sql": statement}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "why did someone run delete from users",
+        "what happens if I delete from users",
+        "undo the delete from users",
+        "lösche bitte nicht: delete from users",
+        "please don't do this. delete from users",
+        "check who ran insert into users values (1)",
+        "explain what delete from users where 1=1 would do",
+        "insert into the report a chart",
+        "delete from all tables",
+        "create table plans as discussed yesterday",
+        "update me set to go",
+        "select some good restaurants from the list",
+        "select name from users, sorted by age please",
+        "select name from users for me",
+        "delete from users where id = 3 for me",
+        "delete from users where id = 3 if nobody objects",
+        "insert into old select name from users",
+    ],
+)
+def test_sql_that_is_only_talked_about_is_not_bound(intent: str) -> None:
+    assert given(intent, SQL) == {}
+
+
+@pytest.mark.parametrize(
+    ("intent", "old", "new"),
+    [
+        ("replace the word colour with the word color in a.txt", "colour", "color"),
+        ("replace Alice with Bob everywhere.", "Alice", "Bob"),
+        ("change 'don't' to 'do not'", "don't", "do not"),
+        ("ersetze Hund durch Katze", "Hund", "Katze"),
+        ("cambia perro por gato", "perro", "gato"),
+        ("cambia 'perro' a 'gato'", "perro", "gato"),
+        ("把狗替换成猫", "狗", "猫"),
+    ],
+)
+def test_a_text_is_replaced_by_another(intent: str, old: str, new: str) -> None:
+    assert given(intent, SWAP) == {"old_text": old, "new_text": new}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "turn it into uppercase",
+        "change everything to uppercase",
+        "replace everything with nothing",
+        "change the title to Hello",
+        "change permission to read-only",
+        "replace foo with the current date",
+        "replace Alice with Bob Smith",
+        "replace Alice by Friday with Bob",
+        "swap Alice for Bob and Bob for Alice",
+        "replace 'Alice' with 'Bob' and 'Carol' with 'Dave'",
+        "replace TODO with DONE but not FIXME with X",
+        "replace Alice with Bob everywhere except in chapter 2",
+        "cambia perro por gato, pero no ahora",
+        "把report.docx里的狗替换成猫",
+        "不要把狗替换成猫",
+        "别把狗换成猫",
+    ],
+)
+def test_words_that_are_no_texts_are_not_replaced(intent: str) -> None:
+    one = tool({"edits": list_of(EDIT)}, required=["edits"])
+    assert given(intent, one) == {}
+
+
+def test_the_verb_of_a_replacement_is_no_label() -> None:
+    intent = "replace 'it is' with 'its' in report.docx"
+    one = act("find_text", "replace_text", name="search_and_replace")
+    assert given(intent, one) == {"find_text": "it is", "replace_text": "its"}
+
+
+@pytest.mark.parametrize(
+    ("intent", "said"),
+    [
+        ("post saying that we are late", "we are late"),
+        ("post saying you can come.", "you can come"),
+        ("post with the message fix login bug", "fix login bug"),
+        ("post saying the docs are at /srv/docs", "the docs are at /srv/docs"),
+        ("发消息内容为你好", "你好"),
+    ],
+)
+def test_words_up_to_the_end_are_said(intent: str, said: str) -> None:
+    assert given(intent, SAY) == {"text": said}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "post with the content of the last commit",
+        "post with a text from /tmp/a.txt",
+        "post with the text /tmp/a.txt",
+        "post with the text of acme/web#5 on it",
+        "poste mit dem Inhalt der letzten Mail",
+        "poste mit dem Inhalt von a.txt",
+        "publica con el contenido de a.txt",
+        "发消息内容是/tmp/b.txt的内容",
+        "post with the message you think is best",
+        "post a message like fix login",
+        "post with a message that says something about it",
+        "post telling him about the delay",
+        "post saying what changed",
+        "post saying hi before the move",
+        "post saying hi; the card goes to the archive",
+        "发消息内容为你好并删除卡片",
+    ],
+)
+def test_what_only_describes_a_text_is_not_said(intent: str) -> None:
+    assert given(intent, SAY) == {}
+
+
+def test_a_place_at_the_end_is_not_said() -> None:
+    intent = "publish a message saying that the sale ends soon on channel news"
+    assert given(intent, act("channel", "message")) == {"channel": "news"}
+
+
 def test_what_is_said_without_quotes_is_not_cut_off_by_a_further_request() -> None:
     intent = "post saying dinner is ready and lock the door"
     first, second = steps(act("text"), act())
