@@ -56,9 +56,11 @@ _NAMING_LABELS: Final = frozenset(
     ["titled", "headed", "titulado", "called", "named", "namens", "llamado", "llamada"]
 )
 """Of these, words that also tell which thing the tool changes."""
-_CREATING: Final = normalize_words(
-    ["create", "add", "make", "new", "open", "start", "insert", "post", "publish", "register", "schedule", "send", "write", "save"]
+_CREATING_LIST: Final = (
+    "create add make new open start insert post publish register schedule send write save "
+    "generate draw plot render build upload draft compose log submit record book"
 )
+_CREATING: Final = normalize_words(_CREATING_LIST.split())
 _RENAMING: Final = normalize_words(["rename", "copy", "duplicate", "clone", "move"])
 _SAYING: Final = re.compile(
     r"\b(?:saying|(?:that|which)\s+says?|telling\s+(?:them|him|her|us|everyone)|diciendo)\b"
@@ -153,7 +155,7 @@ _ASSIGNMENT: Final = _compile_pair(
 """In "set the key greeting to hello"."""
 _KEY_NAMES: Final = frozenset({"key", "name", "variable", "setting", "option"})
 _VALUE_NAMES: Final = frozenset({"value", "element", "item", "member"})
-_OPERAND: Final = r"(?:'[^']*'|\"[^\"]*\"|[\w.$:?-]+(?:\([^()]*\))?|\([^()]*\))"
+_OPERAND: Final = r"(?:'[^']*'|\"[^\"]*\"|-?[\w.$:?]+(?:\([^()]*\))?|\([^()]*\))"
 _TERM: Final = rf"{_OPERAND}(?:\s*[-+*/]\s*{_OPERAND})?"
 _COMPARISON: Final = (
     rf"{_TERM}\s*(?:[<>!]?=|<>|[<>]|\b(?:not\s+)?(?:like|in)\b|\bis(?:\s+not)?\b)\s*{_TERM}"
@@ -171,7 +173,7 @@ _CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 """A whole request to change a database: nothing but a polite verb stands before the statement."""
-_COLUMN: Final = r"(?:[^\s,()]|\([^()]*\))+(?:\s*[-+*/|]+\s*[\w.]+)?(?:\s+as\s+\w+)?"
+_COLUMN: Final = r"(?:[^\s,()]|\([^()]*\))+(?:\s+[-+*/|]+\s+[\w.]+)?(?:\s+as\s+\w+)?"
 _TABLE: Final = r"[\w.\"]+(?:\s+as\s+\w+|\s+\w{1,2})?"
 _QUERY: Final = re.compile(
     rf"\b(?P<statement>select\s+(?:distinct\s+)?{_COLUMN}(?:\s*,\s*{_COLUMN})*"
@@ -189,7 +191,7 @@ _DATABASES: Final = frozenset(
     ["database", "db", "postgres", "postgresql", "mysql", "mariadb", "sqlite", "server"]
 )
 _STATEMENT_TAIL: Final = re.compile(
-    r"\s+(?:on|in|against|via|using|with)\s+(?:the\s+|my\s+|our\s+)?(?P<place>\w+)"
+    r"(?<=\s)(?:on|in|against|via|using|with)\s+(?:the\s+|my\s+|our\s+)?(?P<place>\w+)"
     r"(?:\s+(?:database|db|server))?$"
 )
 
@@ -267,7 +269,7 @@ def bind_said(one: PlainStatement) -> None:
     if match is None or one.text[one.end :].strip(" .!?") or '"' in match["said"]:
         return
     said = match["said"].rstrip(". \n")
-    if not 0 < len(said) <= MAX_SAID_CHARS or not _is_stated(match):
+    if not 0 < len(said) <= MAX_SAID_CHARS or not _is_stated(match, said):
         return
     for name in _TEXTS:
         called = _find_preferred(one, has_name(frozenset({name})))
@@ -278,11 +280,10 @@ def bind_said(one: PlainStatement) -> None:
             return
 
 
-def _is_stated(match: re.Match[str]) -> bool:
+def _is_stated(match: re.Match[str], said: str) -> bool:
     """Whether a text is stated itself, not described, nor taken from elsewhere."""
-    said = match["said"]
     is_source = match.re is _WITH_TEXT and (_SOURCE.match(said) or _REFERENCE.search(said))
-    return not (_DESCRIBED.match(said) or _FURTHER.search(said.rstrip()) or is_source)
+    return not (_DESCRIBED.match(said) or _FURTHER.search(said) or is_source)
 
 
 def _names_place(one: PlainStatement, said: str, *, besides: Sequence[ToolParameter]) -> bool:
@@ -324,8 +325,10 @@ def _head_of(tool: str) -> list[str]:
 def _may_be_called(one: PlainStatement, parameter: ToolParameter) -> bool:
     """Whether "titled 'Login'" may state a parameter's value, not only what the tool changes."""
     verbs = normalize_words(split_raw_name(one.step.tool.name))
-    is_renamed = "new" in split_raw_name(parameter.name) or bool(verbs & _RENAMING)
-    return bool(verbs & _CREATING) or (parameter.is_required and not is_renamed)
+    if one.step.is_read_only or verbs & _CREATING:
+        return True
+    is_new = "new" in split_raw_name(parameter.name)
+    return parameter.is_required and not is_new and not verbs & _RENAMING
 
 
 def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozenset[str]) -> bool:
@@ -448,7 +451,7 @@ def _find_statement(one: PlainStatement) -> re.Match[str] | None:
     tail = _STATEMENT_TAIL.search(stated)
     server = one.step.tool.tool.partition(":")[0].lower()
     if tail is not None and tail["place"].lower() in _DATABASES | {server}:
-        stated = stated[: tail.start()]
+        stated = stated[: tail.start()].rstrip()
     change = _CHANGE.fullmatch(stated)
     if change is not None:
         return None if PROTECTING_PHRASE.search(one.text, 0, one.start) else change

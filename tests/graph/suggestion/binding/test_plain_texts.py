@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.binding.steps import BindTool
 from graph.suggestion.intent.reading import read_intent
@@ -149,6 +150,8 @@ def test_what_a_request_leaves_open_is_not_bound(intent: str, one: BindTool) -> 
 SQL = act("sql")
 SWAP = act("old_text", "new_text")
 SAY = act("text")
+ENTRY = text("Key of the entry in the store")
+STORE = act("key", "value", key=ENTRY)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +286,93 @@ def test_what_only_describes_a_text_is_not_said(intent: str) -> None:
 def test_a_place_at_the_end_is_not_said() -> None:
     intent = "publish a message saying that the sale ends soon on channel news"
     assert given(intent, act("channel", "message")) == {"channel": "news"}
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "expected"),
+    [
+        ("add a tab called Big Plan", act("name", name="create_sheet"), {"name": "Big Plan"}),
+        (
+            "in the team acme create a board called Home.",
+            act("name", name="create_board"),
+            {"name": "Home"},
+        ),
+        (
+            "create a repo called web-2 in acme",
+            act("name", name="create_repository"),
+            {"name": "web-2"},
+        ),
+        ("创建名为alpha的仓库", act("name", name="create_repository"), {"name": "alpha"}),
+        (
+            "draw a chart titled 'Sales'",
+            tool({"title": text()}, name="generate_chart"),
+            {"title": "Sales"},
+        ),
+        (
+            "update issue 5 with the title 'Login'",
+            tool({"title": text()}, name="update_issue"),
+            {"title": "Login"},
+        ),
+        ("delete the note titled 'Old'", act("title", name="delete_note"), {"title": "Old"}),
+    ],
+)
+def test_a_name_is_that_of_what_the_tool_makes(
+    intent: str, one: BindTool, expected: dict[str, Any]
+) -> None:
+    assert given(intent, one) == expected
+
+
+@pytest.mark.parametrize(
+    ("intent", "one"),
+    [
+        ("create a board called the big plan", act("name", name="create_board")),
+        ("set up a board, I was called away", act("name", name="create_board")),
+        ("make something called whatever", act("name", name="create_board")),
+        ("不要创建名为alpha的仓库", act("name", name="create_repository")),
+        ("close the issue titled 'Login'", tool({"title": text()}, name="update_issue")),
+        ("rename the event called 'A' to 'B'", tool({"summary": text()}, name="update_event")),
+    ],
+)
+def test_a_name_that_only_tells_a_thing_apart_is_not_bound(intent: str, one: BindTool) -> None:
+    assert given(intent, one) == {}
+
+
+@pytest.mark.parametrize("verb", ["rename", "copy"])
+def test_the_name_of_what_is_renamed_or_copied_is_no_new_name(verb: str) -> None:
+    one = act("sheet", "new_name", name=f"{verb}_sheet")
+    reading = read_intent(f"{verb} the sheet called Data")
+    bound = bind_plain_values(steps(one), [load_schema(one)], reading=reading, forbidden=())
+    assert (0, "new_name") not in bound
+
+
+@pytest.mark.parametrize(
+    ("intent", "expected"),
+    [
+        ("set the key greeting to hello", {"key": "greeting", "value": "hello"}),
+        ("set greeting to hello in the store.", {"key": "greeting", "value": "hello"}),
+        ("set 'my key' to 'a b'", {"key": "my key", "value": "a b"}),
+        ("set the hash conf to expire in 60 seconds", {}),
+        ("set conf to expire in 60 seconds", {}),
+        ("set conf to expire in a minute", {}),
+        ("set greeting to whatever the other holds", {}),
+        ("set greeting to something", {}),
+        ("set the session timeout to 30 minutes", {}),
+        ("put Anna to bed", {}),
+        ("put the file as attachment in conf", {}),
+    ],
+)
+def test_a_value_is_set_together_with_its_key(intent: str, expected: dict[str, Any]) -> None:
+    assert given(intent, STORE) == expected
+
+
+def test_of_several_names_the_key_is_called_so() -> None:
+    bound = given("set greeting to hello in the hash", act("name", "key", "value", key=ENTRY))
+    assert bound["key"] == "greeting"
+    assert bound["value"] == "hello"
+
+
+def test_no_value_is_set_without_its_key() -> None:
+    assert given("set greeting to hello", act("name", "variable", "value")) == {}
 
 
 def test_what_is_said_without_quotes_is_not_cut_off_by_a_further_request() -> None:
