@@ -31,7 +31,9 @@ _CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 """A whole request to change a database: nothing but a polite verb stands before the statement."""
-_COLUMN: Final = r"(?:[^\s,()]|\([^()]*\))+(?:\s+[-+*/|]+\s+[\w.]+)?(?:\s+as\s+\w+)?"
+_COLUMN: Final = (
+    r"(?:[^\s,()]|\([^()]*\))+(?:\s+[-+*/|]+\s+[\w.]+(?:\([^()]*\))?)?(?:\s+as\s+\w+)?"
+)
 _TABLE: Final = r"[\w.\"]+(?:\s+as\s+\w+|\s+\w{1,2})?"
 _QUERY: Final = re.compile(
     rf"\b(?P<statement>select\s+(?:distinct\s+)?{_COLUMN}(?:\s*,\s*{_COLUMN})*"

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 Accepts = Callable[["ToolParameter"], bool]
 
 _QUOTE: Final = r"[\"'`“”‘’「」«»]"  # noqa: RUF001 - as typed
-_IN_QUOTES: Final = r"(?:[^\"'`“”‘’「」«»]|(?<=\w)['’](?=\w)){1,400}"  # noqa: RUF001 - as typed
-_TEXT: Final = rf"(?:{_QUOTE}(?P<%s_quoted>{_IN_QUOTES}){_QUOTE}(?!\w)|(?P<%s>%s))"
 _LABEL: Final = re.compile(
     r"(?P<label>[^\W\d_]{2,20})\s*(?::|=|\bis\b|\bas\b|\bof\b|\bfor\b)?\s*(?:on\s+)?"
     rf"{_QUOTE}?$"
@@ -121,11 +119,20 @@ _VAGUE_WORDS: Final = STOP_WORDS | frozenset(
 """Words without quotation marks that are no text themselves."""
 
 
+def _match_text(name: str, word: str) -> str:
+    """Return a pattern of a quoted text, where single quotes may be apostrophes, or of a word."""
+    in_double = r"[^\"“”「」«»]"
+    in_single = r"[^\"'`“”‘’「」«»]|(?<=\w)['’](?=\w)"  # noqa: RUF001 - as typed
+    quoted = rf"(?(double_{name}){in_double}|(?:{in_single})){{1,400}}"
+    opening = rf"(?:(?P<double_{name}>[\"“「«])|(?={_QUOTE}).)"
+    return rf"(?:{opening}(?P<{name}_quoted>{quoted}){_QUOTE}(?!\w)|(?P<{name}>{word}))"
+
+
 def _compile_pair(
     before: str, between: str, first: str, last: str, *, word: str = _WORD
 ) -> re.Pattern[str]:
-    old = _TEXT % (first, first, word)
-    new = _TEXT % (last, last, _WORD + _PAIR_END)
+    old = _match_text(first, word)
+    new = _match_text(last, _WORD + _PAIR_END)
     kind = rf"(?:{_KIND_OF_TEXT})?"
     return re.compile(rf"{before}{old}\s*{between}\s*{kind}{new}{_NOT_FURTHER}", re.IGNORECASE)
 
@@ -252,7 +259,9 @@ def _names_place(one: PlainStatement, said: str, *, besides: Sequence[ToolParame
     needed = frozenset[str]().union(
         *(p.name_words for p in one.find_open(lambda p: p not in besides, required=True))
     )
-    return any(normalize_word(match["noun"].lower()) & needed for match in _PLACE.finditer(said))
+    before = one.part.partition(said)[0].lower()
+    nouns = (match["noun"].lower() for match in _PLACE.finditer(said))
+    return any(normalize_word(noun) & needed and noun not in before for noun in nouns)
 
 
 def bind_called(one: PlainStatement) -> None:

@@ -162,6 +162,7 @@ STORE = act("key", "value", key=ENTRY)
         "update users set visits = visits + 1, name = 'a b' where id in (1, 2)",
         "insert into users (id, name) values (1, 'x'), (2, lower('Y'))",
         "create table users (id int primary key, name varchar(20))",
+        "select max(a) - min(b) as d from t",
         "select u.name, count(*) as n from users u where u.id > 3 group by u.name",
     ],
 )
@@ -201,6 +202,7 @@ def test_sql_that_is_only_talked_about_is_not_bound(intent: str) -> None:
     [
         ("replace the word colour with the word color in a.txt", "colour", "color"),
         ("replace Alice with Bob everywhere.", "Alice", "Bob"),
+        ('replace "the \'x\'" with "it\'s" in a.txt', "the 'x'", "it's"),
         ("change 'don't' to 'do not'", "don't", "do not"),
         ("ersetze Hund durch Katze", "Hund", "Katze"),
         ("cambia perro por gato", "perro", "gato"),
@@ -281,6 +283,11 @@ def test_words_up_to_the_end_are_said(intent: str, said: str) -> None:
 )
 def test_what_only_describes_a_text_is_not_said(intent: str) -> None:
     assert given(intent, SAY) == {}
+
+
+def test_a_place_that_is_named_before_may_be_said() -> None:
+    intent = "post to the channel news saying it is on the channel list"
+    assert given(intent, act("channel", "message"))["message"] == "it is on the channel list"
 
 
 def test_a_place_at_the_end_is_not_said() -> None:
