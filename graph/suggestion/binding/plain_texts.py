@@ -114,7 +114,7 @@ _PAIR_END: Final = (
 _NOT_FURTHER: Final = rf"(?!\s*(?:,|and|und|y)\s*{_QUOTE})"
 """After a quoted new text, no second pair."""
 _VAGUE_WORDS: Final = STOP_WORDS | frozenset(
-    ["everything", "something", "anything", "nothing", "whatever", "alles", "todo", "nada"]
+    ["everything", "something", "anything", "nothing", "whatever", "alles", "nada"]
 )
 """Words without quotation marks that are no text themselves."""
 

@@ -201,6 +201,7 @@ def test_sql_that_is_only_talked_about_is_not_bound(intent: str) -> None:
     ("intent", "old", "new"),
     [
         ("replace the word colour with the word color in a.txt", "colour", "color"),
+        ("replace TODO with DONE", "TODO", "DONE"),
         ("replace Alice with Bob everywhere.", "Alice", "Bob"),
         ('replace "the \'x\'" with "it\'s" in a.txt', "the 'x'", "it's"),
         ("change 'don't' to 'do not'", "don't", "do not"),
