@@ -18,6 +18,7 @@ from graph.suggestion.binding import (
     plain_names,
     plain_paths,
     plain_revisions,
+    plain_sql,
     plain_texts,
 )
 from graph.suggestion.binding.bound_argument import BoundArgument
@@ -397,11 +398,11 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_revisions.bind_repository,
     plain_paths.bind_paths,
     _bind_pattern,
+    plain_texts.bind_replacement,
     plain_texts.bind_labelled,
     plain_texts.bind_said,
-    plain_texts.bind_replacement,
     plain_texts.bind_assignment,
-    plain_texts.bind_statement,
+    plain_sql.bind_statement,
     plain_measures.bind_coordinates,
     _bind_addresses,
     _bind_count,

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.arguments import DATE_WORDS, NOT_CONVERTIBLE, convert_value
 from graph.suggestion.binding.plain_statement import has_name, plain_name, takes_texts
+from graph.suggestion.binding.protection import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
     LONG_TEXT_WORDS,
     PATH_WORDS,
+    STOP_WORDS,
     normalize_word,
     normalize_words,
 )
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 Accepts = Callable[["ToolParameter"], bool]
 
 _QUOTE: Final = r"[\"'`“”‘’「」«»]"  # noqa: RUF001 - as typed
-_TEXT: Final = rf"(?:{_QUOTE}(?P<%s_quoted>[^\"`“”「」«»]{{1,400}}?){_QUOTE}(?!\w)|(?P<%s>%s))"
 _LABEL: Final = re.compile(
     r"(?P<label>[^\W\d_]{2,20})\s*(?::|=|\bis\b|\bas\b|\bof\b|\bfor\b)?\s*(?:on\s+)?"
     rf"{_QUOTE}?$"
@@ -35,6 +36,8 @@ _LABEL: Final = re.compile(
 _LABEL_BEHIND: Final = re.compile(
     rf"{_QUOTE}?\s+as\s+(?:(?:the|its|an?)\s+)?(?P<label>[^\W\d_]{{2,20}})"
 )
+MAX_LABEL_CHARS: Final = 60
+"""Characters before a value that are read for its label."""
 _TITLES: Final = ("title", "summary", "subject", "name", "heading")
 _NAMES: Final = ("name", "title", "summary", "label")
 _TEXTS: Final = ("text", "message", "body", "content", "comment", "description", "note")
@@ -47,64 +50,118 @@ _SPOKEN_LABELS: Final[Mapping[str, Sequence[str]]] = {
     **dict.fromkeys(("content", "contenido", "comment", "kommentar", "comentario"), _TEXTS),
 }
 """What words before a text say that it is; of the parameters called so, the first counts."""
+_NAMING_LABELS: Final = frozenset(
+    ["titled", "headed", "titulado", "called", "named", "namens", "llamado", "llamada"]
+)
+"""Of these, words that also tell which thing the tool changes."""
+_CREATING_LIST: Final = (
+    "create add make new open start insert post publish register schedule send write save "
+    "generate draw plot render build upload draft compose log submit record book"
+)
+_CREATING: Final = normalize_words(_CREATING_LIST.split())
+_RENAMING: Final = normalize_words(["rename", "copy", "duplicate", "clone", "move"])
 _SAYING: Final = re.compile(
-    r"(?:\b(?:saying|(?:that|which|to)\s+says?|telling\s+(?:them|him|her|us|everyone)"
-    r"|with\s+(?:the\s+|a\s+)?(?:message|text|comment|content|body|note|words)"
+    r"\b(?:saying|(?:that|which)\s+says?|telling\s+(?:them|him|her|us|everyone)|diciendo)\b"
+    r"\s*:?\s*(?:(?:that|que)\s+)?(?P<said>[^\s\"'`“‘「«].*)",  # noqa: RUF001 - as typed
+    re.IGNORECASE | re.DOTALL,
+)
+_WITH_TEXT: Final = re.compile(
+    r"(?:\b(?:with\s+(?:the\s+|a\s+)?(?:message|text|comment|content|body|note|words)"
     r"|mit\s+(?:dem|der)\s+(?:Text|Nachricht|Inhalt|Kommentar)"
-    r"|con\s+(?:el\s+)?(?:texto|mensaje|contenido|comentario)|diciendo)\b|内容[是为]?)"
-    r"\s*:?\s*(?:(?:that|que)\s+)?(?P<said>[^\s\"'`“‘「«].*?)[\s.]*$",  # noqa: RUF001 - as typed
+    r"|con\s+(?:el\s+)?(?:texto|mensaje|contenido|comentario))\b|内容[是为]?)"
+    r"\s*:?\s*(?P<said>[^\s\"'`“‘「«].*)",  # noqa: RUF001 - as typed
     re.IGNORECASE | re.DOTALL,
 )
 """Words without quotation marks, up to the end of the intent."""
+_DESCRIBED: Final = re.compile(
+    r"(?:what|when|how|why|where|who|whether|about|something)\b", re.IGNORECASE
+)
+"""Beginning of what describes a text without stating it: "saying what changed"."""
+_SOURCE: Final = re.compile(
+    r"(?:of|from|in|to|like|that|which|you|being|says|saying|is|der|des|von|vom|aus|de|del)\b",
+    re.IGNORECASE,
+)
+"""Beginning of what tells where the text is: "with the content of /tmp/b.txt"."""
+_REFERENCE: Final = re.compile(r"(?<!\w)(?:\w+://|[~.]?/\w|[\w.-]+/[\w.-]+#\d)")
+_FURTHER: Final = re.compile(
+    r"[;\n]|\b(?:before|after|afterwards|once|until|then)\b|并|然后", re.IGNORECASE
+)
+"""What may begin a further request inside a text without quotation marks."""
+_PLACE: Final = re.compile(
+    r"\b(?:in|on|to|into|under)\s+(?:the\s+|my\s+)?(?P<noun>[^\W\d_]{2,20})\s+\w"
+)
 MAX_SAID_CHARS: Final = 400
 _CALLED: Final = re.compile(
-    r"(?:\b(?:(?P<noun>[^\W\d_]{2,20})\s+)?(?:called|named|namens|llamad[oa])\s+|名为|名叫|叫做)"
-    r"(?P<name>[A-Z][\w-]*(?: [A-Z][\w-]*)*|[\w][\w.-]*[\w]|\w)",
+    r"\b(?P<noun>[^\W\d_]{2,20})\s+(?:called|named|namens|llamad[oa])\s+"
+    r"(?P<name>[A-Z][\w-]*(?: [A-Z][\w-]*)*|\w(?:[\w.-]*\w)?)"
+    r"(?=[.,;!?]*\s*$|[,;.]\s|\s+(?:in|on|to|for|from|with|under|at|and|inside|into|within|due"
+    r"|saying|im|mit|für|en|con|para|y|und)\b)"
+    r"|(?:名为|名叫|叫做)(?P<chinese>[^\s的里,;\"，。]{1,60}?)(?=[的\s,;，。]|$)",  # noqa: RUF001 - as typed
 )
-_WORD: Final = r"[^\s,;\"'`/]{1,60}"
-_KIND_OF_TEXT: Final = r"(?:the\s+)?(?:(?:word|text|phrase|string|das Wort|la palabra)\s+)?"
-
-
-def _compile_pair(before: str, between: str, first: str, last: str) -> re.Pattern[str]:
-    old = _TEXT % (first, first, _WORD)
-    new = _TEXT % (last, last, _WORD)
-    return re.compile(rf"{before}{old}\s*{between}\s*{_KIND_OF_TEXT}{new}", re.IGNORECASE)
-
-
-_REPLACEMENTS: Final = tuple(
-    _compile_pair(before, between, "old", "new")
-    for before, between in (
-        (rf"\b(?:replace|substitute|swap)\s+{_KIND_OF_TEXT}", r"\b(?:with|by|for)\b"),
-        (rf"\b(?:change|correct|turn)\s+{_KIND_OF_TEXT}", r"\b(?:to|into)\b"),
-        (rf"\bersetze?\s+{_KIND_OF_TEXT}", r"\bdurch\b"),
-        (rf"\b(?:cambia|reemplaza|sustituye)\s+{_KIND_OF_TEXT}", r"\b(?:por|a)\b"),
-        ("把", "(?:替换|改|换)[成为]"),
-    )
+"""A name and the noun that it belongs to. A name of several words is capitalised or quoted."""
+_NOT_OBJECT: Final = re.compile(
+    r"[,;]|\b(?:in|on|to|for|from|with|of|at|like|as|after|because|if|auf|für|von|en|para|de)\s"
 )
+"""Between a verb and a noun, what shows that the noun is not the verb's object."""
+_WORD: Final = r"[^\s,;\"'`/，。]{0,59}[^\s,;:\"'`/，。.!?]"  # noqa: RUF001 - as typed
+_CHINESE_WORD: Final = r"[^\s,;\"'`/，。里的]{1,60}?"  # noqa: RUF001 - as typed
+_KIND_OF_TEXT: Final = r"(?:(?:the\s+)?(?:word|text|phrase|string)|das Wort|la palabra)\s+"
+_PAIR_END: Final = (
+    r"(?=[.,;!?，。]*\s*$|[,，]?\s*在"  # noqa: RUF001 - as typed
+    r"|,?\s+(?:in(?!\s+(?:\d|an?\s|half\b))|inside|within|throughout|everywhere|on|im|überall|en)\b)"
+)
+"""What follows a new text without quotation marks: the end, or a place."""
+_NOT_FURTHER: Final = rf"(?!\s*(?:,|and|und|y)\s*{_QUOTE})"
+"""After a quoted new text, no second pair."""
+_VAGUE_WORDS: Final = STOP_WORDS | frozenset(
+    ["everything", "something", "anything", "nothing", "whatever", "alles", "nada"]
+)
+"""Words without quotation marks that are no text themselves."""
+
+
+def _match_text(name: str, word: str) -> str:
+    """Return a pattern of a quoted text, where single quotes may be apostrophes, or of a word."""
+    in_double = r"[^\"“”「」«»]"
+    in_single = r"[^\"'`“”‘’「」«»]|(?<=\w)['’](?=\w)"  # noqa: RUF001 - as typed
+    quoted = rf"(?(double_{name}){in_double}|(?:{in_single})){{1,400}}"
+    opening = rf"(?:(?P<double_{name}>[\"“「«])|(?={_QUOTE}).)"
+    return rf"(?:{opening}(?P<{name}_quoted>{quoted}){_QUOTE}(?!\w)|(?P<{name}>{word}))"
+
+
+def _compile_pair(
+    before: str, between: str, first: str, last: str, *, word: str = _WORD
+) -> re.Pattern[str]:
+    old = _match_text(first, word)
+    new = _match_text(last, _WORD + _PAIR_END)
+    kind = rf"(?:{_KIND_OF_TEXT})?"
+    return re.compile(rf"{before}{old}\s*{between}\s*{kind}{new}{_NOT_FURTHER}", re.IGNORECASE)
+
+
+_REPLACEMENTS: Final = (
+    *(
+        _compile_pair(before, between, "old", "new")
+        for before, between in (
+            (rf"\b(?:replace|substitute|swap)\s+(?:{_KIND_OF_TEXT})?", r"\b(?:with|by|for)\b"),
+            (rf"\b(?:change|correct|turn)\s+(?:{_KIND_OF_TEXT}|(?={_QUOTE}))", r"\b(?:in)?to\b"),
+            (rf"\bersetze?\s+(?:{_KIND_OF_TEXT})?", r"\bdurch\b"),
+            (rf"\b(?:cambia|reemplaza|sustituye)\s+(?:{_KIND_OF_TEXT})?", r"\bpor\b"),
+            (rf"\bcambia\s+(?:{_KIND_OF_TEXT}|(?={_QUOTE}))", r"\ba\b"),
+        )
+    ),
+    _compile_pair("把", "(?:替换|改|换)[成为]", "old", "new", word=_CHINESE_WORD),
+)
+"""Of verbs that also change a title or a status, an old text needs quotation marks or a noun."""
 _OLD_WORDS: Final = normalize_words(["old", "find", "search", "original"])
 _NEW_WORDS: Final = normalize_words(["new", "replace", "replacement"])
 _ASSIGNMENT: Final = _compile_pair(
-    r"\b(?:set|put)\s+(?:the\s+)?(?:\w+\s+)?(?:(?:key|variable|setting|option)\s+)?",
-    r"(?:\b(?:to|as)\b|=)",
+    r"\bset\s+(?:(?:the\s+)?(?:key|variable|setting|option|field)\s+)?",
+    r"(?:\bto\b|=)",
     "key",
     "value",
 )
 """In "set the key greeting to hello"."""
 _KEY_NAMES: Final = frozenset({"key", "name", "variable", "setting", "option"})
 _VALUE_NAMES: Final = frozenset({"value", "element", "item", "member"})
-_STATEMENT: Final = re.compile(
-    r"\b(?:select\s+(?!(?:the|an?|my|our|all)\s).+?\sfrom\s.+|insert\s+into\s.+"
-    r"|update\s+\S+\s+set\s.+|delete\s+from\s+(?!(?:the|my|our)\s).+"
-    r"|create\s+(?:table|view|index)\s+\S+\s*(?:\(|as\b|on\b).+|with\s+\w+\s+as\s*\(.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_DATABASES: Final = frozenset(
-    ["database", "db", "postgres", "postgresql", "mysql", "mariadb", "sqlite", "server"]
-)
-_STATEMENT_TAIL: Final = re.compile(
-    r"\s+(?:on|in|against|via|using|with)\s+(?:the\s+|my\s+|our\s+)?(?P<place>\w+)"
-    r"(?:\s+(?:database|db|server))?[\s.?!]*$"
-)
 
 
 def bind_labelled(one: PlainStatement) -> None:
@@ -115,15 +172,22 @@ def bind_labelled(one: PlainStatement) -> None:
 
 
 def _read_labels(one: PlainStatement, value: StatedValue) -> list[str]:
-    """Return the word that calls a value, before it or, with "as", behind it."""
-    before = _LABEL.search(one.text, one.start, value.start)
+    """Return the word that calls a value, before it or, with "as", behind it.
+
+    "Replace" is no label: what follows it is the old text.
+    """
+    start = max(one.start, value.start - MAX_LABEL_CHARS)
+    before = _LABEL.search(one.text, start, value.start)
     behind = _LABEL_BEHIND.match(one.text, value.end, one.end)
-    return [match["label"].lower() for match in (behind, before) if match is not None]
+    labels = [match["label"].lower() for match in (behind, before) if match is not None]
+    return [label for label in labels if label != "replace"]
 
 
 def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
     for words in map(normalize_word, (label, *_SPOKEN_LABELS.get(label, ()))):
         called = _find_preferred(one, partial(_is_called, words=words, value=value))
+        if label in _NAMING_LABELS:
+            called = [parameter for parameter in called if _may_be_called(one, parameter)]
         if len(called) > 1:
             called = [parameter for parameter in called if parameter.name_words <= words]
             if len(called) != 1:
@@ -169,26 +233,72 @@ def bind_said(one: PlainStatement) -> None:
 
     Without quotation marks, only the end of the intent ends what is said.
     """
-    match = _SAYING.search(one.part)
+    match = _SAYING.search(one.part) or _WITH_TEXT.search(one.part)
     if match is None or one.text[one.end :].strip(" .!?") or '"' in match["said"]:
         return
-    said = match["said"]
+    said = match["said"].rstrip(". \n")
+    if not 0 < len(said) <= MAX_SAID_CHARS or not _is_stated(match, said):
+        return
     for name in _TEXTS:
         called = _find_preferred(one, has_name(frozenset({name})))
-        if called and len(said) <= MAX_SAID_CHARS:
-            one.bind(called, said, one.span_of(match, "said"), ValueKind.PHRASE)
+        if called:
+            start = one.start + match.start("said")
+            if not _names_place(one, said, besides=called):
+                one.bind(called, said, (start, start + len(said)), ValueKind.PHRASE)
             return
+
+
+def _is_stated(match: re.Match[str], said: str) -> bool:
+    """Whether a text is stated itself, not described, nor taken from elsewhere."""
+    is_source = match.re is _WITH_TEXT and (_SOURCE.match(said) or _REFERENCE.search(said))
+    return not (_DESCRIBED.match(said) or _FURTHER.search(said) or is_source)
+
+
+def _names_place(one: PlainStatement, said: str, *, besides: Sequence[ToolParameter]) -> bool:
+    """Whether a text without quotation marks holds "on channel news", which the tool requires."""
+    needed = frozenset[str]().union(
+        *(p.name_words for p in one.find_open(lambda p: p not in besides, required=True))
+    )
+    before = one.part.partition(said)[0].lower()
+    nouns = (match["noun"].lower() for match in _PLACE.finditer(said))
+    return any(normalize_word(noun) & needed and noun not in before for noun in nouns)
 
 
 def bind_called(one: PlainStatement) -> None:
     """Bind "a sheet named Hotels" to the only name that the tool requires, or takes."""
     matches = list(_CALLED.finditer(one.part))
-    if len(matches) != 1:
+    if len(matches) != 1 or PROTECTING_PHRASE.search(one.part, 0, matches[0].start()):
         return
     match = matches[0]
+    group = "name" if match["noun"] else "chinese"
     noun = normalize_word((match["noun"] or "").lower())
-    called = _find_preferred(one, partial(_is_own_name, one=one, noun=noun))
-    one.bind(called, match["name"], one.span_of(match, "name"), ValueKind.NAME)
+    if match[group].lower() in _VAGUE_WORDS or not _is_object_called(one, match, noun):
+        return
+    is_own = partial(_is_own_name, one=one, noun=noun)
+    called = _find_preferred(one, lambda p: is_own(p) and _may_be_called(one, p))
+    one.bind(called, match[group], one.span_of(match, group), ValueKind.NAME)
+
+
+def _is_object_called(one: PlainStatement, match: re.Match[str], noun: frozenset[str]) -> bool:
+    """Whether a name belongs to what the tool makes, not to "the card" it makes a list on."""
+    is_of_tool = bool(noun & normalize_words(_head_of(one.step.tool.name)[-1:]))
+    return is_of_tool or not _NOT_OBJECT.search(one.part, 0, match.start())
+
+
+def _head_of(tool: str) -> list[str]:
+    """Return the words of a tool's name before its first preposition."""
+    words = split_raw_name(tool)
+    place = next((at for at, word in enumerate(words) if word in STOP_WORDS), len(words))
+    return words[:place]
+
+
+def _may_be_called(one: PlainStatement, parameter: ToolParameter) -> bool:
+    """Whether "titled 'Login'" may state a parameter's value, not only what the tool changes."""
+    verbs = normalize_words(split_raw_name(one.step.tool.name))
+    if one.step.is_read_only or verbs & _CREATING:
+        return True
+    is_new = "new" in split_raw_name(parameter.name)
+    return parameter.is_required and not is_new and not verbs & _RENAMING
 
 
 def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozenset[str]) -> bool:
@@ -207,11 +317,13 @@ def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozens
 
 def bind_replacement(one: PlainStatement) -> None:
     """Bind "change colour to color" to an old and a new text, also of a list of edits."""
-    matches = [match for pattern in _REPLACEMENTS if (match := pattern.search(one.part))]
-    if len(matches) != 1:
+    matches = [match for pattern in _REPLACEMENTS for match in pattern.finditer(one.part)]
+    if len(matches) != 1 or _is_protected(one, matches[0]):
         return
     match = matches[0]
     ends = [_read_text(match, group) for group in ("old", "new")]
+    if _has_vague_end(ends):
+        return
     texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
     named = [[p for p in texts if p.name_words & words] for words in (_OLD_WORDS, _NEW_WORDS)]
     if all(len(parameters) == 1 for parameters in named) and named[0] != named[1]:
@@ -225,10 +337,23 @@ def bind_replacement(one: PlainStatement) -> None:
         one.bind(lists, [edit], one.span_of(match), ValueKind.PHRASE)
 
 
+def _is_protected(one: PlainStatement, match: re.Match[str]) -> bool:
+    """Whether the rest of the part limits what a match asks for: "but not in chapter 2"."""
+    rest = f"{one.part[: match.start()]} {one.part[match.end() :]}"
+    return PROTECTING_PHRASE.search(rest) is not None
+
+
 def _read_text(match: re.Match[str], group: str) -> tuple[str, str]:
     """Return a stated text and the group that holds it."""
     quoted = f"{group}_quoted"
     return (match[quoted], quoted) if match[quoted] is not None else (match[group], group)
+
+
+def _has_vague_end(ends: Sequence[tuple[str, str]]) -> bool:
+    """Whether one of two texts without quotation marks is no text itself."""
+    return any(
+        text.lower() in _VAGUE_WORDS for text, group in ends if not group.endswith("_quoted")
+    )
 
 
 def _find_edit_fields(parameter: ToolParameter) -> tuple[str, str] | None:
@@ -253,12 +378,7 @@ def bind_assignment(one: PlainStatement) -> None:
         return
     match = _ASSIGNMENT.search(one.part)
     if match is not None:
-        for group, parameters in (
-            ("key", one.find_open(has_name(_KEY_NAMES), required=True)),
-            ("value", values),
-        ):
-            text, place = _read_text(match, group)
-            one.bind(parameters, text, one.span_of(match, place), ValueKind.QUOTED)
+        _bind_assigned(one, match, values)
         return
     quoted = one.list_values(ValueKind.QUOTED)
     if len(quoted) == 1:
@@ -266,29 +386,17 @@ def bind_assignment(one: PlainStatement) -> None:
         one.bind(values, quoted[0].value, span, ValueKind.QUOTED)
 
 
-def bind_statement(one: PlainStatement) -> None:
-    """Bind an SQL statement that ends the intent, without the words for its database."""
-    match = _STATEMENT.search(one.part)
-    parameters = one.find_open(_takes_statement)
-    if match is None or len(parameters) != 1 or one.text[one.end :].strip(" .!?"):
+def _bind_assigned(
+    one: PlainStatement, match: re.Match[str], values: Sequence[ToolParameter]
+) -> None:
+    """Bind a key together with its value; of several names, "key" is the key."""
+    keys = one.find_open(has_name(_KEY_NAMES), required=True)
+    keys = [parameter for parameter in keys if plain_name(parameter) == "key"] or keys
+    ends = [_read_text(match, group) for group in ("key", "value")]
+    if len(keys) != 1 or _has_vague_end(ends):
         return
-    if any(
-        value.start <= one.start + match.start() for value in one.list_values(ValueKind.QUOTED)
-    ):
-        return
-    statement = match[0].rstrip(" .?!")
-    server = one.step.tool.tool.partition(":")[0].lower()
-    tail = _STATEMENT_TAIL.search(statement)
-    if tail is not None and tail["place"].lower() in _DATABASES | {server}:
-        statement = statement[: tail.start()]
-    start = one.start + match.start()
-    one.bind(parameters, statement, (start, start + len(statement)), ValueKind.PHRASE)
-
-
-def _takes_statement(parameter: ToolParameter) -> bool:
-    name = plain_name(parameter)
-    described = name in ("query", "statement") and "sql" in parameter.description.lower()
-    return parameter.is_text and not parameter.members and ("sql" in name.split("_") or described)
+    for parameters, (text, group) in zip((keys, values), ends, strict=True):
+        one.bind(parameters, text, one.span_of(match, group), ValueKind.QUOTED)
 
 
 def bind_quoted(one: PlainStatement) -> None:

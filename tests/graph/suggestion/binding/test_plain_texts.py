@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.binding.steps import BindTool
 from graph.suggestion.intent.reading import read_intent
@@ -144,6 +145,242 @@ def test_what_a_request_introduces_is_bound(
 )
 def test_what_a_request_leaves_open_is_not_bound(intent: str, one: BindTool) -> None:
     assert given(intent, one) == {}
+
+
+SQL = act("sql")
+SWAP = act("old_text", "new_text")
+SAY = act("text")
+ENTRY = text("Key of the entry in the store")
+STORE = act("key", "value", key=ENTRY)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from users",
+        "delete from users where id = 3 and name like 'a%'",
+        "update users set visits = visits + 1, name = 'a b' where id in (1, 2)",
+        "insert into users (id, name) values (1, 'x'), (2, lower('Y'))",
+        "create table users (id int primary key, name varchar(20))",
+        "select max(a) - min(b) as d from t",
+        "select u.name, count(*) as n from users u where u.id > 3 group by u.name",
+    ],
+)
+@pytest.mark.parametrize("request_words", ["", "please run the query: ", "execute "])
+def test_sql_that_is_the_whole_request_is_bound(request_words: str, statement: str) -> None:
+    assert given(request_words + statement, SQL) == {"sql": statement}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "why did someone run delete from users",
+        "what happens if I delete from users",
+        "undo the delete from users",
+        "lösche bitte nicht: delete from users",
+        "please don't do this. delete from users",
+        "check who ran insert into users values (1)",
+        "explain what delete from users where 1=1 would do",
+        "insert into the report a chart",
+        "delete from all tables",
+        "create table plans as discussed yesterday",
+        "update me set to go",
+        "select some good restaurants from the list",
+        "select name from users, sorted by age please",
+        "select name from users for me",
+        "delete from users where id = 3 for me",
+        "delete from users where id = 3 if nobody objects",
+        "insert into old select name from users",
+    ],
+)
+def test_sql_that_is_only_talked_about_is_not_bound(intent: str) -> None:
+    assert given(intent, SQL) == {}
+
+
+@pytest.mark.parametrize(
+    ("intent", "old", "new"),
+    [
+        ("replace the word colour with the word color in a.txt", "colour", "color"),
+        ("replace TODO with DONE", "TODO", "DONE"),
+        ("replace Alice with Bob everywhere.", "Alice", "Bob"),
+        ('replace "the \'x\'" with "it\'s" in a.txt', "the 'x'", "it's"),
+        ("change 'don't' to 'do not'", "don't", "do not"),
+        ("ersetze Hund durch Katze", "Hund", "Katze"),
+        ("cambia perro por gato", "perro", "gato"),
+        ("cambia 'perro' a 'gato'", "perro", "gato"),
+        ("把狗替换成猫", "狗", "猫"),
+    ],
+)
+def test_a_text_is_replaced_by_another(intent: str, old: str, new: str) -> None:
+    assert given(intent, SWAP) == {"old_text": old, "new_text": new}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "turn it into uppercase",
+        "change everything to uppercase",
+        "replace everything with nothing",
+        "change the title to Hello",
+        "change permission to read-only",
+        "replace foo with the current date",
+        "replace Alice with Bob Smith",
+        "replace Alice by Friday with Bob",
+        "swap Alice for Bob and Bob for Alice",
+        "replace 'Alice' with 'Bob' and 'Carol' with 'Dave'",
+        "replace TODO with DONE but not FIXME with X",
+        "replace Alice with Bob everywhere except in chapter 2",
+        "cambia perro por gato, pero no ahora",
+        "把report.docx里的狗替换成猫",
+        "不要把狗替换成猫",
+        "别把狗换成猫",
+    ],
+)
+def test_words_that_are_no_texts_are_not_replaced(intent: str) -> None:
+    one = tool({"edits": list_of(EDIT)}, required=["edits"])
+    assert given(intent, one) == {}
+
+
+def test_the_verb_of_a_replacement_is_no_label() -> None:
+    intent = "replace 'it is' with 'its' in report.docx"
+    one = act("find_text", "replace_text", name="search_and_replace")
+    assert given(intent, one) == {"find_text": "it is", "replace_text": "its"}
+
+
+@pytest.mark.parametrize(
+    ("intent", "said"),
+    [
+        ("post saying that we are late", "we are late"),
+        ("post saying you can come.", "you can come"),
+        ("post with the message fix login bug", "fix login bug"),
+        ("post saying the docs are at /srv/docs", "the docs are at /srv/docs"),
+        ("发消息内容为你好", "你好"),
+    ],
+)
+def test_words_up_to_the_end_are_said(intent: str, said: str) -> None:
+    assert given(intent, SAY) == {"text": said}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "post with the content of the last commit",
+        "post with a text from /tmp/a.txt",
+        "post with the text /tmp/a.txt",
+        "post with the text of acme/web#5 on it",
+        "poste mit dem Inhalt der letzten Mail",
+        "poste mit dem Inhalt von a.txt",
+        "publica con el contenido de a.txt",
+        "发消息内容是/tmp/b.txt的内容",
+        "post with the message you think is best",
+        "post a message like fix login",
+        "post with a message that says something about it",
+        "post telling him about the delay",
+        "post saying what changed",
+        "post saying hi before the move",
+        "post saying hi; the card goes to the archive",
+        "发消息内容为你好并删除卡片",
+    ],
+)
+def test_what_only_describes_a_text_is_not_said(intent: str) -> None:
+    assert given(intent, SAY) == {}
+
+
+def test_a_place_that_is_named_before_may_be_said() -> None:
+    intent = "post to the channel news saying it is on the channel list"
+    assert given(intent, act("channel", "message"))["message"] == "it is on the channel list"
+
+
+def test_a_place_at_the_end_is_not_said() -> None:
+    intent = "publish a message saying that the sale ends soon on channel news"
+    assert given(intent, act("channel", "message")) == {"channel": "news"}
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "expected"),
+    [
+        ("add a tab called Big Plan", act("name", name="create_sheet"), {"name": "Big Plan"}),
+        (
+            "in the team acme create a board called Home.",
+            act("name", name="create_board"),
+            {"name": "Home"},
+        ),
+        (
+            "create a repo called web-2 in acme",
+            act("name", name="create_repository"),
+            {"name": "web-2"},
+        ),
+        ("创建名为alpha的仓库", act("name", name="create_repository"), {"name": "alpha"}),
+        (
+            "draw a chart titled 'Sales'",
+            tool({"title": text()}, name="generate_chart"),
+            {"title": "Sales"},
+        ),
+        (
+            "update issue 5 with the title 'Login'",
+            tool({"title": text()}, name="update_issue"),
+            {"title": "Login"},
+        ),
+        ("delete the note titled 'Old'", act("title", name="delete_note"), {"title": "Old"}),
+    ],
+)
+def test_a_name_is_that_of_what_the_tool_makes(
+    intent: str, one: BindTool, expected: dict[str, Any]
+) -> None:
+    assert given(intent, one) == expected
+
+
+@pytest.mark.parametrize(
+    ("intent", "one"),
+    [
+        ("create a board called the big plan", act("name", name="create_board")),
+        ("set up a board, I was called away", act("name", name="create_board")),
+        ("make something called whatever", act("name", name="create_board")),
+        ("不要创建名为alpha的仓库", act("name", name="create_repository")),
+        ("close the issue titled 'Login'", tool({"title": text()}, name="update_issue")),
+        ("rename the event called 'A' to 'B'", tool({"summary": text()}, name="update_event")),
+    ],
+)
+def test_a_name_that_only_tells_a_thing_apart_is_not_bound(intent: str, one: BindTool) -> None:
+    assert given(intent, one) == {}
+
+
+@pytest.mark.parametrize("verb", ["rename", "copy"])
+def test_the_name_of_what_is_renamed_or_copied_is_no_new_name(verb: str) -> None:
+    one = act("sheet", "new_name", name=f"{verb}_sheet")
+    reading = read_intent(f"{verb} the sheet called Data")
+    bound = bind_plain_values(steps(one), [load_schema(one)], reading=reading, forbidden=())
+    assert (0, "new_name") not in bound
+
+
+@pytest.mark.parametrize(
+    ("intent", "expected"),
+    [
+        ("set the key greeting to hello", {"key": "greeting", "value": "hello"}),
+        ("set greeting to hello in the store.", {"key": "greeting", "value": "hello"}),
+        ("set 'my key' to 'a b'", {"key": "my key", "value": "a b"}),
+        ("set the hash conf to expire in 60 seconds", {}),
+        ("set conf to expire in 60 seconds", {}),
+        ("set conf to expire in a minute", {}),
+        ("set greeting to whatever the other holds", {}),
+        ("set greeting to something", {}),
+        ("set the session timeout to 30 minutes", {}),
+        ("put Anna to bed", {}),
+        ("put the file as attachment in conf", {}),
+    ],
+)
+def test_a_value_is_set_together_with_its_key(intent: str, expected: dict[str, Any]) -> None:
+    assert given(intent, STORE) == expected
+
+
+def test_of_several_names_the_key_is_called_so() -> None:
+    bound = given("set greeting to hello in the hash", act("name", "key", "value", key=ENTRY))
+    assert bound["key"] == "greeting"
+    assert bound["value"] == "hello"
+
+
+def test_no_value_is_set_without_its_key() -> None:
+    assert given("set greeting to hello", act("name", "variable", "value")) == {}
 
 
 def test_what_is_said_without_quotes_is_not_cut_off_by_a_further_request() -> None:
