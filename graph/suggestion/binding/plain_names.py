@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,7 +58,7 @@ _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 _CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
 _ADVERBS_LIST: Final = (
     "now today tonight tomorrow yesterday again here there up down off out back instead first "
-    "soon asap too once"
+    "soon asap too once everywhere"
 )
 _ADVERBS: Final = frozenset(_ADVERBS_LIST.split())
 """Words behind a noun that name nothing."""
@@ -69,6 +69,8 @@ _KEYBOARD: Final = re.compile(
 )
 """A key of a keyboard by its name in the UI Events specification."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
+_CODED_NAME: Final = re.compile(r"(?=[\w.:-]*[A-Za-z])(?=[\w.:-]*[\d_.:-])[\w.:-]+")
+_INTRODUCED: Final = re.compile(r"\b(?:called|named)\s+$")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
 _CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
 _CELL_NAMES: Final = frozenset({"range", "cell", "cells", "cell_range", "start_cell", "at"})
@@ -100,7 +102,7 @@ def bind_named(one: PlainStatement) -> None:
     for match in _NAMED.finditer(one.part):
         if match["noun"].lower() in STOP_WORDS:
             continue
-        parameters = one.find_open(partial(_is_called, nouns=_read_noun(match["noun"])))
+        parameters = one.find_open(partial(_is_called, nouns=read_noun(match["noun"])))
         if len(parameters) == 1:
             _bind_values(one, parameters[0], match)
 
@@ -120,7 +122,8 @@ def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[
     one.bind([parameter], value, (one.start + start, one.start + end), ValueKind.CODE)
 
 
-def _read_noun(word: str) -> frozenset[str]:
+def read_noun(word: str) -> frozenset[str]:
+    """Return the normalized words by which parameters call what a noun means."""
     lower = word.lower()
     singular = lower.removesuffix("s")
     spoken = _SPOKEN_NAMES.get(lower) or _SPOKEN_NAMES.get(singular)
@@ -142,6 +145,8 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
         return True
     if parameter.is_identifier or parameter.is_number or not (is_last and value.islower()):
         return False
+    if value in _ADVERBS or value.endswith("ly"):
+        return False
     if normalize_word(value.lower()) & (parameter.name_words | _GENERIC_WORDS):
         return False
     return _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
@@ -153,7 +158,7 @@ def bind_kinds(one: PlainStatement) -> None:
     kinds = _read_kinds(one)
     if len(names) != 1 or not (kinds or names[0].is_required):
         return
-    match = next(_iterate_named(one, names[0], kinds.keys()), None)
+    match = _find_only_named(one, names[0], kinds.keys())
     if match is None:
         return
     value = _read_name(match)
@@ -169,23 +174,54 @@ def _read_name(match: re.Match[str]) -> str:
     return _LISTED.split(match["value"])[0].rstrip(".:,")
 
 
-def _iterate_named(
+def _find_only_named(
     one: PlainStatement, name: ToolParameter, kinds: Collection[str]
-) -> Iterator[re.Match[str]]:
-    """Yield where the part names a thing of the kind that the tool works on."""
+) -> re.Match[str] | None:
+    """Return where the part names the only thing of a kind that the tool works on.
+
+    Of a tool that may do more than read, an adjective, as in "the old pod", is no name, and a
+    part that speaks of things of two kinds may mean either.
+    """
     described = {word.lower() for word in re.findall(r"[A-Za-z]+", name.description)}
     described = (described - STOP_WORDS - {"name"}) | set(kinds)
+    if not one.step.is_read_only:
+        words = re.findall(r"[A-Za-z]+", one.part.lower())
+        stated = {word.removesuffix("s") for word in words if word in kinds}
+        return None if len(stated) > 1 else _find_only(_iterate_named(one, _NAMED, described))
     objects = _find_objects(one) - STOP_WORDS if name.is_required else frozenset[str]()
-    for pattern in (_NAMED, _QUALIFIED):
-        for match in pattern.finditer(one.part):
-            value, noun = _read_name(match), match["noun"].lower()
-            is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
-            known = described | objects if pattern is _NAMED and is_last else described
-            is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
-            is_name = bool(is_word or _CODE.fullmatch(value))
-            is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
-            if noun in known and is_name and not is_no_name:
-                yield match
+    named = list(_iterate_named(one, _NAMED, described, objects=objects))
+    return _find_only(named or _iterate_named(one, _QUALIFIED, described))
+
+
+def _find_only(matches: Iterable[re.Match[str]]) -> re.Match[str] | None:
+    by_name = {_read_name(match): match for match in matches}
+    return next(iter(by_name.values())) if len(by_name) == 1 else None
+
+
+def _iterate_named(
+    one: PlainStatement,
+    pattern: re.Pattern[str],
+    described: Collection[str],
+    *,
+    objects: Collection[str] = (),
+) -> Iterator[re.Match[str]]:
+    """Yield where a noun that is described, or an object at the end, stands beside a name."""
+    for match in pattern.finditer(one.part):
+        value, noun = _read_name(match), match["noun"].lower()
+        is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
+        known = {*described, *objects} if is_last else {*described}
+        is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
+        if noun in known and not is_no_name and _is_name(one, match, value):
+            yield match
+
+
+def _is_name(one: PlainStatement, match: re.Match[str], value: str) -> bool:
+    """Whether a token is a name; for a tool that may do more than read, surely one."""
+    is_word = _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
+    if one.step.is_read_only:
+        return is_word or _CODE.fullmatch(value) is not None
+    is_code = _CODED_NAME.fullmatch(value) is not None and not _DURATION.fullmatch(value)
+    return is_code or bool(is_word and _INTRODUCED.search(one.part, 0, match.start("value")))
 
 
 def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:

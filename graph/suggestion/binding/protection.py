@@ -69,10 +69,11 @@ PROTECTING_PHRASE: Final = re.compile(
     re.IGNORECASE,
 )
 """Words before a value that protect it."""
-_TRAILING_PROTECTION: Final = re.compile(
+TRAILING_PROTECTION: Final = re.compile(
     r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
     r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b"  # noqa: RUF001 - as typed
-    r"|\b(?:nicht|nie|niemals|bleib\w*|intact[oa]s?)\b|[不别勿留]",
+    r"|\b(?:nicht|nie|niemals|keinen fall|abgesehen|bleib\w*|intact[oa]s?|nunca|jamás)\b"
+    r"|[不别勿留]|[以之]外",
     re.IGNORECASE,
 )
 """Words after a value that protect it."""
@@ -218,7 +219,7 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
         stated.text, [(v.start, v.end) for v in values if v.kind in _QUOTABLE_KINDS]
     )
     behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
-    before = np.array([match.start() for match in _TRAILING_PROTECTION.finditer(plain)])
+    before = np.array([match.start() for match in TRAILING_PROTECTION.finditer(plain)])
     is_but = [_follows_but(plain, one) for one in values]
     if not behind.size and not before.size and not any(is_but):
         return np.zeros(len(values), dtype=bool)

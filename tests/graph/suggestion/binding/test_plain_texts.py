@@ -102,9 +102,9 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             {"resourceType": "pod", "name": "web-7"},
         ),
         (
-            "scale deployment api to 4",
+            "scale deployment api-2 to 4",
             tool({"name": text("Name of the deployment to scale")}, required=["name"]),
-            {"name": "api"},
+            {"name": "api-2"},
         ),
         (
             "link OPS-7 to OPS-8 as Blocks",
@@ -198,6 +198,34 @@ def test_a_request_that_may_mean_another_file_does_not_go_on() -> None:
     located = (replace(first, request=(0, 16)), replace(second, request=(18, len(intent))))
     bound = bind_arguments(located, reading=read_intent(intent))
     assert "filename" not in bound[1].arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [
+        ("put_note", "put 'x'"),
+        ("create_or_update_file", "create a file 'x'"),
+        ("add_note", "add all 'x'"),
+        ("add_note", "add 'x' not"),
+    ],
+)
+def test_a_request_that_may_replace_the_file_does_not_go_on(name: str, then: str) -> None:
+    intent = f"read a.md and {then}"
+    show = act("path", name="get_note")
+    add = replace(act("path", "content", name=name), pk=show.pk + 1)
+    first, second = steps(show, add)
+    located = (replace(first, request=(0, 9)), replace(second, request=(14, len(intent))))
+    bound = bind_arguments(located, reading=read_intent(intent))
+    assert "path" not in bound[1].arguments
+
+
+def test_a_request_does_not_go_on_with_a_file_of_a_later_one() -> None:
+    intent = "add the heading 'Hi' and then show memo.docx"
+    add = act("filename", "text", name="add_heading")
+    first, second = steps(add, replace(act("filename", name="show"), pk=add.pk + 1))
+    located = (replace(first, request=(0, 20)), replace(second, request=(30, len(intent))))
+    bound = bind_arguments(located, reading=read_intent(intent))
+    assert "filename" not in bound[0].arguments
 
 
 def test_it_may_mean_one_of_a_list_by_its_singular() -> None:
