@@ -336,7 +336,7 @@ class _BindingSearch:
         text = self.reading.text
         if earlier_requests.refers_to_scope(text, *step.request, parameter):
             return True
-        if protection.is_destructive_name(step) or step.tool.is_destructive:
+        if protection.may_destroy(step):
             return False
         bound, bound_words = self._find_bound_spans(position)
         return step.is_read_only or (

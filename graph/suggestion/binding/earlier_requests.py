@@ -12,7 +12,7 @@ from graph.suggestion.binding.plain_names import read_noun
 from graph.suggestion.binding.protection import (
     PROTECTING_PHRASE,
     TRAILING_PROTECTION,
-    is_destructive_name,
+    may_destroy,
 )
 from graph.suggestion.binding.vocabulary import (
     PATH_WORDS,
@@ -105,8 +105,7 @@ def refers_back(text: str, step: BindingStep, parameter: ToolParameter) -> bool:
     "That file" refers to no issue; a tool that only reads may take it for one.
     """
     start, end = step.request or (0, 0)
-    is_destructive = is_destructive_name(step) or step.tool.is_destructive
-    patterns = (_PRONOUN,) if is_destructive else (_PRONOUN, _PART_PRONOUN)
+    patterns = (_PRONOUN,) if may_destroy(step) else (_PRONOUN, _PART_PRONOUN)
     return says_there(text, start, end) or any(
         (step.is_read_only or _fits_noun(match, step, parameter))
         and not _is_excluded(text, start, match.start())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
+from graph.suggestion.binding.protection import may_destroy
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
     IDENTIFIER_WORDS,
@@ -65,12 +66,13 @@ _ADVERBS: Final = frozenset(_ADVERBS_LIST.split())
 _KEYBOARD: Final = re.compile(
     r"\b(?:press|hit|push|drück\w*|pulsa|presiona)\s+(?:the\s+|die\s+|la\s+)?(?P<key>Enter|Escape|Tab"
     r"|Space|Backspace|Delete|Home|End|PageUp|PageDown|Arrow(?:Up|Down|Left|Right)|F\d{1,2}"
-    r"|(?:(?:Control|Shift|Alt|Meta)\+)+\w+)\b"
+    r"|(?:(?:Control|Shift|Alt|Meta)\+)+\w+)\b(?!\s+(?:button|link|icon|tab|menu))"
 )
 """A key of a keyboard by its name in the UI Events specification."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
 _CODED_NAME: Final = re.compile(r"(?=[\w.:-]*[A-Za-z])(?=[\w.:-]*[\d_.:-])[\w.:-]+")
 _INTRODUCED: Final = re.compile(r"\b(?:called|named)\s+$")
+_PLACED: Final = re.compile(r"\b(?:in|into|from|to|on|onto|of|at)\s+(?:(?:the|my|our)\s+)?$")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
 _CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
 _CELL_NAMES: Final = frozenset({"range", "cell", "cells", "cell_range", "start_cell", "at"})
@@ -187,9 +189,12 @@ def _find_only_named(
     if not one.step.is_read_only:
         words = re.findall(r"[A-Za-z]+", one.part.lower())
         stated = {word.removesuffix("s") for word in words if word in kinds}
-        return None if len(stated) > 1 else _find_only(_iterate_named(one, _NAMED, described))
+        if len(stated) > 1:
+            return None
     objects = _find_objects(one) - STOP_WORDS if name.is_required else frozenset[str]()
     named = list(_iterate_named(one, _NAMED, described, objects=objects))
+    if not one.step.is_read_only:
+        return _find_only(named)
     return _find_only(named or _iterate_named(one, _QUALIFIED, described))
 
 
@@ -216,12 +221,19 @@ def _iterate_named(
 
 
 def _is_name(one: PlainStatement, match: re.Match[str], value: str) -> bool:
-    """Whether a token is a name; for a tool that may do more than read, surely one."""
+    """Whether a token is a name; for a tool that may do more than read, surely one.
+
+    Such a tool takes a plain word only behind "called" or, unless it destroys something, behind a
+    place: "to the list jobs".
+    """
     is_word = _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
     if one.step.is_read_only:
         return is_word or _CODE.fullmatch(value) is not None
-    is_code = _CODED_NAME.fullmatch(value) is not None and not _DURATION.fullmatch(value)
-    return is_code or bool(is_word and _INTRODUCED.search(one.part, 0, match.start("value")))
+    if _CODED_NAME.fullmatch(value) and not _DURATION.fullmatch(value):
+        return True
+    is_placed = _PLACED.search(one.part, 0, match.start("noun")) and not may_destroy(one.step)
+    is_introduced = _INTRODUCED.search(one.part, 0, match.start("value"))
+    return is_word and not value.endswith("ly") and bool(is_placed or is_introduced)
 
 
 def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:

@@ -124,6 +124,7 @@ UNINSTALL = tool(
         "delete the pods that the web service uses",
         "delete the service of the pod web-1",
         "delete the pod web-1 but never the service web",
+        "delete everything but pod web-1",
     ],
 )
 def test_no_adjective_and_no_adverb_is_the_name_of_what_is_deleted(intent: str) -> None:
@@ -131,7 +132,12 @@ def test_no_adjective_and_no_adverb_is_the_name_of_what_is_deleted(intent: str) 
 
 
 @pytest.mark.parametrize(
-    "intent", ["uninstall the chart everywhere", "uninstall the unused chart", "uninstall all"]
+    "intent",
+    [
+        "uninstall the chart everywhere",
+        "uninstall the unused chart",
+        "uninstall everything of the chart web",
+    ],
 )
 def test_a_chart_without_a_name_is_asked_for(intent: str) -> None:
     assert given(intent, UNINSTALL) == {}
