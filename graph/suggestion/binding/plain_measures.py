@@ -35,6 +35,10 @@ _CAREFUL_WORDS: Final = normalize_words(["timeout", "start", "end", "page", "off
 _COORDINATES: Final = re.compile(
     r"(?<![\w.,-])(?P<latitude>-?\d{1,3}\.\d+)°?\s*[,，]\s*(?P<longitude>-?\d{1,3}\.\d+)(?![\w.]\d)"  # noqa: RUF001
 )
+_POINT: Final = re.compile(
+    r"(?<![\w.,-])-?\d{1,3}(?:\.\d+)?°?\s*[,，]\s*-?\d{1,2}(?!\d)"  # noqa: RUF001 - as typed
+)
+"""Coordinates of any precision, but no number with a comma before its thousands."""
 _IN_TEXT: Final = re.compile(
     r"\blat(?:itude)?\s*,\s*(?:lng|lon)|\blng?\s*,\s*lat|\bcoordinates?\b|经度.{0,4}纬度|坐标",
     re.IGNORECASE,
@@ -87,7 +91,8 @@ def _is_measured(parameter: ToolParameter, words: Words) -> bool:
 def bind_coordinates(one: PlainStatement) -> None:
     """Bind the only pair of coordinates, also as an object or the only one of a list."""
     pairs = list(_COORDINATES.finditer(one.part))
-    if len(pairs) != 1 or _LONGITUDE_FIRST.search(one.part):
+    is_one = len(pairs) == 1 and len(_POINT.findall(one.part)) <= 1
+    if not is_one or _LONGITUDE_FIRST.search(one.part):
         return
     pair = pairs[0]
     numbers = {name: float(pair[name]) for name in ("latitude", "longitude")}

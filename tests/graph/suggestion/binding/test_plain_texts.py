@@ -170,6 +170,10 @@ def test_what_a_request_introduces_is_bound(
         ("select all files from the folder", act(sql=text())),
         ("select the rows from users", act(sql=text())),
         ("between 46.55, 7.98 and 47.10, 8.20", tool({"locations": list_of(POINT)})),
+        (
+            "how high are 46.55,7.98 and 48,11",
+            tool({"locations": list_of(POINT)}, required=["locations"]),
+        ),
         ("replace it", act("old_text", "new_text")),
         ("add an event that lasted 60 seconds", act(expiration=NUMBER)),
         (
