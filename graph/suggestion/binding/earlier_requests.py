@@ -105,23 +105,28 @@ def refers_back(text: str, step: BindingStep, parameter: ToolParameter) -> bool:
     "That file" refers to no issue; a tool that only reads may take it for one.
     """
     start, end = step.request or (0, 0)
+    nouns = _list_nouns(step, parameter)
     patterns = (_PRONOUN,) if may_destroy(step) else (_PRONOUN, _PART_PRONOUN)
     return says_there(text, start, end) or any(
-        (step.is_read_only or _fits_noun(match, step, parameter))
+        (step.is_read_only or _fits_noun(match, nouns))
         and not _is_excluded(text, start, match.start())
         for pattern in patterns
         for match in pattern.finditer(text, start, end)
     )
 
 
-def _fits_noun(match: re.Match[str], step: BindingStep, parameter: ToolParameter) -> bool:
-    """Whether a pronoun has no noun, or one for what a parameter takes."""
-    noun = match.groupdict().get("noun")
+def _list_nouns(step: BindingStep, parameter: ToolParameter) -> Words:
+    """Return words for what a parameter of a step's tool takes."""
+    files = _FILE_NOUNS if parameter.name_words & PATH_WORDS else frozenset[str]()
+    return parameter.name_words | normalize_words(split_raw_name(step.tool.name)) | files
+
+
+def _fits_noun(match: re.Match[str], nouns: Words) -> bool:
+    """Whether a pronoun has no noun behind it, or one of these."""
+    noun: str | None = match.groupdict().get("noun")
     if noun is None or noun.lower() in _AFTER_PRONOUN:
         return True
-    known = parameter.name_words | normalize_words(split_raw_name(step.tool.name))
-    known |= _FILE_NOUNS if parameter.name_words & PATH_WORDS else frozenset()
-    return bool(read_noun(noun) & known)
+    return bool(read_noun(noun) & nouns)
 
 
 def excludes_anything(part: str, *, bound: Sequence[tuple[int, int]]) -> bool:
