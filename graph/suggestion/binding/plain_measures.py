@@ -45,7 +45,7 @@ _IN_TEXT: Final = re.compile(
 )
 """In the description of a text that holds both numbers."""
 _LONGITUDE_FIRST: Final = re.compile(
-    r"\b(?:lng|lon|longitude|längengrad|longitud)\b.*\b(?:lat|latitude|breitengrad|latitud)\b",
+    r"\b(?:lng|lon|longitude|längengrad|longitud)\b.{0,40}\b(?:lat|latitude|breitengrad|latitud)\b",
     re.IGNORECASE | re.DOTALL,
 )
 MAX_LATITUDE: Final = 90.0

@@ -72,6 +72,8 @@ _KEYBOARD: Final = re.compile(
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
 _CODED_NAME: Final = re.compile(r"(?=[\w.:-]*[A-Za-z])(?=[\w.:-]*[\d_.:-])[\w.:-]+")
 _INTRODUCED: Final = re.compile(r"\b(?:called|named)\s+$")
+MAX_BEFORE_NOUN: Final = 20
+"""Characters before a noun that are read for a place."""
 _PLACED: Final = re.compile(r"\b(?:in|into|from|to|on|onto|of|at)\s+(?:(?:the|my|our)\s+)?$")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
 _CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
@@ -231,9 +233,12 @@ def _is_name(one: PlainStatement, match: re.Match[str], value: str) -> bool:
         return is_word or _CODE.fullmatch(value) is not None
     if _CODED_NAME.fullmatch(value) and not _DURATION.fullmatch(value):
         return True
-    is_placed = _PLACED.search(one.part, 0, match.start("noun")) and not may_destroy(one.step)
-    is_introduced = _INTRODUCED.search(one.part, 0, match.start("value"))
-    return is_word and not value.endswith("ly") and bool(is_placed or is_introduced)
+    noun, name = match.start("noun"), match.start("value")
+    is_introduced = _INTRODUCED.search(one.part, noun, name) is not None
+    is_placed = not may_destroy(one.step) and bool(
+        _PLACED.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun)
+    )
+    return is_word and not value.endswith("ly") and (is_introduced or is_placed)
 
 
 def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from graph.suggestion.binding.earlier_requests import refers_back
+from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.binding.steps import BindTool
-from tests.graph.suggestion.binding.tools import located, text, tool
+from tests.graph.suggestion.binding.tools import located, steps, text, tool
 
 LIST_PODS = tool({"namespace": text()}, required=["namespace"], name="list_pods")
 LOGS = tool({"name": text(), "namespace": text()}, required=["name"], name="read_logs")
@@ -298,3 +300,12 @@ def test_a_protected_place_is_not_meant_by_there() -> None:
     parts = ("do not touch 'Paris' but show the weather in 'Paris'", "book a hotel there")
     found = located(" and ".join(parts), parts, WEATHER, HOTEL, reading_tools=READING)
     assert found == [{"city": "Paris"}, {}]
+
+
+@pytest.mark.parametrize("part", ["á", "áa", "that same ", "it not "])
+def test_a_long_text_is_searched_for_pronouns_in_linear_time(part: str) -> None:
+    # Takes hours where a pattern backtracks.
+    (step,) = steps(DELETE_NOTE)
+    parameter = load_schema(DELETE_NOTE).parameters["path"]
+    told = (part * 200_000)[:200_000]
+    assert refers_back(told, replace(step, request=(0, len(told))), parameter) == ("it" in part)
