@@ -18,7 +18,8 @@ from tools.idioms import MAX_CHARS, compile_phrase, load_idioms, rewrite_idioms
         ("what\u2019s on my plate", "list my assigned tasks issues"),
         ("tick the task off", "mark task as done complete the task"),
         ("tick off the task", "mark task as done complete the task"),
-        ("push lunch back an hour", "update reschedule calendar event lunch hour"),
+        ("push lunch back an hour", "update reschedule calendar event lunch"),
+        ("push it back by half an hour", "update reschedule calendar event it"),
         ("stick both lists together", "merge join both lists"),
         ("who was Marie Curie", "encyclopedia summary of the person marie curie"),
         ("any new mails?", "list emails latest in inbox?"),
@@ -30,7 +31,15 @@ def test_idioms_are_rewritten_in_plain_words(wish, plain):
 
 
 @pytest.mark.parametrize(
-    "wish", ["read the file", "raiser of tickets", "", "fundraise a ticketing"]
+    "wish",
+    [
+        "read the file",
+        "raiser of tickets",
+        "",
+        "fundraise a ticketing",
+        "shift the row forward one",
+        "push two commits back by one",
+    ],
 )
 def test_other_words_stay_as_they_are(wish):
     assert rewrite_idioms(wish) == ""

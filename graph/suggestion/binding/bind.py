@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import earlier_requests, protection, references, switches
 from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
@@ -34,7 +35,12 @@ from graph.suggestion.binding.steps import (
     find_no_feeds,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.vocabulary import SCOPE_WORDS, Words, normalize_words
+from graph.suggestion.binding.vocabulary import (
+    DESTRUCTIVE_WORDS,
+    SCOPE_WORDS,
+    Words,
+    normalize_words,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +55,10 @@ ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
 """Kinds of values of which `fitting` knows for which parameters they are possible."""
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
+_REPLACING_WORDS: Final = DESTRUCTIVE_WORDS | normalize_words(
+    ["put", "update", "set", "save", "create", "edit"]
+)
+"""Words of names of tools that may replace a file, or make another one."""
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
 
@@ -255,10 +265,10 @@ class _BindingSearch:
         step = self.steps[position]
         own = step.tool
         is_safe = step.is_read_only or protection.is_workspace_parameter(step, parameter)
-        is_safe = is_safe or self._continues_work(position, parameter)
-        if not parameter.is_required or not is_safe:
+        others = len(self.steps) if is_safe else position
+        if not parameter.is_required or not (is_safe or self._continues_work(position, parameter)):
             return None
-        for other, found in zip(self.steps, self.found_arguments, strict=True):
+        for other, found in zip(self.steps[:others], self.found_arguments, strict=False):
             candidate = found.get(parameter.name)
             is_near = other.tool.pk != own.pk and _server_name(other.tool) == _server_name(own)
             if not is_near or candidate is None or candidate.stated is None:
@@ -275,15 +285,12 @@ class _BindingSearch:
         Example intent: "create memo.docx, add the heading 'Agenda' and a page break".
         """
         step = self.steps[position]
-        if (
-            step.request is None
-            or protection.is_destructive_name(step)
-            or step.tool.is_destructive
-        ):
+        words = normalize_words(split_raw_name(step.tool.name))
+        if step.request is None or step.tool.is_destructive or words & _REPLACING_WORDS:
             return False
         stated = {
             repr(found[parameter.name].value)
-            for other, found in zip(self.steps, self.found_arguments, strict=True)
+            for other, found in zip(self.steps[:position], self.found_arguments, strict=False)
             if _server_name(other.tool) == _server_name(step.tool) and parameter.name in found
         }
         bound, bound_words = self._find_bound_spans(position)
@@ -329,7 +336,7 @@ class _BindingSearch:
         text = self.reading.text
         if earlier_requests.refers_to_scope(text, *step.request, parameter):
             return True
-        if protection.is_destructive_name(step) or step.tool.is_destructive:
+        if protection.may_destroy(step):
             return False
         bound, bound_words = self._find_bound_spans(position)
         return step.is_read_only or (
@@ -349,6 +356,16 @@ class _BindingSearch:
         return request is not None and earlier_requests.leaves_scope_open(
             self.reading.text[slice(*request)], parameter, bound=bound, bound_words=bound_words
         )
+
+    def _refers_back(self, position: int, parameter: ToolParameter) -> bool:
+        """Whether a request refers to an earlier one; if it may do more than read, plainly so."""
+        step = self.steps[position]
+        if not earlier_requests.refers_back(self.reading.text, step, parameter):
+            return False
+        start, end = step.request or (0, 0)
+        bound, _ = self._find_bound_spans(position)
+        part = self.reading.text[start:end]
+        return step.is_read_only or not earlier_requests.excludes_anything(part, bound=bound)
 
     def _find_bound_spans(self, position: int) -> tuple[list[tuple[int, int]], Words]:
         """Return where a request states what its step takes, and words of these parameters."""
@@ -374,8 +391,7 @@ class _BindingSearch:
         step = self.steps[position]
         if not parameter.is_required or step.request is None:
             return None
-        start, end = step.request
-        if not earlier_requests.refers_back(self.reading.text, start, end):
+        if not self._refers_back(position, parameter):
             return None
         if bool(parameter.name_words & SCOPE_WORDS) and not self._leaves_scope_open(
             position, parameter

@@ -8,8 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
-from graph.suggestion.binding.protection import PROTECTING_PHRASE
+from graph.suggestion.binding.plain_names import read_noun
+from graph.suggestion.binding.protection import (
+    PROTECTING_PHRASE,
+    TRAILING_PROTECTION,
+    may_destroy,
+)
 from graph.suggestion.binding.vocabulary import (
+    PATH_WORDS,
     SCOPE_WORDS,
     STOP_WORDS,
     Words,
@@ -20,15 +26,26 @@ from graph.suggestion.binding.vocabulary import (
 if TYPE_CHECKING:
     from graph.suggestion.binding.bound_argument import BoundArgument
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.steps import BindingStep, BindTool
 
 _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
 _PRONOUN: Final = re.compile(
-    r"\b(?:it|them|that|this|ihn|darin|damit|davon|(?:lies|öffne|zeige?|lösche?|schicke?|sende"
-    r"|kopiere?|speichere?) (?:es|sie))\b|\b\w*[áéíóú]\w*[ae]l[oa]s?\b|它",
+    r"\b(?:it|them|(?:that|this)(?:\s+(?:same\s+)?(?P<noun>[^\W\d_]+))?|ihn"
+    r"|(?:lies|öffne|zeige?|lösche?|schicke?|sende|kopiere?|speichere?) (?:es|sie))\b"
+    r"|\b\w{0,20}[áéíóú]\w{0,20}[ae]l[oa]s?\b|它(?!的)",
     re.IGNORECASE,
 )
 """In Spanish the end of an accented imperative: "léelo"."""
+_PART_PRONOUN: Final = re.compile(r"\b(?:darin|damit|davon)\b|它的", re.IGNORECASE)
+"""A part of the thing, or an aside: nothing that a destructive tool may act on."""
+_AFTER_PRONOUN_LIST: Final = (
+    "please now again too also as by for from in into on onto to with and or then"
+)
+_AFTER_PRONOUN: Final = frozenset(_AFTER_PRONOUN_LIST.split())
+"""Words behind "that" and "this" that are no nouns of theirs."""
+_FILE_NOUNS: Final = normalize_words(["file", "document"])
+_REMOVE_IN_CHINESE: Final = re.compile("[删移清]除")
+"""Contains the character of "except"."""
 _THERE: Final = re.compile(r"\b(?:there|dort|dorthin|allí|ahí)\b|那里|那儿|那边", re.IGNORECASE)
 _BEFORE_EXISTENCE: Final = re.compile(rf"\b{_EXISTS}\s+$", re.IGNORECASE)
 _AFTER_EXISTENCE: Final = re.compile(
@@ -49,6 +66,8 @@ _OTHER: Final = re.compile(
     re.IGNORECASE,
 )
 """Words of a request for another scope, or for several."""
+_GRAMMAR: Final = STOP_WORDS - {"not", "no", "all", "any", "some", "if"}
+"""Words that say nothing about which thing is meant."""
 _BOUND: Final = "\ufffc"
 """Replaces a bound value in a request."""
 _PREPOSITION: Final = (
@@ -80,12 +99,40 @@ def says_there(text: str, start: int, end: int) -> bool:
     return any(_is_reference(text, start, match) for match in _THERE.finditer(text, start, end))
 
 
-def refers_back(text: str, start: int, end: int) -> bool:
-    """Whether a request refers to what an earlier one is about, and does not exclude it."""
+def refers_back(text: str, step: BindingStep, parameter: ToolParameter) -> bool:
+    """Whether a step's request refers to what an earlier one is about, and does not exclude it.
+
+    "That file" refers to no issue; a tool that only reads may take it for one.
+    """
+    start, end = step.request or (0, 0)
+    nouns = _list_nouns(step, parameter)
+    patterns = (_PRONOUN,) if may_destroy(step) else (_PRONOUN, _PART_PRONOUN)
     return says_there(text, start, end) or any(
-        not _is_excluded(text, start, match.start())
-        for match in _PRONOUN.finditer(text, start, end)
+        (step.is_read_only or _fits_noun(match, nouns))
+        and not _is_excluded(text, start, match.start())
+        for pattern in patterns
+        for match in pattern.finditer(text, start, end)
     )
+
+
+def _list_nouns(step: BindingStep, parameter: ToolParameter) -> Words:
+    """Return words for what a parameter of a step's tool takes."""
+    files = _FILE_NOUNS if parameter.name_words & PATH_WORDS else frozenset[str]()
+    return parameter.name_words | normalize_words(split_raw_name(step.tool.name)) | files
+
+
+def _fits_noun(match: re.Match[str], nouns: Words) -> bool:
+    """Whether a pronoun has no noun behind it, or one of these."""
+    noun: str | None = match.groupdict().get("noun")
+    if noun is None or noun.lower() in _AFTER_PRONOUN:
+        return True
+    return bool(read_noun(noun) & nouns)
+
+
+def excludes_anything(part: str, *, bound: Sequence[tuple[int, int]]) -> bool:
+    """Whether a request says "not", "except" and the like outside of its bound values."""
+    rest = _REMOVE_IN_CHINESE.sub("", _mark_bound(part, bound))
+    return any(one.search(rest) for one in (PROTECTING_PHRASE, TRAILING_PROTECTION, _CONTRAST))
 
 
 def _is_reference(text: str, start: int, there: re.Match[str]) -> bool:
@@ -146,7 +193,7 @@ def is_fully_read(
     rest = _blank_references(_mark_bound(part, bound), parameter)
     known = normalize_words(split_raw_name(tool.name)) | bound_words
     return all(
-        word in STOP_WORDS or normalize_word(word) & known for word in _WORD.findall(rest.lower())
+        word in _GRAMMAR or normalize_word(word) & known for word in _WORD.findall(rest.lower())
     )
 
 

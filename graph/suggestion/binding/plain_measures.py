@@ -15,6 +15,7 @@ from graph.suggestion.binding.vocabulary import LIMIT_WORDS, UNIT_WORDS, Words, 
 if TYPE_CHECKING:
     from graph.suggestion.binding.plain_statement import PlainStatement
     from graph.suggestion.binding.schemas import ToolParameter
+    from graph.suggestion.binding.values import StatedValue
 
 _AGO: Final = re.compile(
     r"\b(?:last|past|previous|next|recent|letzten?|nächsten?|últim[oa]s|próxim[oa]s)\s+$"
@@ -23,17 +24,32 @@ _AGO: Final = re.compile(
 )
 """Before a span of time that is looked at, not waited for."""
 _EXPIRY_WORDS: Final = normalize_words(["expire", "expiration", "expiry", "ttl", "wait", "sleep"])
+_EXPIRING: Final = re.compile(
+    r"\b(?:expir\w*|ttl|keep\w*|lives?|valid|wait\w*|sleep\w*|abl[aä]uf\w*|caduc\w*)\b|过期|有效|保留"
+    r"|\b(?:in|for|after|für|nach|en|por|durante|dentro\s+de)\s+$",
+    re.IGNORECASE,
+)
+"""Before a span of time after which something is to expire; others only tell of one."""
 _CAREFUL_WORDS: Final = normalize_words(["timeout", "start", "end", "page", "offset"])
 """Words of parameters that no quantity means without being called so."""
 _COORDINATES: Final = re.compile(
     r"(?<![\w.,-])(?P<latitude>-?\d{1,3}\.\d+)°?\s*[,，]\s*(?P<longitude>-?\d{1,3}\.\d+)(?![\w.]\d)"  # noqa: RUF001
 )
+_POINT: Final = re.compile(
+    r"(?<![\w.,-])-?\d{1,3}(?:\.\d+)?°?\s*[,，]\s*-?\d{1,2}(?!\d)"  # noqa: RUF001 - as typed
+)
+"""Coordinates of any precision, but no number with a comma before its thousands."""
 _IN_TEXT: Final = re.compile(
     r"\blat(?:itude)?\s*,\s*(?:lng|lon)|\blng?\s*,\s*lat|\bcoordinates?\b|经度.{0,4}纬度|坐标",
     re.IGNORECASE,
 )
 """In the description of a text that holds both numbers."""
+_LONGITUDE_FIRST: Final = re.compile(
+    r"\b(?:lng|lon|longitude|längengrad|longitud)\b.{0,40}\b(?:lat|latitude|breitengrad|latitud)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 MAX_LATITUDE: Final = 90.0
+MAX_LONGITUDE: Final = 180.0
 _LATITUDES: Final = frozenset(["latitude", "lat"])
 _LONGITUDES: Final = frozenset(["longitude", "lng", "lon", "long"])
 
@@ -47,12 +63,18 @@ def bind_quantities(one: PlainStatement) -> None:
         if words & UNIT_WORDS["s"]:
             words |= _EXPIRY_WORDS
         parameters = one.find_open(lambda p, w=words: _is_measured(p, w))  # type: ignore[misc]
-        if len(parameters) == 1:
+        if len(parameters) == 1 and not _only_tells(one, parameters[0], value):
             converted = convert_value(parameters[0], value)
             if converted is not NOT_CONVERTIBLE:
                 end = one.text.lower().find(value.unit, value.end - len(value.unit))
                 span = (value.start, max(value.end, end + len(value.unit)))
                 one.bind(parameters, converted, span, ValueKind.NUMBER)
+
+
+def _only_tells(one: PlainStatement, parameter: ToolParameter, value: StatedValue) -> bool:
+    """Whether a parameter is an expiry and a value says only how long something took."""
+    is_expiry = bool(parameter.name_words & _EXPIRY_WORDS)
+    return is_expiry and _EXPIRING.search(one.text, one.start, value.start) is None
 
 
 def _is_measured(parameter: ToolParameter, words: Words) -> bool:
@@ -69,10 +91,13 @@ def _is_measured(parameter: ToolParameter, words: Words) -> bool:
 def bind_coordinates(one: PlainStatement) -> None:
     """Bind the only pair of coordinates, also as an object or the only one of a list."""
     pairs = list(_COORDINATES.finditer(one.part))
-    if len(pairs) != 1:
+    is_one = len(pairs) == 1 and len(_POINT.findall(one.part)) <= 1
+    if not is_one or _LONGITUDE_FIRST.search(one.part):
         return
     pair = pairs[0]
     numbers = {name: float(pair[name]) for name in ("latitude", "longitude")}
+    if abs(numbers["longitude"]) > MAX_LONGITUDE:
+        return
     texts = one.find_open(lambda p: p.is_text and bool(_IN_TEXT.search(p.description)))
     one.bind(texts, pair[0], one.span_of(pair), ValueKind.NUMBER)
     if abs(numbers["latitude"]) > MAX_LATITUDE:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
+from graph.suggestion.binding.protection import may_destroy
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
     IDENTIFIER_WORDS,
@@ -58,17 +59,22 @@ _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 _CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
 _ADVERBS_LIST: Final = (
     "now today tonight tomorrow yesterday again here there up down off out back instead first "
-    "soon asap too once"
+    "soon asap too once everywhere"
 )
 _ADVERBS: Final = frozenset(_ADVERBS_LIST.split())
 """Words behind a noun that name nothing."""
 _KEYBOARD: Final = re.compile(
     r"\b(?:press|hit|push|drück\w*|pulsa|presiona)\s+(?:the\s+|die\s+|la\s+)?(?P<key>Enter|Escape|Tab"
     r"|Space|Backspace|Delete|Home|End|PageUp|PageDown|Arrow(?:Up|Down|Left|Right)|F\d{1,2}"
-    r"|(?:(?:Control|Shift|Alt|Meta)\+)+\w+)\b"
+    r"|(?:(?:Control|Shift|Alt|Meta)\+)+\w+)\b(?!\s+(?:button|link|icon|tab|menu))"
 )
 """A key of a keyboard by its name in the UI Events specification."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z][\w-]*")
+_CODED_NAME: Final = re.compile(r"(?=[\w.:-]*[A-Za-z])(?=[\w.:-]*[\d_.:-])[\w.:-]+")
+_INTRODUCED: Final = re.compile(r"\b(?:called|named)\s+$")
+MAX_BEFORE_NOUN: Final = 20
+"""Characters before a noun that are read for a place."""
+_PLACED: Final = re.compile(r"\b(?:in|into|from|to|on|onto|of|at)\s+(?:(?:the|my|our)\s+)?$")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
 _CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
 _CELL_NAMES: Final = frozenset({"range", "cell", "cells", "cell_range", "start_cell", "at"})
@@ -100,7 +106,7 @@ def bind_named(one: PlainStatement) -> None:
     for match in _NAMED.finditer(one.part):
         if match["noun"].lower() in STOP_WORDS:
             continue
-        parameters = one.find_open(partial(_is_called, nouns=_read_noun(match["noun"])))
+        parameters = one.find_open(partial(_is_called, nouns=read_noun(match["noun"])))
         if len(parameters) == 1:
             _bind_values(one, parameters[0], match)
 
@@ -120,7 +126,8 @@ def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[
     one.bind([parameter], value, (one.start + start, one.start + end), ValueKind.CODE)
 
 
-def _read_noun(word: str) -> frozenset[str]:
+def read_noun(word: str) -> frozenset[str]:
+    """Return the normalized words by which parameters call what a noun means."""
     lower = word.lower()
     singular = lower.removesuffix("s")
     spoken = _SPOKEN_NAMES.get(lower) or _SPOKEN_NAMES.get(singular)
@@ -142,6 +149,8 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
         return True
     if parameter.is_identifier or parameter.is_number or not (is_last and value.islower()):
         return False
+    if value in _ADVERBS or value.endswith("ly"):
+        return False
     if normalize_word(value.lower()) & (parameter.name_words | _GENERIC_WORDS):
         return False
     return _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
@@ -153,7 +162,7 @@ def bind_kinds(one: PlainStatement) -> None:
     kinds = _read_kinds(one)
     if len(names) != 1 or not (kinds or names[0].is_required):
         return
-    match = next(_iterate_named(one, names[0], kinds.keys()), None)
+    match = _find_only_named(one, names[0], kinds.keys())
     if match is None:
         return
     value = _read_name(match)
@@ -169,23 +178,67 @@ def _read_name(match: re.Match[str]) -> str:
     return _LISTED.split(match["value"])[0].rstrip(".:,")
 
 
-def _iterate_named(
+def _find_only_named(
     one: PlainStatement, name: ToolParameter, kinds: Collection[str]
-) -> Iterator[re.Match[str]]:
-    """Yield where the part names a thing of the kind that the tool works on."""
+) -> re.Match[str] | None:
+    """Return where the part names the only thing of a kind that the tool works on.
+
+    Of a tool that may do more than read, an adjective, as in "the old pod", is no name, and a
+    part that speaks of things of two kinds may mean either.
+    """
     described = {word.lower() for word in re.findall(r"[A-Za-z]+", name.description)}
     described = (described - STOP_WORDS - {"name"}) | set(kinds)
+    if not one.step.is_read_only:
+        words = re.findall(r"[A-Za-z]+", one.part.lower())
+        stated = {word.removesuffix("s") for word in words if word in kinds}
+        if len(stated) > 1:
+            return None
     objects = _find_objects(one) - STOP_WORDS if name.is_required else frozenset[str]()
-    for pattern in (_NAMED, _QUALIFIED):
-        for match in pattern.finditer(one.part):
-            value, noun = _read_name(match), match["noun"].lower()
-            is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
-            known = described | objects if pattern is _NAMED and is_last else described
-            is_word = _PLAIN_WORD.fullmatch(value) and value.lower() not in STOP_WORDS
-            is_name = bool(is_word or _CODE.fullmatch(value))
-            is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
-            if noun in known and is_name and not is_no_name:
-                yield match
+    named = list(_iterate_named(one, _NAMED, described, objects=objects))
+    if not one.step.is_read_only:
+        return _find_only(named)
+    return _find_only(named or _iterate_named(one, _QUALIFIED, described))
+
+
+def _find_only(matches: Iterable[re.Match[str]]) -> re.Match[str] | None:
+    by_name = {_read_name(match): match for match in matches}
+    return next(iter(by_name.values())) if len(by_name) == 1 else None
+
+
+def _iterate_named(
+    one: PlainStatement,
+    pattern: re.Pattern[str],
+    described: Collection[str],
+    *,
+    objects: Collection[str] = (),
+) -> Iterator[re.Match[str]]:
+    """Yield where a noun that is described, or an object at the end, stands beside a name."""
+    for match in pattern.finditer(one.part):
+        value, noun = _read_name(match), match["noun"].lower()
+        is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
+        known = {*described, *objects} if is_last else {*described}
+        is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
+        if noun in known and not is_no_name and _is_name(one, match, value):
+            yield match
+
+
+def _is_name(one: PlainStatement, match: re.Match[str], value: str) -> bool:
+    """Whether a token is a name; for a tool that may do more than read, surely one.
+
+    Such a tool takes a plain word only behind "called" or, unless it destroys something, behind a
+    place: "to the list jobs".
+    """
+    is_word = _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
+    if one.step.is_read_only:
+        return is_word or _CODE.fullmatch(value) is not None
+    if _CODED_NAME.fullmatch(value) and not _DURATION.fullmatch(value):
+        return True
+    noun, name = match.start("noun"), match.start("value")
+    is_introduced = _INTRODUCED.search(one.part, noun, name) is not None
+    is_placed = not may_destroy(one.step) and bool(
+        _PLACED.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun)
+    )
+    return is_word and not value.endswith("ly") and (is_introduced or is_placed)
 
 
 def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:

@@ -201,7 +201,8 @@ def _bind_addresses(one: PlainStatement) -> None:
         if len(values) != 1:
             continue
         value, span = values[0], (values[0].start, values[0].end)
-        one.bind(one.find_open(mentions(words), required=True), value.text, span, kind)
+        single = [p for p in one.find_open(mentions(words), required=True) if not p.is_identifier]
+        one.bind(single, value.text, span, kind)
         lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
         one.bind(lists, [value.text], span, kind)
     domains = [

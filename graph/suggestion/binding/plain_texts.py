@@ -405,7 +405,11 @@ def bind_quoted(one: PlainStatement) -> None:
     stated = one.list_values(ValueKind.QUOTED)
     quoted = [value for value in stated if (value.start, value.end) not in taken]
     parameters = one.find_open(
-        lambda p: p.is_text and not p.members and bool(p.name_words & LONG_TEXT_WORDS),
+        lambda p: (
+            p.is_text
+            and not (p.members or p.is_identifier)
+            and bool(p.name_words & LONG_TEXT_WORDS)
+        ),
         required=True,
     )
     if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):

@@ -69,10 +69,11 @@ PROTECTING_PHRASE: Final = re.compile(
     re.IGNORECASE,
 )
 """Words before a value that protect it."""
-_TRAILING_PROTECTION: Final = re.compile(
+TRAILING_PROTECTION: Final = re.compile(
     r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
     r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b"  # noqa: RUF001 - as typed
-    r"|\b(?:nicht|nie|niemals|bleib\w*|intact[oa]s?)\b|[不别勿留]",
+    r"|\b(?:nicht|nie|niemals|keinen fall|abgesehen|bleib\w*|intact[oa]s?|nunca|jamás)\b"
+    r"|[不别勿留]|[以之]外",
     re.IGNORECASE,
 )
 """Words after a value that protect it."""
@@ -81,8 +82,14 @@ _BUT_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 """Before a path, "but" protects it: "everything but /srv/keep.txt"."""
+_ALL_BUT_BEFORE: Final = re.compile(
+    r"\b(?:everything|everyone|anything|nothing|all|every)\b(?:\s+\w+){0,2}\s+but(?:\s+\w+){0,3}"
+    r"\s+[\"'`“]?$",
+    re.IGNORECASE,
+)
+"""Before any value, "everything but" protects it."""
 MAX_BUT_CHARS: Final = 40
-"""Characters before a path that are read for it."""
+"""Characters before a value that are read for them."""
 _LIST_CONTINUATION: Final = re.compile(
     r"(?:the|a|an|any|all|my|our|your|or|nor|these|those)\b|[^\w\s]", re.IGNORECASE
 )
@@ -153,6 +160,11 @@ def is_destructive_name(step: BindingStep) -> bool:
     return not normalize_words(split_raw_name(step.tool.name)).isdisjoint(DESTRUCTIVE_WORDS)
 
 
+def may_destroy(step: BindingStep) -> bool:
+    """Whether a tool's hints or its name say that it may delete or overwrite something."""
+    return step.tool.is_destructive or is_destructive_name(step)
+
+
 def _mark_targets(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
     """Return `(p, n)`: where a value names the target of an action: a path or an identifier."""
     named = [
@@ -218,7 +230,7 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
         stated.text, [(v.start, v.end) for v in values if v.kind in _QUOTABLE_KINDS]
     )
     behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
-    before = np.array([match.start() for match in _TRAILING_PROTECTION.finditer(plain)])
+    before = np.array([match.start() for match in TRAILING_PROTECTION.finditer(plain)])
     is_but = [_follows_but(plain, one) for one in values]
     if not behind.size and not before.size and not any(is_but):
         return np.zeros(len(values), dtype=bool)
@@ -246,12 +258,14 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
 
 
 def _follows_but(text: str, value: StatedValue) -> bool:
-    """Whether a value is a path that "but" excludes; in other places "but" contrasts requests."""
+    """Whether "but" excludes a value; before what is no path, it mostly contrasts requests."""
     start = max(0, value.start - MAX_BUT_CHARS)
     is_path = value.kind is ValueKind.PATH or (
         value.kind is ValueKind.QUOTED and "/" in value.text
     )
-    return is_path and _BUT_BEFORE.search(text, start, value.start) is not None
+    return _ALL_BUT_BEFORE.search(text, start, value.start) is not None or (
+        is_path and _BUT_BEFORE.search(text, start, value.start) is not None
+    )
 
 
 def _blank_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -41,9 +41,10 @@ _CHOICES_PHRASE: Final = re.compile(
     r"e\.g\.,?|such as|\[?enum\]?:)[:\s]*([^.]{3,300})",
     re.IGNORECASE,
 )
-_CIPHER_WORDS: Final = normalize_words(
-    ["encrypt", "decrypt", "encryption", "decryption", "sign", "signing", "license", "token"]
+_PLAIN_KEY_WORDS: Final = normalize_words(
+    ["redis", "hash", "field", "stream", "sorted", "store", "cache", "press", "keyboard"]
 )
+"""Words of descriptions of keys in a store, or on a keyboard."""
 _QUOTED_CHOICE: Final = re.compile(r"['\"`]([^'\"`]{1,40})['\"`]")
 
 
@@ -250,9 +251,10 @@ def _is_secret(words: Words) -> bool:
 
 
 def _is_about_plain_keys(text: str) -> bool:
-    """Whether a text speaks of keys that are no secrets: of a store, or of a keyboard."""
+    """Whether a text speaks of keys of a store or of a keyboard; any others may be secrets."""
     words = normalize_words(re.findall(r"[a-z]+", text.lower()))
-    return "key" in words and not words & (SECRET_NAME_WORDS | KEY_QUALIFIERS | _CIPHER_WORDS)
+    is_plain = "key" in words and bool(words & _PLAIN_KEY_WORDS)
+    return is_plain and not words & (SECRET_NAME_WORDS | KEY_QUALIFIERS)
 
 
 def _iterate_subschemas(

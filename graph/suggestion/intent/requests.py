@@ -97,6 +97,15 @@ _NO_ACTION: Final = re.compile(
     re.IGNORECASE,
 )
 """First words that ask for nothing: "note that …", "scale of …", "Will Smith", "will do so"."""
+_NOUN_VERB: Final = re.compile(
+    r"(?i:swap|dump|drag|drain|wipe|bump|chuck|retry|reopen|rerun|jump|spill|zap|wrap|can)\b"
+    r"(?!\s+(?i:the|an?|my|our|its|their|this|that|these|those|it|them|him|her|me|us|i|we|you|he|she"
+    r"|they|all|every\w*|any\w*|some\w*|each|both)\b"
+    r"|\s+(?:[^\W\d_]+\s+){0,2}[^\s\w]*(?:[\"'`“#/~]|\w*(?:[\d_]|[./-]\w)|[A-Z]))"
+)
+"""Verbs that are nouns as well, with nothing behind them that they could act on."""
+_LIST_GAP: Final = re.compile(r"[\s,]*(?:and|or|&)?\s*", re.IGNORECASE)
+"""Between the pieces of a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +197,7 @@ def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
     for piece in _iterate_pieces(text, language):
         part = put_in_english(text[piece.start : piece.end], language)
         is_object = _NOUN_PHRASE.match(part) is not None
-        if begins_request(part) and not (spans and _is_follow_up(part)):
+        if begins_request(part) and not (spans and _goes_on(text, spans[-1], piece, part)):
             if leading and not spans:
                 spans += _place_leading(text, leading, piece)
             else:
@@ -205,6 +214,12 @@ def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
         else:
             leading.append(piece)
     return spans
+
+
+def _goes_on(text: str, last: RequestSpan, piece: RequestSpan, part: str) -> bool:
+    """Whether a piece belongs to the last request although it begins like one of its own."""
+    is_listed = _LIST_GAP.fullmatch(text, last.end, piece.start) is not None
+    return _is_follow_up(part) or (is_listed and _NOUN_VERB.match(part) is not None)
 
 
 def _is_follow_up(part: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,3 +98,71 @@ def test_named_values_are_bound(intent: str, one: BindTool, expected: dict[str, 
 )
 def test_what_is_not_named_is_left_open(intent: str, one: BindTool) -> None:
     assert given(intent, one) == {}
+
+
+DELETE = tool(
+    {
+        "resourceType": text("Type of resource (e.g., pods, deployments, services, etc.)"),
+        "name": text("Name of the resource to delete"),
+    },
+    name="kubectl_delete",
+)
+UNINSTALL = tool(
+    {"name": text("Name of the chart to uninstall")}, required=["name"], name="uninstall_chart"
+)
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "delete the old deployment",
+        "delete my failed pods",
+        "delete the pod immediately",
+        "delete pods older than 3d",
+        "delete the pods 3d old",
+        "delete all pods other than pod web-1",
+        "delete the pods that the web service uses",
+        "delete the service of the pod web-1",
+        "delete the pod web-1 but never the service web",
+        "delete everything but pod web-1",
+    ],
+)
+def test_no_adjective_and_no_adverb_is_the_name_of_what_is_deleted(intent: str) -> None:
+    assert "name" not in given(intent, DELETE)
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "uninstall the chart everywhere",
+        "uninstall the unused chart",
+        "uninstall everything of the chart web",
+    ],
+)
+def test_a_chart_without_a_name_is_asked_for(intent: str) -> None:
+    assert given(intent, UNINSTALL) == {}
+
+
+@pytest.mark.parametrize(
+    ("intent", "name"),
+    [
+        ("delete pod web-1", "web-1"),
+        ("delete the pod web_1 now", "web_1"),
+        ("delete the pods called web", "web"),
+        ("delete the deployment named old", "old"),
+    ],
+)
+def test_a_name_that_can_be_no_other_word_is_bound(intent: str, name: str) -> None:
+    assert given(intent, DELETE)["name"] == name
+
+
+def test_a_tool_that_only_reads_may_take_a_plain_word_for_a_name() -> None:
+    show = replace(DELETE, name="kubectl_describe", pk=DELETE.pk + 10_000)
+    reading_step = replace(steps(show)[0], is_read_only=True)
+    (step,) = bind_arguments([reading_step], reading=read_intent("show the web deployment"))
+    assert step.arguments == {"resourceType": "deployment", "name": "web"}
+
+
+def test_an_adverb_is_no_table() -> None:
+    assert given("drop the table immediately", act(table=text())) == {}
+    assert given("drop the table tmp", act(table=text())) == {"table": "tmp"}

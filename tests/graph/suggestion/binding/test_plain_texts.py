@@ -17,6 +17,7 @@ from tests.graph.suggestion.binding.tools import steps, text, tool
 NUMBER = {"type": "number"}
 EDIT = {"oldText": text(), "newText": text()}
 POINT = {"latitude": NUMBER, "longitude": NUMBER}
+PRESSED = text("Name of the key to press")
 KINDS = text("Type of resource (e.g., pods, deployments, services)")
 
 
@@ -90,6 +91,38 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
         ),
         ("look around within 800 metres", act(radius=NUMBER), {"radius": 800}),
         ("store it for 2 minutes", act(expire_seconds=NUMBER), {"expire_seconds": 120}),
+        ("a ttl of 60 seconds", act(expiration=NUMBER), {"expiration": 60}),
+        (
+            "press the Home key",
+            act(name="press_key", key=PRESSED),
+            {"key": "Home"},
+        ),
+        ("take 'x' out", act("value", name="remove_member"), {"value": "x"}),
+        (
+            "update comment 5e1 that says 'Hello' so that it says 'Bye'",
+            act("commentId", "text"),
+            {"commentId": "5e1", "text": "Hello"},
+        ),
+        (
+            "forward mail 7 to bob@x.org",
+            tool(
+                {
+                    "account_name": text(),
+                    "email_id": text(),
+                    "recipients": {"type": "array", "items": {"type": "string"}},
+                },
+                required=["account_name", "email_id", "recipients"],
+                name="forward_email",
+            ),
+            {"email_id": "7", "recipients": ["bob@x.org"]},
+        ),
+        (
+            "add 'x' to the set colors",
+            replace(
+                act("name", "value", name="sadd"), description="Add a value to a set by its name"
+            ),
+            {"name": "colors", "value": "x"},
+        ),
         ("20% off", act(percent_off=NUMBER), {"percent_off": 20}),
         (
             "how high is 46.55, 7.98",
@@ -103,16 +136,16 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             {"resourceType": "pod", "name": "web-7"},
         ),
         (
-            "scale deployment api to 4",
+            "scale deployment api-2 to 4",
             tool({"name": text("Name of the deployment to scale")}, required=["name"]),
-            {"name": "api"},
+            {"name": "api-2"},
         ),
         (
             "link OPS-7 to OPS-8 as Blocks",
             tool({"link_type": text("e.g. 'Duplicate', 'Blocks'")}, required=["link_type"]),
             {"link_type": "Blocks"},
         ),
-        ("press Escape", act(name="press_key", key=text("Name of the key")), {"key": "Escape"}),
+        ("press Escape", act(name="press_key", key=PRESSED), {"key": "Escape"}),
         ("busca en la wikipedia la Alhambra", act("query"), {"query": "Alhambra"}),
         (
             "stage index.html",
@@ -138,7 +171,22 @@ def test_what_a_request_introduces_is_bound(
         ("select all files from the folder", act(sql=text())),
         ("select the rows from users", act(sql=text())),
         ("between 46.55, 7.98 and 47.10, 8.20", tool({"locations": list_of(POINT)})),
+        (
+            "how high are 46.55,7.98 and 48,11",
+            tool({"locations": list_of(POINT)}, required=["locations"]),
+        ),
         ("replace it", act("old_text", "new_text")),
+        ("add an event that lasted 60 seconds", act(expiration=NUMBER)),
+        (
+            "how high is lng 7.98, lat 46.55: 7.98, 46.55",
+            tool({"locations": list_of(POINT)}, required=["locations"]),
+        ),
+        ("hit the Home button", act(name="press_key", key=PRESSED)),
+        ("press the Delete icon", act(name="press_key", key=PRESSED)),
+        (
+            "everything but 'x' must go",
+            tool({"name": text(), "value": text()}, required=["value"], name="remove_member"),
+        ),
         ("delete the pod now", tool({"resourceType": KINDS, "name": text()})),
         ("change the status of it to done", tool({"edits": list_of(EDIT)}, required=["edits"])),
     ],
@@ -407,6 +455,11 @@ def test_what_serves_one_parameter_serves_no_second_one() -> None:
         ("Key of the entry in the store", False),
         ("The API key", True),
         ("Key to decrypt with", True),
+        ("The key of the Redis hash", False),
+        ("Your Google Maps key", True),
+        ("Subscription key", True),
+        ("Recovery key", True),
+        ("key to authenticate", True),
         ("", True),
     ],
 )
@@ -414,6 +467,20 @@ def test_a_key_is_private_unless_its_description_says_otherwise(
     description: str, is_private: bool
 ) -> None:
     one = tool({"key": text(description)}, required=["key"])
+    assert load_schema(one).parameters["key"].is_private is is_private
+
+
+@pytest.mark.parametrize(
+    ("about", "is_private"),
+    [
+        ("Geocode an address. Needs a key from the provider.", True),
+        ("Delete a Redis key.", False),
+    ],
+)
+def test_a_key_without_a_description_is_read_from_that_of_its_tool(
+    about: str, is_private: bool
+) -> None:
+    one = replace(tool({"key": text()}, required=["key"]), description=about)
     assert load_schema(one).parameters["key"].is_private is is_private
 
 
@@ -435,6 +502,38 @@ def test_a_request_that_may_mean_another_file_does_not_go_on() -> None:
     located = (replace(first, request=(0, 16)), replace(second, request=(18, len(intent))))
     bound = bind_arguments(located, reading=read_intent(intent))
     assert "filename" not in bound[1].arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [
+        ("put_note", "put 'x'"),
+        ("create_or_update_file", "create a file 'x'"),
+        ("add_note", "add all 'x'"),
+        ("add_note", "add 'x' not"),
+    ],
+)
+def test_a_request_that_may_replace_the_file_does_not_go_on(name: str, then: str) -> None:
+    intent = f"read a.md and {then}"
+    show = act("path", name="get_note")
+    add = replace(act("path", "content", name=name), pk=show.pk + 1)
+    first, second = steps(show, add)
+    located = (replace(first, request=(0, 9)), replace(second, request=(14, len(intent))))
+    bound = bind_arguments(located, reading=read_intent(intent))
+    assert "path" not in bound[1].arguments
+
+
+def test_a_request_does_not_go_on_with_a_file_of_a_later_one() -> None:
+    intent = "add the heading 'Hi' and then show memo.docx"
+    add = act("filename", "text", name="add_heading")
+    first, second = steps(add, replace(act("filename", name="show"), pk=add.pk + 1))
+    located = (replace(first, request=(0, 20)), replace(second, request=(30, len(intent))))
+    bound = bind_arguments(located, reading=read_intent(intent))
+    assert "filename" not in bound[0].arguments
+
+
+def test_a_longitude_beyond_180_degrees_is_not_bound() -> None:
+    assert "longitude" not in given("what is at 46.55 , 200.98", act(**POINT))
 
 
 def test_it_may_mean_one_of_a_list_by_its_singular() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from graph.suggestion.binding.earlier_requests import refers_back
+from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.binding.steps import BindTool
-from tests.graph.suggestion.binding.tools import located, text, tool
+from tests.graph.suggestion.binding.tools import located, steps, text, tool
 
 LIST_PODS = tool({"namespace": text()}, required=["namespace"], name="list_pods")
 LOGS = tool({"name": text(), "namespace": text()}, required=["name"], name="read_logs")
@@ -175,6 +177,70 @@ def test_it_may_be_what_an_earlier_request_acts_on(
     assert second(first, "delete it for good", show, delete) == {name: value}
 
 
+READ_NOTE = tool({"path": text()}, required=["path"], name="get_note")
+DELETE_NOTE = tool({"path": text()}, required=["path"], name="delete_file")
+SHOW_MAIL = tool({"email_id": text()}, required=["email_id"], name="get_email")
+DELETE_MAIL = tool({"email_id": text()}, required=["email_id"], name="delete_email")
+ADD_TEXT = tool({"path": text(), "text": text()}, required=["path", "text"], name="comment")
+
+
+def continued(first: str, then: str, *tools: BindTool) -> dict[str, Any]:
+    parts = (first, then)
+    return located(" | ".join(parts), parts, *tools, reading_tools=[READ_NOTE, SHOW_MAIL])[1]
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "lösche es nicht",
+        "lösche sie auf keinen Fall",
+        "lösche alles davon abgesehen",
+        "lösche alles darin",
+        "lösche dort die alte nicht",
+        "bórralo nunca",
+        "它的副本删除",
+        "把它以外的都删除",
+        "delete that other file",
+        "delete this evening's draft",
+        "delete everything in that folder",
+        "delete the one that I made yesterday",
+    ],
+)
+def test_a_pronoun_that_is_excluded_or_means_another_thing_deletes_nothing(then: str) -> None:
+    assert continued("read notes/a.md", then, READ_NOTE, DELETE_NOTE) == {}
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "delete it",
+        "delete it please",
+        "delete that",
+        "delete that now",
+        "delete that file",
+        "delete this same file",
+        "lösche es",
+        "bórralo",
+        "把它删除",
+    ],
+)
+def test_a_plain_pronoun_is_what_was_named_before(then: str) -> None:
+    found = continued("read notes/a.md", then, READ_NOTE, DELETE_NOTE)
+    assert found == {"path": "notes/a.md"}
+
+
+def test_that_may_stand_before_an_everyday_word_for_the_thing() -> None:
+    first = "show the mail m-7"
+    found = continued(first, "delete that message", SHOW_MAIL, DELETE_MAIL)
+    assert found == {"email_id": "m-7"}
+    assert continued(first, "delete that attachment", SHOW_MAIL, DELETE_MAIL) == {}
+
+
+def test_a_word_inside_a_quoted_text_excludes_nothing() -> None:
+    found = continued("read notes/a.md", "comment on it: 'do not merge'", READ_NOTE, ADD_TEXT)
+    assert found == {"path": "notes/a.md", "text": "do not merge"}
+
+
 def test_there_is_the_place_named_before_and_none_named_later() -> None:
     weather = tool({"city": text("Name of the city")}, required=["city"], name="weather")
     parts = ("show the weather in Paris", "what time is it there", "how far is it from Oslo")
@@ -234,3 +300,12 @@ def test_a_protected_place_is_not_meant_by_there() -> None:
     parts = ("do not touch 'Paris' but show the weather in 'Paris'", "book a hotel there")
     found = located(" and ".join(parts), parts, WEATHER, HOTEL, reading_tools=READING)
     assert found == [{"city": "Paris"}, {}]
+
+
+@pytest.mark.parametrize("part", ["á", "áa", "that same ", "it not "])
+def test_a_long_text_is_searched_for_pronouns_in_linear_time(part: str) -> None:
+    # Takes hours where a pattern backtracks.
+    (step,) = steps(DELETE_NOTE)
+    parameter = load_schema(DELETE_NOTE).parameters["path"]
+    told = (part * 200_000)[:200_000]
+    assert refers_back(told, replace(step, request=(0, len(told))), parameter) == ("it" in part)

@@ -48,6 +48,43 @@ def test_asides_are_no_requests(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "show memory, disk and swap",
+        "list the volumes and dump files",
+        "show the ticks and drag coefficients",
+        "find the tag and bump version",
+        "search hotels and can openers",
+        "read the report and wrap up",
+        "create a note about kill switches and wipe procedures",
+    ],
+)
+def test_a_noun_that_may_be_a_verb_begins_no_request(text: str) -> None:
+    assert [one.text for one in split_requests(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "swap it",
+        "dump the table users",
+        "wipe /srv/tmp",
+        "reopen issue 7",
+        "retry 'build'",
+        "drain node-3",
+        "can we go",
+    ],
+)
+def test_a_verb_with_an_object_begins_a_request(second: str) -> None:
+    assert [one.text for one in split_requests(f"show the log and {second}")][1:] == [second]
+
+
+def test_a_verb_behind_then_or_in_a_sentence_of_its_own_begins_a_request() -> None:
+    for text in ("show the log, then rerun tests", "show the log. Rerun tests"):
+        assert len(split_requests(text)) == 2
+
+
+@pytest.mark.parametrize(
     "second",
     [
         "will it rain there tomorrow?",
