@@ -18,14 +18,14 @@ MAX_OLD_OBJECTS: Final = 10_000
 GROWTH: Final = 1.5
 """Growth of what is set apart after which it is collected too."""
 MAX_CHECKS: Final = 90
-"""Checks after which it is collected although it has not grown: few cycles can hold much memory."""
+"""Checks after which it is collected though it has not grown: few cycles can hold much memory."""
 
 
 class LongLivedObjects:
     """Sets the long-lived objects of the process apart, so that collections are short.
 
-    What is set apart is still freed as soon as nothing refers to it. Only cycles stay, until it has
-    grown by `GROWTH` or was checked `MAX_CHECKS` times; then all of it is collected.
+    What is set apart is still freed as soon as nothing refers to it. Only cycles stay, until it
+    has grown by `GROWTH` or was checked `MAX_CHECKS` times; then all of it is collected.
 
     Args:
         max_old: Objects of the oldest generation from which they are set apart.
