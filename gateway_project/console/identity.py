@@ -14,8 +14,8 @@ from gateway_project.foundation.config import Config
 from gateway_project.mcp.http.address import ListenAddress
 
 IDENTITY_PATH: Final = "/health/console"
-TIMEOUT_S: Final = 1.0
-"""Timeout of one read or write: a running console answers within milliseconds."""
+TIMEOUT_S: Final = 3.0
+"""Timeout of one read or write: milliseconds usually, seconds on a busy machine."""
 MAX_NONCE_LENGTH: Final = 64
 MAX_ANSWER_BYTES: Final = 1_000
 _PURPOSE: Final = "foregate console"

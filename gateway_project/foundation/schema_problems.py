@@ -75,15 +75,18 @@ def describe_schema(schema: object) -> str:
         'integer, at least 1 (How many)'
         >>> describe_schema({"enum": ["asc", "desc"]})
         'one of "asc", "desc"'
+        >>> describe_schema({"description": "Any JSON value"})
+        'Any JSON value'
     """
     if not isinstance(schema, Mapping):
         return "nothing" if schema is False else "anything"
     parts = [_describe_kind(schema), *_describe_limits(schema)]
-    text = ", ".join(part for part in parts if part) or "anything"
+    text = ", ".join(part for part in parts if part)
     note = schema.get("description")
     if isinstance(note, str) and note.strip():
-        text += f" ({shorten(' '.join(note[:MAX_DESCRIPTION].split()), MAX_SHOWN)})"
-    return text
+        note = shorten(" ".join(note[:MAX_DESCRIPTION].split()), MAX_SHOWN)
+        return f"{text} ({note})" if text else note
+    return text or "anything"
 
 
 def _describe_kind(schema: Mapping[str, Any]) -> str:

@@ -29,5 +29,8 @@ def embed_changed(console: Terminal) -> int | None:
             f"[yellow]not embedded, search uses words only:[/yellow] {escape(str(error))}"
         )
         return None
-    console.print(f"Embedded {outcome.embedded} tools with {outcome.model}")
+    if outcome.embedded:
+        console.print(f"Embedded {outcome.embedded} tools with {outcome.model}")
+    else:
+        console.print(f"No tool to embed: all vectors of {outcome.model} are current")
     return outcome.embedded

@@ -18,7 +18,7 @@ MAX_SHOWN = 200
 """Characters of an unknown name that an error quotes."""
 MAX_STEPS: Final = 5_000
 """Limit of validation steps, which run on the event loop: about 20 ms."""
-_ANY_SCHEMA: Final[dict[str, Any]] = {}
+_ANY_WORKFLOW: Final[dict[str, Any]] = {"description": "an object with tasks"}
 
 
 class InvalidRequest(Exception):
@@ -92,7 +92,7 @@ def _build_validation_schema(name: str) -> dict[str, Any]:
     properties = published["properties"]
     if "workflow" not in properties:
         return published
-    return {**published, "properties": {**properties, "workflow": _ANY_SCHEMA}}
+    return {**published, "properties": {**properties, "workflow": _ANY_WORKFLOW}}
 
 
 def read_find_request(args: Mapping[str, Any]) -> FindRequest:
