@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from gateway_project.intent import open_needs
 from gateway_project.intent.ran_ahead import NOT_CONSIDERED, RanAhead
 from graph import wording
 from graph.relations import NO_DETAIL
+from graph.suggestion.next_call.session import MAX_FOUND
 from tools.foreign_text import WITHHELD_TEXT, quote_foreign
 
 if TYPE_CHECKING:
@@ -93,11 +95,15 @@ class IntentAnswer:
         )
 
     @property
-    def needed_tools(self) -> dict[int, float]:
-        """The tools of the workflow, each with the probability that it is needed."""
-        known = {} if self.ranked is None else self.ranked.ranking.tool_probabilities
-        confidence = self.suggestion.confidence
-        return {task.tool: known.get(task.tool, confidence) for task in self.suggestion.tasks}
+    def likely_tools(self) -> dict[int, float]:
+        """The likeliest tools, suggested or not, best first, with the probability of each."""
+        known = dict.fromkeys(
+            (task.tool for task in self.suggestion.tasks), self.suggestion.confidence
+        )
+        if self.ranked is not None:
+            known |= self.ranked.ranking.tool_probabilities
+        best = heapq.nsmallest(MAX_FOUND, known, key=lambda pk: (-known[pk], pk))
+        return {pk: known[pk] for pk in best}
 
     @property
     def is_runnable(self) -> bool:
