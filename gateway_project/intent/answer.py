@@ -15,7 +15,6 @@ from gateway_project.intent import open_needs
 from gateway_project.intent.ran_ahead import NOT_CONSIDERED, RanAhead
 from graph import wording
 from graph.relations import NO_DETAIL
-from graph.suggestion.next_call.session import MAX_FOUND
 from tools.foreign_text import WITHHELD_TEXT, quote_foreign
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ SHORT_EVIDENCE_CHARS: Final = 60
 MAX_BINDINGS: Final = 100
 SHORTENED_WARNING: Final = "the details beside the workflow are shortened because they are long"
 MAX_PROBABILITIES: Final = 10
+MAX_LIKELY: Final = 8
+"""Likely tools that are recorded; prediction looks at no more."""
 _DIGITS: Final = 2
 _WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
 
@@ -102,7 +103,7 @@ class IntentAnswer:
         )
         if self.ranked is not None:
             known |= self.ranked.ranking.tool_probabilities
-        best = heapq.nsmallest(MAX_FOUND, known, key=lambda pk: (-known[pk], pk))
+        best = heapq.nsmallest(MAX_LIKELY, known, key=lambda pk: (-known[pk], pk))
         return {pk: known[pk] for pk in best}
 
     @property
