@@ -39,7 +39,8 @@ def record_intent(
             prediction=speculation,
             mode=answer.mode.value,
             confidence=confidence,
-            tools=answer.needed_tools,
+            tools=tuple(task.tool for task in tasks),
+            found=answer.likely_tools,
         ),
     )
     effects.predictions.note_intent(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ SHORT_EVIDENCE_CHARS: Final = 60
 MAX_BINDINGS: Final = 100
 SHORTENED_WARNING: Final = "the details beside the workflow are shortened because they are long"
 MAX_PROBABILITIES: Final = 10
+MAX_LIKELY: Final = 8
+"""Likely tools that are recorded; prediction looks at no more."""
 _DIGITS: Final = 2
 _WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
 
@@ -93,11 +96,15 @@ class IntentAnswer:
         )
 
     @property
-    def needed_tools(self) -> dict[int, float]:
-        """The tools of the workflow, each with the probability that it is needed."""
-        known = {} if self.ranked is None else self.ranked.ranking.tool_probabilities
-        confidence = self.suggestion.confidence
-        return {task.tool: known.get(task.tool, confidence) for task in self.suggestion.tasks}
+    def likely_tools(self) -> dict[int, float]:
+        """The likeliest tools, suggested or not, best first, with the probability of each."""
+        known = dict.fromkeys(
+            (task.tool for task in self.suggestion.tasks), self.suggestion.confidence
+        )
+        if self.ranked is not None:
+            known |= self.ranked.ranking.tool_probabilities
+        best = heapq.nsmallest(MAX_LIKELY, known, key=lambda pk: (-known[pk], pk))
+        return {pk: known[pk] for pk in best}
 
     @property
     def is_runnable(self) -> bool:

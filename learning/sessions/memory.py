@@ -27,8 +27,9 @@ class AnsweredIntent:
         prediction: Id of the answer.
         mode: How the client should treat the suggestion.
         confidence: Of the suggestion, in [0, 1].
-        tools: Suggested tools by primary key, in their order, each with the probability that it is
-            needed.
+        tools: Primary keys of the suggested tools, in their order.
+        found: The likeliest tools by primary key, suggested or not, best first, each with the
+            probability that it is needed.
     """
 
     text: str
@@ -36,7 +37,8 @@ class AnsweredIntent:
     prediction: UUID
     mode: str
     confidence: float
-    tools: Mapping[int, float]
+    tools: tuple[int, ...]
+    found: Mapping[int, float]
 
 
 class SessionMemory(Protocol):

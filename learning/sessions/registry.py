@@ -201,13 +201,13 @@ class SessionRegistry:
             data={
                 "mode": answered.mode,
                 "confidence": round(answered.confidence, _PROBABILITY_DIGITS),
-                "tools": list(itertools.islice(answered.tools, MAX_LISTED_TOOLS)),
+                "tools": list(answered.tools[:MAX_LISTED_TOOLS]),
             },
         )
         self._let_wait(
             session,
             StatedWords(
-                answered.text[:MAX_KEPT_WORDS], words_hash, answered.tools, is_intent=True, at=at
+                answered.text[:MAX_KEPT_WORDS], words_hash, answered.found, is_intent=True, at=at
             ),
         )
 

@@ -74,7 +74,8 @@ def intent(context):
         prediction=UUID(int=9),
         mode="suggestion",
         confidence=0.81234,
-        tools={7: 0.9, 8: 0.4},
+        tools=(7, 8),
+        found={7: 0.9, 8: 0.4},
     )
 
 
