@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import earlier_requests, protection, references, switches
 from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
@@ -35,12 +34,7 @@ from graph.suggestion.binding.steps import (
     find_no_feeds,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.vocabulary import (
-    DESTRUCTIVE_WORDS,
-    SCOPE_WORDS,
-    Words,
-    normalize_words,
-)
+from graph.suggestion.binding.vocabulary import SCOPE_WORDS, Words, normalize_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,9 +49,6 @@ ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
 """Kinds of values of which `fitting` knows for which parameters they are possible."""
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
-_REPLACING_WORDS: Final = DESTRUCTIVE_WORDS | normalize_words(
-    ["put", "update", "set", "save", "create", "edit"]
-)
 """Words of names of tools that may replace a file, or make another one."""
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
@@ -285,22 +276,14 @@ class _BindingSearch:
         Example intent: "create memo.docx, add the heading 'Agenda' and a page break".
         """
         step = self.steps[position]
-        words = normalize_words(split_raw_name(step.tool.name))
-        if step.request is None or step.tool.is_destructive or words & _REPLACING_WORDS:
+        if step.request is None or protection.may_replace(step):
             return False
         stated = {
             repr(found[parameter.name].value)
             for other, found in zip(self.steps[:position], self.found_arguments, strict=False)
             if _server_name(other.tool) == _server_name(step.tool) and parameter.name in found
         }
-        bound, bound_words = self._find_bound_spans(position)
-        return len(stated) == 1 and earlier_requests.is_fully_read(
-            self.reading.text[slice(*step.request)],
-            step.tool,
-            parameter,
-            bound=bound,
-            bound_words=bound_words,
-        )
+        return len(stated) == 1 and self._is_fully_read(position, parameter)
 
     def _find_shared_scope(self, position: int, parameter: ToolParameter) -> BoundArgument | None:
         """Return what the other tools of the server are stated to work in, if they agree.
@@ -333,21 +316,23 @@ class _BindingSearch:
             return False
         if not self._leaves_scope_open(position, parameter):
             return False
-        text = self.reading.text
-        if earlier_requests.refers_to_scope(text, *step.request, parameter):
+        if earlier_requests.refers_to_scope(self.reading.text, *step.request, parameter):
             return True
         if protection.may_destroy(step):
             return False
-        bound, bound_words = self._find_bound_spans(position)
         return step.is_read_only or (
-            parameter.is_required
-            and earlier_requests.is_fully_read(
-                text[slice(*step.request)],
-                step.tool,
-                parameter,
-                bound=bound,
-                bound_words=bound_words,
-            )
+            parameter.is_required and self._is_fully_read(position, parameter)
+        )
+
+    def _is_fully_read(self, position: int, parameter: ToolParameter) -> bool:
+        step = self.steps[position]
+        bound, bound_words = self._find_bound_spans(position)
+        return step.request is not None and earlier_requests.is_fully_read(
+            self.reading.text[slice(*step.request)],
+            step.tool,
+            parameter,
+            bound=bound,
+            bound_words=bound_words,
         )
 
     def _leaves_scope_open(self, position: int, parameter: ToolParameter) -> bool:

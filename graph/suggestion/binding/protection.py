@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+_REPLACING_WORDS: Final = normalize_words(["put", "update", "set", "save", "create", "edit"])
+
 NEVER_BOUND: Final = np.inf
 """Threshold that no probability reaches."""
 TARGET_THRESHOLD = 0.5
@@ -163,6 +165,12 @@ def is_destructive_name(step: BindingStep) -> bool:
 def may_destroy(step: BindingStep) -> bool:
     """Whether a tool's hints or its name say that it may delete or overwrite something."""
     return step.tool.is_destructive or is_destructive_name(step)
+
+
+def may_replace(step: BindingStep) -> bool:
+    """Whether a tool may also put something in the place of what a file holds."""
+    words = normalize_words(split_raw_name(step.tool.name))
+    return may_destroy(step) or not words.isdisjoint(_REPLACING_WORDS)
 
 
 def _mark_targets(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:

@@ -1,15 +1,14 @@
-"""A database of its own beside the tests' database, as another alias of Django."""
+"""A migrated database of its own beside the tests' database, as another alias of Django."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import connections
 
-from gateway_project.foundation.postgres import client
+from gateway_project.foundation.postgres.migrate import migrate_once
 
 ALIAS = "scratch"
 
@@ -23,30 +22,13 @@ def database(*, migrated: bool = True) -> Iterator[str]:
     connections.settings[ALIAS] = {**default.settings_dict, "NAME": name}
     try:
         if migrated:
-            _copy_tests_database()
+            migrate_once(using=ALIAS)
         yield ALIAS
     finally:
         connections[ALIAS].close()
         del connections[ALIAS]
         del connections.settings[ALIAS]
         _run(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-def _copy_tests_database() -> None:
-    """Copy the tests' database into the new one, which takes far less than migrating it again."""
-    source, target = client.DatabaseTarget("default"), client.DatabaseTarget(ALIAS)
-    dump = subprocess.run(
-        [client.find_program("pg_dump"), *source.build_arguments(), "--format=custom"],
-        env=source.build_environment(),
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    subprocess.run(
-        [client.find_program("pg_restore"), *target.build_arguments(), "--exit-on-error"],
-        env=target.build_environment(),
-        input=dump.stdout,
-        check=True,
-    )
 
 
 def _run(*statements: str) -> None:

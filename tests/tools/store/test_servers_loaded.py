@@ -115,11 +115,3 @@ def test_server_output_is_loaded_only_where_shown(django_assert_num_queries):
         (whole,) = overview.load_server_summaries(with_output=True)
     assert [("last_output" in query["sql"]) for query in queries] == [False, False, True]
     assert (without.last_output, whole.last_output) == ((), ("why",))
-
-
-def test_the_name_of_a_server_costs_one_small_query(django_assert_num_queries):
-    server = ServerFactory(name="a")
-    with django_assert_num_queries(1) as queries:
-        assert overview.load_server_name(server.pk) == "a"
-    assert "COUNT" not in queries[0]["sql"]
-    assert overview.load_server_name(10**30) is None
