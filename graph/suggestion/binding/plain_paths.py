@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import PlainStatement, mentions, takes_texts
-from graph.suggestion.binding.protection import is_workspace_parameter
+from graph.suggestion.binding.protection import is_workspace_parameter, may_be_output
 from graph.suggestion.binding.value_patterns import FILE_NAME, ValueKind
 from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.values import StatedValue
 
-SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old"])
-TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new"])
+SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old", "input"])
+TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new", "output"])
 GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
 
 _END_NAMES: Final = (
@@ -94,7 +94,9 @@ def bind_paths(one: PlainStatement) -> None:
         span = (paths[0].start, paths[-1].end)
         one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
     elif len(paths) == 1:
-        one.bind(targets, paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
+        start = paths[0].start
+        targets = [p for p in targets if may_be_output(one.step, p, text=one.text, start=start)]
+        one.bind(targets, paths[0].text, (start, paths[0].end), ValueKind.PATH)
 
 
 def _find_end(

@@ -97,6 +97,17 @@ _LIST_CONTINUATION: Final = re.compile(
 )
 """Beginning of a clause that continues the list of the previous clause."""
 _CLAUSE_CONNECTIVE: Final = re.compile(r"\b(?:and|then|but|before|after)\b|[.;!?]\s")
+_OUTPUT_WORDS: Final = normalize_words(["output"])
+MAX_OUTPUT_LEAD_CHARS: Final = 60
+"""Characters before a path that are read for whether it is written."""
+_BEFORE_OUTPUT: Final = re.compile(
+    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named|nach|als|unter|al?|como|en)"
+    r"|\b(?:creat|mak|generat|writ|sav|export|produc|render|draw|plot|build|erstell|erzeug|schreib"
+    r"|speicher|crea|genera|guard|escrib)\w*)"
+    r"(?:\s+(?!(?:of|from|for|with|von|aus|de|des|del)\b)[\w-]{1,20}){0,3}\s+[\"'`]?$",
+    re.IGNORECASE,
+)
+"""Before the path of what a tool writes: "split a.pdf into b.pdf", "save the chart report.png"."""
 _QUOTABLE_KINDS: Final = frozenset(
     {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
 )
@@ -135,6 +146,8 @@ def compute_thresholds(
     is_destructive = [is_destructive_name(steps[owner]) for owner in owners]
     thresholds[foreign & np.array(is_destructive)[:, None]] = NEVER_BOUND
     thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
+    outputs = np.array([bool(one.name_words & _OUTPUT_WORDS) for one in parameters])[:, None]
+    thresholds[is_writing & outputs & _mark_inputs(stated)] = NEVER_BOUND
     is_untrusted = np.array([not tool.is_trusted for tool in tools])[:, None]
     if is_untrusted.any():
         private = np.array([one.is_private for one in parameters])[:, None]
@@ -214,6 +227,26 @@ def is_scope_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
         and bool(parameter.name_words & scopes)
         and not tool_words & SCOPE_WORDS
     )
+
+
+def may_be_output(step: BindingStep, parameter: ToolParameter, *, text: str, start: int) -> bool:
+    """Whether a parameter may take a stated path: the path of an output, only if so stated.
+
+    "Split contract.pdf into pages" must not write to contract.pdf.
+    """
+    is_written = not step.is_read_only and bool(parameter.name_words & _OUTPUT_WORDS)
+    return not is_written or _is_output(text, start)
+
+
+def _is_output(text: str, start: int) -> bool:
+    first = max(0, start - MAX_OUTPUT_LEAD_CHARS)
+    return _BEFORE_OUTPUT.search(text, first, start) is not None
+
+
+def _mark_inputs(stated: StatedValues) -> Flags:
+    """Return `(n,)`: which values are paths that the intent does not state as to be written."""
+    is_read = np.array([not _is_output(stated.text, one.start) for one in stated.values])
+    return np.asarray(is_read & stated.has_kind(ValueKind.PATH), dtype=bool)
 
 
 def _mark_secrets(stated: StatedValues) -> Flags:

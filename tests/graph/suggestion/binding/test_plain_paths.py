@@ -110,3 +110,30 @@ def test_but_between_requests_protects_nothing() -> None:
         "do not list it and read /srv/a.txt", act("path")
     )
     assert given("look quickly but read /srv/a.txt", act("path")) == {"path": "/srv/a.txt"}
+
+
+MAKING = ("output_path",)
+SPLITTING = ("input_path", "output_path")
+
+
+@pytest.mark.parametrize(
+    ("intent", "names", "expected"),
+    [
+        ("split contract.pdf into single pages", MAKING, {}),
+        ("create a copy of contract.pdf", MAKING, {}),
+        ("please merge a.pdf", MAKING, {}),
+        ("split contract.pdf", SPLITTING, {"input_path": "contract.pdf"}),
+        ("create a test pdf at /srv/a.pdf", MAKING, {"output_path": "/srv/a.pdf"}),
+        ("make a sample file demo.pdf", MAKING, {"output_path": "demo.pdf"}),
+        ("erstelle die Datei demo.pdf", MAKING, {"output_path": "demo.pdf"}),
+        (
+            "split contract.pdf into out.pdf",
+            SPLITTING,
+            {"input_path": "contract.pdf", "output_path": "out.pdf"},
+        ),
+    ],
+)
+def test_a_path_is_written_only_where_the_intent_says_so(
+    intent: str, names: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    assert given(intent, act(*names)) == expected
