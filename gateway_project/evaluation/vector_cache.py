@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tools.embed.embedder import Embedder, TextKind, Vectors
+from tools.embed.graph_version import GRAPH_VERSION
 
 CHUNK_SIZE = 256
 
@@ -106,7 +107,7 @@ def _connect_with_table(path: str) -> sqlite3.Connection:
 
 
 def _vector_key(model: str, kind: TextKind, text: str) -> bytes:
-    content = f"{model}\n{kind}\n{text}".encode("utf-8", "backslashreplace")
+    content = f"{model}\n{GRAPH_VERSION}\n{kind}\n{text}".encode("utf-8", "backslashreplace")
     return hashlib.sha256(content).digest()
 
 

@@ -2,7 +2,8 @@
 
 The linear layers and the word embeddings take 8 bits a weight and all else stays in 32 bits: a
 quarter of the file's size. The graph refers to the weights by their offsets, so that they can be
-mapped from a file.
+mapped from a file. An adapter adds a low-rank change to the linear layers for queries alone: one
+graph embeds both kinds of text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from tools.embed.graph_version import WEIGHTS
+from tools.embed.graph_version import ADAPTER_SHARE, WEIGHTS
 from tools.embed.quantize import BLOCK, Floats, quantize_blocks, quantize_rows
 
 OPSET = 20  # first with Gelu
@@ -47,24 +48,29 @@ class BuiltGraph:
     weights: bytes
 
 
-def build_graph(*, weights: Path, config: Path) -> BuiltGraph:
+def build_graph(
+    *, weights: Path, config: Path, adapter: Mapping[str, Floats] | None = None
+) -> BuiltGraph:
     """Build the graph: input_ids and attention_mask (batch, tokens) to last_hidden_state.
 
     Args:
         weights: A safetensors file with the tensor names of transformers' BertModel.
         config: Its `config.json`.
+        adapter: Low-rank changes of linear layers, see `adapter.load_adapter`; with one, the
+            graph has the further input `ADAPTER_SHARE`.
 
     Raises:
         UnusableWeights: If the file contains another architecture.
 
     References:
         Devlin et al., BERT, NAACL 2019; https://huggingface.co/docs/safetensors (format);
-        https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md (MatMulNBits).
+        https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md (MatMulNBits);
+        Hu et al., LoRA, ICLR 2022.
     """
     shape = json.loads(config.read_text(encoding="utf-8"))
     if shape.get("model_type") != "bert" or shape.get("hidden_act") != "gelu":
         raise UnusableWeights(f"{config} describes no BERT encoder with gelu")
-    builder = _GraphBuilder(_TensorFile(weights), shape)
+    builder = _GraphBuilder(_TensorFile(weights), shape, adapter or {})
     model = builder.build_model()
     return BuiltGraph(
         graph=model.SerializeToString(deterministic=True), weights=builder.join_weights()
@@ -91,8 +97,11 @@ class _TensorFile:
 
 
 class _GraphBuilder:
-    def __init__(self, tensors: _TensorFile, shape: Shape) -> None:
+    def __init__(
+        self, tensors: _TensorFile, shape: Shape, adapter: Mapping[str, Floats]
+    ) -> None:
         self._tensors = tensors
+        self._adapter = adapter
         self._hidden = int(shape["hidden_size"])
         self._heads = int(shape["num_attention_heads"])
         self._layers = int(shape["num_hidden_layers"])
@@ -111,14 +120,16 @@ class _GraphBuilder:
         for index in range(self._layers):
             hidden = self._add_layer(f"encoder.layer.{index}", hidden, mask)
         self._add_node("Identity", hidden, output="last_hidden_state")
-        integers = ["input_ids", "attention_mask"]
+        inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
+            for name in ("input_ids", "attention_mask")
+        ]
+        if self._adapter:
+            inputs.append(helper.make_tensor_value_info(ADAPTER_SHARE, TensorProto.FLOAT, [1]))
         graph = helper.make_graph(
             self._nodes,
             "bert",
-            [
-                helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
-                for name in integers
-            ],
+            inputs,
             [
                 helper.make_tensor_value_info(
                     "last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", self._hidden]
@@ -181,7 +192,7 @@ class _GraphBuilder:
         weight = self._tensors.read_tensor(f"{prefix}.weight")
         values, scales = quantize_blocks(weight)
         outputs, inputs = weight.shape
-        return self._add_node(
+        output = self._add_node(
             "MatMulNBits",
             value,
             self._add_array(f"{prefix}.values", values),
@@ -196,6 +207,18 @@ class _GraphBuilder:
             block_size=BLOCK,
             accuracy_level=INT8_COMPUTE,
         )
+        return self._add_change(prefix, value, output)
+
+    def _add_change(self, prefix: str, value: str, output: str) -> str:
+        """Add the adapter's change of a layer to its output; queries take all of it."""
+        if f"{prefix}.down" not in self._adapter:
+            return output
+        down, up = (
+            self._add_array(f"{prefix}.{part}", np.ascontiguousarray(self._adapter[f"{prefix}.{part}"].T))
+            for part in ("down", "up")
+        )
+        inner = self._add_node("Mul", self._add_node("MatMul", value, down), ADAPTER_SHARE)
+        return self._add_node("Add", output, self._add_node("MatMul", inner, up))
 
     def _add_word_embeddings(self) -> str:
         values, scales = quantize_rows(

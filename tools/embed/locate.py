@@ -86,7 +86,7 @@ def _load_packaged_model(
     name = recipe.repo.replace("/", "--")
     path = home / "cache" / "embed" / f"{name}-{_weights_key(recipe, weights)}.model"
     try:
-        content = graph_cache.load_or_build(path, lambda: _build_model(weights))
+        content = graph_cache.load_or_build(path, lambda: _build_model(recipe, weights))
     except (OSError, ValueError) as error:
         raise EmbeddingUnavailable(
             f"the packaged model {recipe.repo} is damaged ({error}); "
@@ -97,11 +97,15 @@ def _load_packaged_model(
     return bytes(content[graph_start:graph_end]), content[:graph_start]
 
 
-def _build_model(weights: Path) -> bytes:
+def _build_model(recipe: ModelRecipe, weights: Path) -> bytes:
     """Return weights, graph, and the graph's length."""
-    from tools.embed import bert_graph
+    from tools.embed import adapter, bert_graph
 
-    built = bert_graph.build_graph(weights=weights, config=weights.with_name("config.json"))
+    built = bert_graph.build_graph(
+        weights=weights,
+        config=weights.with_name("config.json"),
+        adapter=adapter.load_adapter(recipe),
+    )
     length = len(built.graph).to_bytes(LENGTH_BYTES, "little")
     return built.weights + built.graph + length
 

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from gateway_project.foundation.reasons import summarize_error
 from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
-from tools.embed.graph_version import WEIGHTS
+from tools.embed.graph_version import ADAPTER_SHARE, WEIGHTS
 from tools.embed.locate import ModelFiles
 from tools.embed.pooling import make_batches, pool_states
 from tools.embed.recipes import ModelRecipe
@@ -56,18 +56,15 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Embed texts; see `Embedder.embed`."""
         prefix = self._recipe.query_prefix if kind == "query" else ""
-        options = _SHRINK_ARENA if kind == "document" else None
         tokens = [
             encoding.ids for encoding in self._tokenizer.encode_batch([prefix + t for t in texts])
         ]
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for group in make_batches([len(ids) for ids in tokens]):
-            vectors[group] = self._run_batch([tokens[index] for index in group], options)
+            vectors[group] = self._run_batch([tokens[index] for index in group], kind)
         return vectors
 
-    def _run_batch(
-        self, tokens: list[list[int]], options: onnxruntime.RunOptions | None
-    ) -> Vectors:
+    def _run_batch(self, tokens: list[list[int]], kind: TextKind) -> Vectors:
         longest = max(map(len, tokens))
         ids: TokenIds = np.zeros((len(tokens), longest), dtype=np.int64)
         mask: TokenIds = np.zeros_like(ids)
@@ -78,8 +75,10 @@ class OnnxEmbedder:
             "input_ids": ids,
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(ids),
+            ADAPTER_SHARE: np.array([kind == "query"], dtype=np.float32),
         }
         inputs = {name: value for name, value in feed.items() if name in self._inputs}
+        options = _SHRINK_ARENA if kind == "document" else None
         states = self._session.run(None, inputs, options)[0]
         return pool_states(states, mask, self._recipe.pooling)
 

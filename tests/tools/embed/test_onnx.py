@@ -44,9 +44,18 @@ def test_texts_alike_in_meaning_are_near(embedder):
 
 
 def test_known_numbers_come_out(embedder):
-    vector = embedder.embed(["what time is it in Tokyo right now please"], kind="query")[0]
+    vector = embedder.embed(["what time is it in Tokyo right now please"], kind="document")[0]
     exact = [0.008099, -0.044595, 0.021714, -0.003044]  # with weights of 32 bits
     assert vector[:4] == pytest.approx(exact, abs=5e-3)
+
+
+def test_queries_in_everyday_words_are_moved_toward_the_tools_they_mean(embedder):
+    wish = ["give the customer her money back"]
+    tools = embedder.embed(["create Refund: Creates a refund", "get Customer"], kind="document")
+    adapted, plain = (embedder.embed(wish, kind=kind)[0] for kind in ("query", "document"))
+    lead, plain_lead = (vector @ (tools[0] - tools[1]) for vector in (adapted, plain))
+    assert lead > 0 > plain_lead - 0.2
+    assert lead > plain_lead + 0.05
 
 
 def test_a_text_has_one_vector_whatever_is_embedded_with_it(embedder):
