@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -81,7 +81,7 @@ def main() -> None:
     arguments = parser.parse_args()
     root = Path(os.environ.get("FOREGATE_DATA") or sys.exit("set FOREGATE_DATA to the data sets"))
     encoder = Encoder()
-    sets = [load_set(path.parent, encoder) for path in sorted(root.glob("*/queries.jsonl"))]
+    sets = [load_set(path.parent) for path in sorted(root.glob("*/queries.jsonl"))]
     learned = [
         one
         for one in sets
@@ -159,7 +159,7 @@ class Encoder:
             ]
         return np.concatenate([part.numpy() for part in parts])
 
-    def export(self) -> Mapping[str, NDArray[np.float16]]:
+    def export(self) -> dict[str, Any]:
         """Return the adapter as `tools.embed.adapter` loads it."""
         return {
             f"{name}.{part}": (factor * value.detach().numpy()).astype(np.float16)
@@ -168,8 +168,8 @@ class Encoder:
         }
 
 
-def load_set(folder: Path, encoder: Encoder) -> WishSet:
-    """Load a set and embed its tools as documents: a new adapter changes nothing yet."""
+def load_set(folder: Path) -> WishSet:
+    """Load a set and embed its tools, on which no adapter has any influence."""
     from gateway_project.evaluation.dataset import load_dataset
     from tools.definition import Definition
     from tools.embed.load import make_embedder
@@ -259,9 +259,7 @@ def judge(one: WishSet, vectors: Floats) -> tuple[float, float]:
     for row, slots in zip(cosines, one.slots, strict=True):
         best = [int(at) for at in np.argsort(-row, kind="stable")[:10]]
         firsts.append(any(best[0] in slot for slot in slots))
-        gains.append(
-            metrics.ndcg_at(metrics.compute_gains(best, slots), needed=len(slots), k=10)
-        )
+        gains.append(metrics.ndcg_at(metrics.compute_gains(best, slots), needed=len(slots), k=10))
     return float(np.mean(firsts)), float(np.mean(gains))
 
 

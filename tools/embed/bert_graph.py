@@ -97,9 +97,7 @@ class _TensorFile:
 
 
 class _GraphBuilder:
-    def __init__(
-        self, tensors: _TensorFile, shape: Shape, adapter: Mapping[str, Floats]
-    ) -> None:
+    def __init__(self, tensors: _TensorFile, shape: Shape, adapter: Mapping[str, Floats]) -> None:
         self._tensors = tensors
         self._adapter = adapter
         self._hidden = int(shape["hidden_size"])
@@ -214,8 +212,8 @@ class _GraphBuilder:
         if f"{prefix}.down" not in self._adapter:
             return output
         down, up = (
-            self._add_array(f"{prefix}.{part}", np.ascontiguousarray(self._adapter[f"{prefix}.{part}"].T))
-            for part in ("down", "up")
+            self._add_array(name, np.ascontiguousarray(self._adapter[name].T))
+            for name in (f"{prefix}.down", f"{prefix}.up")
         )
         inner = self._add_node("Mul", self._add_node("MatMul", value, down), ADAPTER_SHARE)
         return self._add_node("Add", output, self._add_node("MatMul", inner, up))

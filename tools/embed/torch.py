@@ -73,10 +73,11 @@ class TorchEmbedder:
         """Change the outputs of the model's linear layers while this thread embeds queries."""
         import torch  # noqa: PLC0415 - an extra
 
+        encoder: Any = self._model[0].auto_model
         for name in {key.rpartition(".")[0] for key in changes}:
             down, up = (torch.from_numpy(changes[f"{name}.{part}"]) for part in ("down", "up"))
-            layer = self._model[0].auto_model.get_submodule(name)
-            layer.register_forward_hook(partial(self._change_output, down, up))
+            hook = partial(self._change_output, down, up)
+            encoder.get_submodule(name).register_forward_hook(hook)
 
     def _change_output(
         self, down: Any, up: Any, _layer: Any, inputs: tuple[Any, ...], output: Any
