@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
@@ -24,6 +25,8 @@ MAX_JOINT_CHOICES = 10
 """Values of each argument where there are several."""
 MAX_COMBINATIONS = 12
 """Calls of one tool with several arguments."""
+MAX_STATED = 12
+"""Stated values of one shape that are looked at, the newest."""
 MAX_TAKERS = 40
 """Tools that take a parameter with a stem, beyond which the stem says nothing."""
 MAX_FREE = 6
@@ -32,6 +35,7 @@ SAME_ITEM_FACTOR = 4.0
 """How much likelier it is that two arguments come from one item than from two."""
 PRIOR_WEIGHT = 2.0
 """Calls that the guess from names counts for beside those observed."""
+NO_STEMS: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -59,8 +63,7 @@ class Choice:
     observed: float
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A call that may come next, by numbers."""
 
     tool: int
@@ -184,25 +187,23 @@ def _combine(
     share: float,
 ) -> Iterator[Candidate]:
     """Yield the calls of a tool with some arguments: the best combinations of their values."""
-    if not names:
-        yield Candidate(profile.tool, (), share)
+    if len(names) == 1:
+        for choice in choices[names[0]][:MAX_CHOICES]:
+            yield Candidate(profile.tool, (choice,), share * choice.share)
         return
-    limit = MAX_CHOICES if len(names) == 1 else MAX_JOINT_CHOICES
-    options = []
-    for name in names:
-        found = choices[name][:limit]
-        if not found:
-            return
-        options.append(found)
     partial: list[tuple[float, tuple[Choice, ...]]] = [(share, ())]
-    for found in options:
-        partial = [
-            (score * choice.share * _cohere(chosen, choice), (*chosen, choice))
+    for name in names:
+        found = choices[name][:MAX_JOINT_CHOICES]
+        weighed = [
+            score * choice.share * _cohere(chosen, choice)
             for score, chosen in partial
             for choice in found
         ]
-        partial.sort(key=lambda item: -item[0])
-        del partial[limit if len(names) == 1 else MAX_COMBINATIONS :]
+        best = sorted(range(len(weighed)), key=weighed.__getitem__, reverse=True)
+        partial = [
+            (weighed[at], (*partial[at // len(found)][1], found[at % len(found)]))
+            for at in best[:MAX_COMBINATIONS]
+        ]
     for score, chosen in partial:
         yield Candidate(profile.tool, chosen, score)
 
@@ -255,15 +256,18 @@ def _list_occurrences(
     for source in learned:
         if source in state.by_source:
             yield source, state.list_latest(source)
-    specific = parameter.stems - GENERIC_STEMS or parameter.stems
-    for source in state.find_sources(specific):
+    for source in state.find_sources(parameter.stems - GENERIC_STEMS or parameter.stems):
         if source not in learned:
             yield source, state.list_latest(source)
     if parameter.shapes or parameter.stems:
         for source, occurrences in state.stated_sources.items():
-            if source not in learned:
-                fits = source[2] in parameter.shapes
-                yield source, [o for o in occurrences[-12:] if fits or o.near]
+            if source in learned:
+                continue
+            latest = occurrences[-MAX_STATED:]
+            if source[2] not in parameter.shapes:
+                latest = [occurrence for occurrence in latest if occurrence.near]
+            if latest:
+                yield source, latest
 
 
 def _weigh(
@@ -276,13 +280,18 @@ def _weigh(
 ) -> Iterator[Choice]:
     """Yield the values of one source, each with its share; those of a wrong type are left out."""
     words = describe_source(source, state.tools)
+    named = compare_stems(parameter.stems, words, NO_STEMS)
     counted: dict[int, tuple[float, float]] = {}
+    fitting: dict[str, float | None] = {}
     for occurrence in occurrences:
         shape = state.shapes.get(occurrence.number, "")
-        if not accepts_shape(parameter.types, shape, parameter.item_types):
+        if shape not in fitting:
+            fitting[shape] = _match_shape(parameter, shape)
+        fits = fitting[shape]
+        if fits is None:
             continue
-        similarity = compare_stems(parameter.stems, words, occurrence.near)
-        fits = 0.5 if not parameter.shapes else float(shape in parameter.shapes)
+        near = occurrence.near
+        similarity = compare_stems(parameter.stems, words, near) if near else named
         guess = 0.02 + 0.4 * similarity * similarity + 0.15 * (fits == 1.0)
         step = occurrence.step
         if step not in counted:
@@ -293,6 +302,13 @@ def _weigh(
         yield Choice(
             parameter.name, occurrence.number, None, occurrence, share, similarity, fits, trials
         )
+
+
+def _match_shape(parameter: Parameter, shape: str) -> float | None:
+    """Return how well a shape fits the examples, see `Choice`; None: values of a wrong type."""
+    if not accepts_shape(parameter.types, shape, parameter.item_types):
+        return None
+    return 0.5 if not parameter.shapes else float(shape in parameter.shapes)
 
 
 @lru_cache(maxsize=8_192)

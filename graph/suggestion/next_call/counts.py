@@ -64,7 +64,8 @@ class Horizon:
 
 def rank_step(state: SessionState, source: Source, step: int) -> int:
     """Return how many later calls of the same source there are, at most `MAX_RANK`."""
-    return min(MAX_RANK, sum(other > step for other in state.list_steps(source)))
+    steps = state.list_steps(source)
+    return min(MAX_RANK, len(steps) - bisect_right(steps, step))
 
 
 def count_session(

@@ -115,6 +115,7 @@ class SessionState:
         self.last_statement = -1
         self._latest: dict[Source, Sequence[Occurrence]] = {}
         self._steps_of: dict[Source, list[int]] = {}
+        self._found_sources: dict[frozenset[str], list[Source]] = {}
         self._pending: list[ObservedStatement] = []
         self._reported = 0
         self._restarts = False
@@ -303,14 +304,15 @@ class SessionState:
         if own <= GENERIC_STEMS and source[0] == "result":
             profile = self.tools.tools.get(source[1])
             stems |= profile.stems if profile else frozenset()
+        self._found_sources.clear()
         for stem in stems:
             self.sources_by_stem[stem][source] = None
 
     def list_steps(self, source: Source) -> Sequence[int]:
-        """Return the last steps at which a source gave values."""
+        """Return the last steps at which a source gave values, oldest first."""
         found = self._steps_of.get(source)
         if found is None:
-            found = list({occurrence.step for occurrence in self.by_source[source][-40:]})
+            found = sorted({occurrence.step for occurrence in self.by_source[source][-40:]})
             self._steps_of[source] = found
         return found
 
@@ -324,10 +326,13 @@ class SessionState:
             found = self._latest[source] = sorted(kept, key=lambda o: (-o.step, o.items))
         return found
 
-    def find_sources(self, stems: frozenset[str]) -> list[Source]:
+    def find_sources(self, stems: frozenset[str]) -> Sequence[Source]:
         """Return the sources whose names share a stem, newest first."""
-        found = {s: None for stem in sorted(stems) for s in self.sources_by_stem.get(stem, ())}
-        return list(reversed(found))[:24]
+        found = self._found_sources.get(stems)
+        if found is None:
+            named = {s: None for stem in sorted(stems) for s in self.sources_by_stem.get(stem, ())}
+            found = self._found_sources[stems] = list(reversed(named))[:24]
+        return found
 
 
 @lru_cache(maxsize=16_384)
