@@ -1,30 +1,40 @@
-"""Describe the arguments of a candidate by numbers: where each value comes from, and what else is
-there."""
+"""Describe the arguments of a candidate: where each value comes from, and what else is there."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.candidates import Candidate, Choice, share_item
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.session import Occurrence, SessionState, Source
 
 
-class MeasuredSource(NamedTuple):
-    """How often values from one source led to the call.
+_NEUTRAL_LEAST: Final = (math.inf,) * 4
+_NEUTRAL_MOST: Final = (0.0,) * 5
+_WITHOUT_ARGUMENTS: Final = (math.log(1 + 1e-6), 1.0, -1.0, 0.0, 0.0, 1.0, 1.0, 1.0, *(0.0,) * 13)
+"""From `share_product` to `times_seen`."""
+
+
+class ChoiceFeatures(NamedTuple):
+    """What one value adds to the features of a candidate.
+
+    Of a value of the schema, what only a value of the session has is the neutral element.
 
     Attributes:
-        chance: Share that did, in [0, 1].
-        observed: How often such a value was there.
-        chance_after: Share that did after such a last call; 1 for a value of the schema.
+        source: Share of values from its source that led to the call, and how often there was one.
+        least: Features of which the least of all arguments counts: share, fit of the shape,
+            similarity, whether it was stated, how often it was seen, and the share of values from
+            its source that led to the call after such a last call.
+        most: Features of which the greatest counts: steps back, whether it is of the newest step,
+            whether the last statement named it, whether it is from a statement or an argument.
     """
 
-    chance: float
-    observed: float
-    chance_after: float
+    source: tuple[float, float]
+    least: tuple[float, ...]
+    most: tuple[float, ...]
 
 
 class ListUse(NamedTuple):
@@ -76,70 +86,127 @@ class ArgumentDescriber:
         self._newest = len(state.order) - 1
         self._clause = state.stated_clauses.get(tool)
         self._calls = [(at, state.calls[at]) for at in state.calls_of.get(tool, ())]
-        self._sources: dict[tuple[str, Source, bool], MeasuredSource] = {}
+        self._sources: dict[tuple[str, Source, int], tuple[float, float, float]] = {}
         self._lists: dict[tuple[str, Source, int], ListUse] = {}
+        self._choices: dict[int, ChoiceFeatures] = {}
 
     def describe(self, candidate: Candidate) -> ArgumentFeatures:
         """Describe one candidate of the tool."""
         choices = candidate.choices
+        equal = self._count_equal_calls(candidate) if self._calls else (0.0, 0.0)
+        if not choices:
+            origin = [0.0, candidate.share, *_WITHOUT_ARGUMENTS, *equal]
+            return ArgumentFeatures(origin, 1.0, None, -1.0, 0.0)
+        (chance, observed), least, most = self._describe_choices(choices)
+        share, fits, similarity, is_stated, seen, chance_after = least
+        product = math.prod([choice.share for choice in choices])
         placed = [choice for choice in choices if choice.occurrence is not None]
-        measured = [self._measure_source(choice) for choice in choices]
+        if not placed:
+            similarity, is_stated, seen = 1.0, 0.0, 0.0
+        mean = sum([c.similarity for c in placed]) / len(placed) if placed else 1.0
+        origin = [
+            float(len(choices)),
+            candidate.share / (product or 1.0),
+            math.log(product + 1e-6),
+            share,
+            chance,
+            math.log(chance + 0.01),
+            math.log1p(observed),
+            similarity,
+            mean,
+            fits,
+            *self._describe_items(placed),
+            most[0],
+            most[1],
+            is_stated,
+            *most[2:],
+            float(len(placed) < len(choices)),
+            seen,
+            *equal,
+        ]
         return ArgumentFeatures(
-            [
-                *_describe_shares(candidate, measured),
-                *_describe_similarity(choices, placed),
-                *self._describe_items(placed),
-                *self._describe_values(choices, placed),
-                *self._count_equal_calls(candidate),
-            ],
-            _measure_coherence(placed),
-            min([source.chance_after for source in measured]) if placed else None,
-            self._measure_clause_distance(choices),
-            sum([2 * c.fits_shape - 1 for c in choices if c.occurrence is None]),
+            origin,
+            _measure_coherence(placed) if len(placed) > 1 else 1.0,
+            chance_after if placed else None,
+            -1.0 if self._clause is None else self._measure_distance(choices, self._clause),
+            _count_named(choices) if len(placed) < len(choices) else 0.0,
         )
 
-    def _measure_source(self, choice: Choice) -> MeasuredSource:
-        place = choice.occurrence
+    def _describe_choices(self, choices: Sequence[Choice]) -> ChoiceFeatures:
+        found = [self._choices.get(id(c)) or self._describe_choice(c) for c in choices]
+        if len(found) == 1:
+            return found[0]
+        sources, least, most = zip(*found, strict=True)
+        return ChoiceFeatures(min(sources), tuple(map(min, *least)), tuple(map(max, *most)))
+
+    def _describe_choice(self, choice: Choice) -> ChoiceFeatures:
+        state, place = self._state, choice.occurrence
         if place is None:
-            return MeasuredSource(1.0, choice.observed, 1.0)
-        key = choice.name, place.source, place.step == self._newest
-        found = self._sources.get(key)
-        if found is None:
-            found = self._sources[key] = self._count_source(*key)
+            schema = (choice.share, choice.fits_shape, *_NEUTRAL_LEAST)
+            found = ChoiceFeatures((1.0, choice.observed), schema, _NEUTRAL_MOST)
+        else:
+            chance, observed, chance_after = self._measure_source(choice.name, place)
+            stated_at = state.stated_numbers.get(place.number, -1)
+            found = ChoiceFeatures(
+                (chance, observed),
+                (
+                    choice.share,
+                    choice.fits_shape,
+                    choice.similarity,
+                    float(stated_at >= 0),
+                    math.log1p(len(state.by_number[place.number])),
+                    chance_after,
+                ),
+                (
+                    math.log1p(self._newest - place.step),
+                    float(place.step == self._newest),
+                    float(stated_at >= 0 and stated_at == state.last_statement),
+                    float(place.source[0] == "stated"),
+                    float(place.source[0] == "argument"),
+                ),
+            )
+        self._choices[id(choice)] = found
         return found
 
-    def _count_source(self, name: str, source: Source, is_newest: bool) -> MeasuredSource:
+    def _measure_source(self, name: str, place: Occurrence) -> tuple[float, float, float]:
+        """Return which share of values from a source led to the call, and of how many.
+
+        Last, which share did after such a last call.
+        """
+        key = name, place.source, place.step
+        found = self._sources.get(key)
+        if found is None:
+            is_newest = place.step == self._newest
+            found = self._sources[key] = self._count_source(name, place.source, is_newest)
+        return found
+
+    def _count_source(self, name: str, source: Source, is_newest: bool) -> tuple[float, float, float]:
         count, tool, last = self._model.counts.get, self._tool, self._state.order[-1]
         there = count(("chance", tool, name, source, is_newest), 0)
         chance = (count(("chance+", tool, name, source, is_newest), 0) + 2 * 0.1) / (there + 2)
         used_after = count(("chance after+", tool, name, source, last), 0) + 3 * chance
         there_after = count(("chance after", tool, name, source, last), 0)
-        return MeasuredSource(chance, there, used_after / (there_after + 3))
+        return chance, there, used_after / (there_after + 3)
 
     def _describe_items(self, placed: Sequence[Choice]) -> tuple[float, ...]:
         """Describe the place of a value in its list, and which of its siblings were asked for.
 
         The argument from the list with the most items decides.
         """
-        lead: Occurrence | None = None
-        name = ""
-        for choice in placed:
-            occurrence = choice.occurrence
-            if occurrence and (lead is None or occurrence.siblings > lead.siblings):
-                lead, name = occurrence, choice.name
-        if lead is None:
+        lead = _find_lead(placed)
+        place = lead.occurrence if lead else None
+        if lead is None or place is None:
             return 0.0, 0.0, 0.0, 0.0, 0.0
-        key = name, lead.source, lead.step
+        key = lead.name, place.source, place.step
         use = self._lists.get(key)
         if use is None:
             use = self._lists[key] = self._measure_list(*key)
-        place = use.places.get(id(lead), 0)
-        follows_used = place > 0 and use.used[place - 1] and not use.used[place]
+        at = use.places.get(id(place), 0)
         return (
-            math.log1p(lead.siblings),
-            math.log1p(place),
+            math.log1p(place.siblings),
+            math.log1p(at),
             use.share_used,
-            float(follows_used),
+            float(at > 0 and use.used[at - 1] and not use.used[at]),
             use.was_asked,
         )
 
@@ -156,27 +223,6 @@ class ArgumentDescriber:
             float(asked is not None and any(o.number == asked for o in siblings)),
         )
 
-    def _describe_values(
-        self, choices: Sequence[Choice], placed: Sequence[Choice]
-    ) -> tuple[float, ...]:
-        if not placed:
-            return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(bool(choices)), 0.0
-        state = self._state
-        found = [choice.occurrence for choice in placed if choice.occurrence is not None]
-        steps = [occurrence.step for occurrence in found]
-        stated = [state.stated_numbers.get(occurrence.number, -1) for occurrence in found]
-        kinds = [occurrence.source[0] for occurrence in found]
-        return (
-            math.log1p(self._newest - min(steps)),
-            float(max(steps) == self._newest),
-            float(min(stated) >= 0),
-            float(state.last_statement >= 0 and state.last_statement in stated),
-            float("stated" in kinds),
-            float("argument" in kinds),
-            float(len(placed) < len(choices)),
-            math.log1p(min([len(state.by_number[occurrence.number]) for occurrence in found])),
-        )
-
     def _count_equal_calls(self, candidate: Candidate) -> tuple[float, float]:
         """Return whether exactly this call is answered and valid, and how often it was made."""
         made = [
@@ -189,10 +235,7 @@ class ArgumentDescriber:
         is_answered = made[-1] >= len(self._state.calls) - len(self._state.since_write)
         return float(is_answered), float(min(3, len(made)))
 
-    def _measure_clause_distance(self, choices: Sequence[Choice]) -> float:
-        clause = self._clause
-        if clause is None:
-            return -1.0
+    def _measure_distance(self, choices: Sequence[Choice], clause: int) -> float:
         clauses = self._state.clause_of_number
         stated = [clauses[c.number] for c in choices if c.number in clauses]
         if not stated:
@@ -200,35 +243,11 @@ class ArgumentDescriber:
         return sum([min(3, abs(clause - other)) for other in stated]) / len(stated)
 
 
-def _describe_shares(
-    candidate: Candidate, measured: Sequence[MeasuredSource]
-) -> tuple[float, ...]:
-    """Describe how likely the values are, and how often such values led to the call."""
-    shares = [choice.share for choice in candidate.choices]
-    product = math.prod(shares)
-    if not shares:
-        return 0.0, candidate.share, math.log(1 + 1e-6), 1.0, -1.0, 0.0, 0.0
-    chance, observed, _ = min(measured)
-    return (
-        float(len(shares)),
-        candidate.share / (product or 1.0),
-        math.log(product + 1e-6),
-        min(shares),
-        chance,
-        math.log(chance + 0.01),
-        math.log1p(observed),
-    )
-
-
-def _describe_similarity(
-    choices: Sequence[Choice], placed: Sequence[Choice]
-) -> tuple[float, float, float]:
-    """Describe how well names and shapes fit."""
-    fits = min([choice.fits_shape for choice in choices], default=1.0)
-    if not placed:
-        return 1.0, 1.0, fits
-    similarities = [choice.similarity for choice in placed]
-    return min(similarities), sum(similarities) / len(similarities), fits
+def _find_lead(placed: Sequence[Choice]) -> Choice | None:
+    """Return the argument that comes from the list with the most items."""
+    if len(placed) < 2:
+        return placed[0] if placed else None
+    return max(placed, key=lambda c: c.occurrence.siblings if c.occurrence else 0)
 
 
 def matches_call(
@@ -245,7 +264,10 @@ def matches_call(
 
 
 def _measure_coherence(placed: Sequence[Choice]) -> float:
-    if len(placed) < 2:
-        return 1.0
     together = [share_item(a.occurrence, b.occurrence) for a, b in pairwise(placed)]
     return sum(together) / len(together)
+
+
+def _count_named(choices: Sequence[Choice]) -> float:
+    """Return how many values of the schema the client named, less those chosen instead."""
+    return sum([2 * choice.fits_shape - 1 for choice in choices if choice.occurrence is None])
