@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from graph.suggestion.next_call.candidates import Candidate, Choice, share_item
+from graph.suggestion.next_call.candidates import Candidate, share_item
 from graph.suggestion.next_call.model import NextCallModel
-from graph.suggestion.next_call.session import Occurrence, SessionState, Source
-
+from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
+from graph.suggestion.next_call.session import SessionState
 
 _NEUTRAL_LEAST: Final = (math.inf,) * 4
 _NEUTRAL_MOST: Final = (0.0,) * 5
@@ -180,7 +180,9 @@ class ArgumentDescriber:
             found = self._sources[key] = self._count_source(name, place.source, is_newest)
         return found
 
-    def _count_source(self, name: str, source: Source, is_newest: bool) -> tuple[float, float, float]:
+    def _count_source(
+        self, name: str, source: Source, is_newest: bool
+    ) -> tuple[float, float, float]:
         count, tool, last = self._model.counts.get, self._tool, self._state.order[-1]
         there = count(("chance", tool, name, source, is_newest), 0)
         chance = (count(("chance+", tool, name, source, is_newest), 0) + 2 * 0.1) / (there + 2)

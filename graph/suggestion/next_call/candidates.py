@@ -9,13 +9,14 @@ from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import (
     GENERIC_STEMS,
     Parameter,
     ToolProfile,
     ToolProfiles,
 )
-from graph.suggestion.next_call.session import Occurrence, SessionState, Source, split_path
+from graph.suggestion.next_call.session import SessionState, split_path
 
 MAX_TOOLS = 32
 """Tools that are considered after one call."""
@@ -38,31 +39,6 @@ PRIOR_WEIGHT = 2.0
 NO_STEMS: Final[frozenset[str]] = frozenset()
 
 
-@dataclass(slots=True)
-class Choice:
-    """A value for one argument.
-
-    Attributes:
-        name: Name of the parameter.
-        number: Number of the value in the session; None: a value of the schema.
-        position: Position among the values of the schema; None: a value of the session.
-        occurrence: Where the value was seen; None for a value of the schema.
-        share: Estimate of how likely this is the value, given that the tool is called.
-        similarity: How well names fit, in [0, 1].
-        fits_shape: Whether the value looks like the examples: 1, 0, or 0.5 without examples.
-        observed: Past calls that the estimate rests on.
-    """
-
-    name: str
-    number: int | None
-    position: int | None
-    occurrence: Occurrence | None
-    share: float
-    similarity: float
-    fits_shape: float
-    observed: float
-
-
 class Candidate(NamedTuple):
     """A call that may come next, by numbers."""
 
@@ -73,6 +49,7 @@ class Candidate(NamedTuple):
 
 def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candidate]:
     """Return the calls that may come next; deterministic and bounded."""
+    state.keep_weighed(model, state.tools)
     found: list[Candidate] = []
     for tool in select_tools(state, model):
         profile = state.tools.tools[tool]
@@ -234,11 +211,18 @@ def list_choices(
     """Return the values that an argument may take, best first."""
     best: dict[int, Choice] = {}
     if not parameter.is_enumerated:
-        for source, occurrences in _list_occurrences(state, model, profile, parameter):
-            for choice in _weigh(state, model, profile, parameter, source, occurrences):
-                known = best.get(choice.number or 0)
+        for source, is_learned in _list_sources(state, model, profile, parameter):
+            key, values = (profile.tool, parameter.name, source), len(state.by_source[source])
+            kept = state.weighed.get(key)
+            if kept is None or kept[0] != values:
+                occurrences = _list_occurrences(state, parameter, source, is_learned=is_learned)
+                weighed = list(_weigh(state, model, profile, parameter, source, occurrences))
+                kept = state.weighed[key] = values, weighed
+            for choice in kept[1]:
+                number = choice.number or 0
+                known = best.get(number)
                 if known is None or choice.share > known.share:
-                    best[choice.number or 0] = choice
+                    best[number] = choice
     found = [*best.values(), *_list_schema_choices(model, profile, parameter, state.schema_words)]
     found.sort(key=_read_share, reverse=True)
     return found
@@ -248,26 +232,33 @@ def _read_share(choice: Choice) -> float:
     return choice.share
 
 
-def _list_occurrences(
+def _list_sources(
     state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
-) -> Iterator[tuple[Source, Sequence[Occurrence]]]:
-    """Yield the sources of values that an argument may take, with the latest of each."""
+) -> Iterator[tuple[Source, bool]]:
+    """Yield the sources of values that an argument may take, and whether it took such values."""
     learned = model.list_sources(profile.tool, parameter.name)
     for source in learned:
         if source in state.by_source:
-            yield source, state.list_latest(source)
+            yield source, True
     for source in state.find_sources(parameter.stems - GENERIC_STEMS or parameter.stems):
         if source not in learned:
-            yield source, state.list_latest(source)
+            yield source, False
     if parameter.shapes or parameter.stems:
-        for source, occurrences in state.stated_sources.items():
-            if source in learned:
-                continue
-            latest = occurrences[-MAX_STATED:]
-            if source[2] not in parameter.shapes:
-                latest = [occurrence for occurrence in latest if occurrence.near]
-            if latest:
-                yield source, latest
+        for source in state.stated_sources:
+            if source not in learned:
+                yield source, False
+
+
+def _list_occurrences(
+    state: SessionState, parameter: Parameter, source: Source, *, is_learned: bool
+) -> Sequence[Occurrence]:
+    """Return the latest values of a source; of stated ones, those that look or are named alike."""
+    if is_learned or source[0] != "stated":
+        return state.list_latest(source)
+    latest = state.stated_sources[source][-MAX_STATED:]
+    if source[2] in parameter.shapes:
+        return latest
+    return [occurrence for occurrence in latest if occurrence.near]
 
 
 def _weigh(

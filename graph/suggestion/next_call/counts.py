@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.occurrence import Occurrence, Source
 from graph.suggestion.next_call.profiles import ToolProfiles
-from graph.suggestion.next_call.session import STATEMENT, Occurrence, SessionState, Source
+from graph.suggestion.next_call.session import STATEMENT, SessionState
 
 MAX_RANK = 2
 """Calls of a source beyond the last two count as one."""

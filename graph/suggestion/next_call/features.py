@@ -6,8 +6,8 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from graph.suggestion.next_call.candidates import Candidate
 from graph.suggestion.next_call.argument_features import ArgumentDescriber
+from graph.suggestion.next_call.candidates import Candidate
 from graph.suggestion.next_call.counts import MAX_AGAIN, MAX_SAID
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.session import STATEMENT, SessionState

@@ -14,8 +14,8 @@ from graph.suggestion.next_call.counts import (
     list_sources,
 )
 from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.occurrence import Source
 from graph.suggestion.next_call.profiles import ToolProfile
-from graph.suggestion.next_call.session import Source
 
 Session = Sequence[CallObservation]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from graph.suggestion.next_call.observation import (
     ObservedStatement,
     PlacedValue,
 )
+from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import GENERIC_STEMS, ToolProfiles, stem_name
 from graph.suggestion.next_call.results import read_leaves
 from graph.suggestion.next_call.shapes import describe_value, make_value_key
@@ -39,36 +39,15 @@ MAX_LATEST = 64
 MAX_STEPS = 4
 """Calls of one source that are looked back at."""
 
+MAX_WEIGHED = 1_000
+"""Sources of values of arguments whose choices are kept from one prediction to the next."""
+
 STATEMENT: Final = -1
 """Stands for a statement in the order of calls."""
 START: Final = 0
 """Stands for the start of the session in the order of calls."""
 
 NOTHING_FOUND: Final[Mapping[int, float]] = MappingProxyType({})
-
-Source = tuple[str, int, str]
-"""Kind (`result`, `argument` or `stated`), tool, and path, argument name or shape."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A place where a session has seen a value.
-
-    Attributes:
-        source: Where values of this sort come from.
-        step: Position of the call or statement in the session.
-        items: Position in each list on the way.
-        siblings: How many values this source has at this step.
-        number: Number of the value.
-        near: Stems of parameter names that stood before it, in a statement.
-    """
-
-    source: Source
-    step: int
-    items: tuple[int, ...]
-    siblings: int
-    number: int
-    near: frozenset[str] = frozenset()
 
 
 class SessionState:
@@ -79,6 +58,8 @@ class SessionState:
 
     Attributes:
         tools: The catalogue; may be replaced when it changes.
+        weighed: Choices for an argument of a tool from one source, as weighed by the last
+            predictions, and how many values the source had then.
     """
 
     def __init__(self, tools: ToolProfiles) -> None:
@@ -116,6 +97,8 @@ class SessionState:
         self._latest: dict[Source, Sequence[Occurrence]] = {}
         self._steps_of: dict[Source, list[int]] = {}
         self._found_sources: dict[frozenset[str], list[Source]] = {}
+        self.weighed: dict[tuple[int, str, Source], tuple[int, list[Choice]]] = {}
+        self._weighed_for: tuple[object, ...] = ()
         self._pending: list[ObservedStatement] = []
         self._reported = 0
         self._restarts = False
@@ -307,6 +290,15 @@ class SessionState:
         self._found_sources.clear()
         for stem in stems:
             self.sources_by_stem[stem][source] = None
+
+    def keep_weighed(self, *weighed_for: object) -> None:
+        """Forget the weighed choices if they are many, or were weighed for something else."""
+        is_same = len(weighed_for) == len(self._weighed_for) and all(
+            kept is given for kept, given in zip(self._weighed_for, weighed_for, strict=True)
+        )
+        if not is_same or len(self.weighed) > MAX_WEIGHED:
+            self.weighed.clear()
+            self._weighed_for = weighed_for
 
     def list_steps(self, source: Source) -> Sequence[int]:
         """Return the last steps at which a source gave values, oldest first."""
