@@ -12,7 +12,7 @@ from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
 from graph.suggestion.next_call.session import SessionState
 
-_NEUTRAL_LEAST: Final = (math.inf,) * 4
+_NEUTRAL_LEAST: Final = (math.inf,) * 5
 _NEUTRAL_MOST: Final = (0.0,) * 5
 _WITHOUT_ARGUMENTS: Final = (math.log(1 + 1e-6), 1.0, -1.0, 0.0, 0.0, 1.0, 1.0, 1.0, *(0.0,) * 13)
 """From `share_product` to `times_seen`."""
@@ -27,7 +27,7 @@ class ChoiceFeatures(NamedTuple):
         source: Share of values from its source that led to the call, and how often there was one.
         least: Features of which the least of all arguments counts: share, fit of the shape,
             similarity, whether it was stated, how often it was seen, and the share of values from
-            its source that led to the call after such a last call.
+            its source that led to the call after such a last call, also as log-odds.
         most: Features of which the greatest counts: steps back, whether it is of the newest step,
             whether the last statement named it, whether it is from a statement or an argument.
     """
@@ -59,8 +59,8 @@ class ArgumentFeatures(NamedTuple):
     Attributes:
         origin: From `arguments` to `used_before`, in the order of `chance.FEATURES`.
         coherence: Share of neighbouring arguments that come from one item.
-        chance_after: Least share of values from these sources that led to the call after such a
-            last call; None: no value is of the session.
+        source_after: Least share of values from these sources that led to the call after such a
+            last call, and its log-odds; empty: no value is of the session.
         clause_distance: Mean number of clauses between what speaks of the tool and the values
             stated for it; -1 without either.
         named_values: How many values of the schema the client named, less those chosen instead.
@@ -68,7 +68,7 @@ class ArgumentFeatures(NamedTuple):
 
     origin: list[float]
     coherence: float
-    chance_after: float | None
+    source_after: Sequence[float]
     clause_distance: float
     named_values: float
 
@@ -86,7 +86,7 @@ class ArgumentDescriber:
         self._newest = len(state.order) - 1
         self._clause = state.stated_clauses.get(tool)
         self._calls = [(at, state.calls[at]) for at in state.calls_of.get(tool, ())]
-        self._sources: dict[tuple[str, Source, int], tuple[float, float, float]] = {}
+        self._sources: dict[tuple[str, Source, int], tuple[float, float, float, float]] = {}
         self._lists: dict[tuple[str, Source, int], ListUse] = {}
         self._choices: dict[int, ChoiceFeatures] = {}
 
@@ -96,9 +96,9 @@ class ArgumentDescriber:
         equal = self._count_equal_calls(candidate) if self._calls else (0.0, 0.0)
         if not choices:
             origin = [0.0, candidate.share, *_WITHOUT_ARGUMENTS, *equal]
-            return ArgumentFeatures(origin, 1.0, None, -1.0, 0.0)
+            return ArgumentFeatures(origin, 1.0, (), -1.0, 0.0)
         (chance, observed), least, most = self._describe_choices(choices)
-        share, fits, similarity, is_stated, seen, chance_after = least
+        share, fits, similarity, is_stated, seen = least[:5]
         product = math.prod([choice.share for choice in choices])
         placed = [choice for choice in choices if choice.occurrence is not None]
         if not placed:
@@ -127,7 +127,7 @@ class ArgumentDescriber:
         return ArgumentFeatures(
             origin,
             _measure_coherence(placed) if len(placed) > 1 else 1.0,
-            chance_after if placed else None,
+            least[5:] if placed else (),
             -1.0 if self._clause is None else self._measure_distance(choices, self._clause),
             _count_named(choices) if len(placed) < len(choices) else 0.0,
         )
@@ -145,7 +145,7 @@ class ArgumentDescriber:
             schema = (choice.share, choice.fits_shape, *_NEUTRAL_LEAST)
             found = ChoiceFeatures((1.0, choice.observed), schema, _NEUTRAL_MOST)
         else:
-            chance, observed, chance_after = self._measure_source(choice.name, place)
+            chance, observed, *found_after = self._measure_source(choice.name, place)
             stated_at = state.stated_numbers.get(place.number, -1)
             found = ChoiceFeatures(
                 (chance, observed),
@@ -155,7 +155,7 @@ class ArgumentDescriber:
                     choice.similarity,
                     float(stated_at >= 0),
                     math.log1p(len(state.by_number[place.number])),
-                    chance_after,
+                    *found_after,
                 ),
                 (
                     math.log1p(self._newest - place.step),
@@ -168,10 +168,10 @@ class ArgumentDescriber:
         self._choices[id(choice)] = found
         return found
 
-    def _measure_source(self, name: str, place: Occurrence) -> tuple[float, float, float]:
+    def _measure_source(self, name: str, place: Occurrence) -> tuple[float, float, float, float]:
         """Return which share of values from a source led to the call, and of how many.
 
-        Last, which share did after such a last call.
+        Last, which share did after such a last call, also as log-odds.
         """
         key = name, place.source, place.step
         found = self._sources.get(key)
@@ -182,13 +182,14 @@ class ArgumentDescriber:
 
     def _count_source(
         self, name: str, source: Source, is_newest: bool
-    ) -> tuple[float, float, float]:
+    ) -> tuple[float, float, float, float]:
         count, tool, last = self._model.counts.get, self._tool, self._state.order[-1]
         there = count(("chance", tool, name, source, is_newest), 0)
         chance = (count(("chance+", tool, name, source, is_newest), 0) + 2 * 0.1) / (there + 2)
         used_after = count(("chance after+", tool, name, source, last), 0) + 3 * chance
         there_after = count(("chance after", tool, name, source, last), 0)
-        return chance, there, used_after / (there_after + 3)
+        after = used_after / (there_after + 3)
+        return chance, there, after, compute_logit(after)
 
     def _describe_items(self, placed: Sequence[Choice]) -> tuple[float, ...]:
         """Describe the place of a value in its list, and which of its siblings were asked for.
@@ -273,3 +274,9 @@ def _measure_coherence(placed: Sequence[Choice]) -> float:
 def _count_named(choices: Sequence[Choice]) -> float:
     """Return how many values of the schema the client named, less those chosen instead."""
     return sum([2 * choice.fits_shape - 1 for choice in choices if choice.occurrence is None])
+
+
+def compute_logit(share: float) -> float:
+    """Return the log-odds of a share, bounded."""
+    bounded = min(max(share, 1e-3), 1 - 1e-3)
+    return math.log(bounded / (1 - bounded))

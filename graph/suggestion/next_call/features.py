@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from graph.suggestion.next_call.argument_features import ArgumentDescriber
+from graph.suggestion.next_call.argument_features import ArgumentDescriber, compute_logit
 from graph.suggestion.next_call.candidates import Candidate
 from graph.suggestion.next_call.counts import MAX_AGAIN, MAX_SAID
 from graph.suggestion.next_call.model import NextCallModel
@@ -22,11 +22,12 @@ def compute_features(
         by_tool[candidate.tool].append(candidate)
     of_session = _describe_session(state, model)
     considered = math.log1p(len(candidates))
-    rows: dict[int, list[float]] = {}
+    rows: dict[int, Sequence[float]] = {}
     for tool, group in by_tool.items():
         describer = ArgumentDescriber(state, model, tool)
         of_tool = _describe_tool(state, model, tool)
         after = 1 / (1 + math.exp(-of_tool[0]))
+        after_any = after, compute_logit(after)
         before = [of_session["sessions"], *of_tool]
         between = [
             of_session["failed"],
@@ -46,7 +47,6 @@ def compute_features(
         total = sum([c.share for c in group]) or 1.0
         for rank, candidate in enumerate(sorted(group, key=_read_share, reverse=True)):
             arguments = describer.describe(candidate)
-            least = after if arguments.chance_after is None else arguments.chance_after
             rows[id(candidate)] = [
                 *before,
                 *arguments.origin,
@@ -55,8 +55,7 @@ def compute_features(
                 candidate.share / total,
                 arguments.coherence,
                 *between,
-                least,
-                _logit(least),
+                *(arguments.source_after or after_any),
                 *beside,
                 arguments.clause_distance,
                 said,
@@ -97,12 +96,12 @@ def _describe_tool(state: SessionState, model: NextCallModel, tool: int) -> list
     best = max(state.stated_tools.values(), default=0.0)
     total = sum(state.stated_tools.values()) or 1.0
     return [
-        _logit(after),
-        _logit(after2),
-        _logit(anyway),
-        _logit(following),
+        compute_logit(after),
+        compute_logit(after2),
+        compute_logit(anyway),
+        compute_logit(following),
         math.log1p(seen),
-        _logit(again),
+        compute_logit(again),
         float(times),
         float(last == tool),
         math.log1p(state.calls_since_write),
@@ -133,7 +132,11 @@ def _measure_company(state: SessionState, model: NextCallModel, tool: int) -> li
         for stated in list(state.stated_tools)[:MAX_SAID]
         if state.order[-1] == STATEMENT
     ] or [anyway]
-    return [_logit(max(seen)), _logit(sum(seen) / len(seen)), _logit(max(said))]
+    return [
+        compute_logit(max(seen)),
+        compute_logit(sum(seen) / len(seen)),
+        compute_logit(max(said)),
+    ]
 
 
 def _describe_found(state: SessionState, tool: int) -> list[float]:
@@ -181,8 +184,3 @@ def _measure_name_overlap(state: SessionState, tool: int) -> float:
 
 def _last_tool(state: SessionState) -> int:
     return state.calls[-1].tool if state.calls else 0
-
-
-def _logit(share: float) -> float:
-    bounded = min(max(share, 1e-3), 1 - 1e-3)
-    return math.log(bounded / (1 - bounded))
