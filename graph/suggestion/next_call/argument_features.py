@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.candidates import Candidate, share_item
@@ -64,6 +64,9 @@ class ArgumentFeatures(NamedTuple):
         clause_distance: Mean number of clauses between what speaks of the tool and the values
             stated for it; -1 without either.
         named_values: How many values of the schema the client named, less those chosen instead.
+        order: Share of pairs of values from one source that came in the order of the parameters,
+            less that of the others.
+        repeated: How many arguments have the value of another.
     """
 
     origin: list[float]
@@ -71,6 +74,8 @@ class ArgumentFeatures(NamedTuple):
     source_after: Sequence[float]
     clause_distance: float
     named_values: float
+    order: float
+    repeated: float
 
 
 class ArgumentDescriber:
@@ -84,6 +89,8 @@ class ArgumentDescriber:
         self._model = model
         self._tool = tool
         self._newest = len(state.order) - 1
+        names = state.tools.tools[tool].parameters
+        self._ranks = {name: rank for rank, name in enumerate(names)}
         self._clause = state.stated_clauses.get(tool)
         self._calls = [(at, state.calls[at]) for at in state.calls_of.get(tool, ())]
         self._sources: dict[tuple[str, Source, int], tuple[float, float, float, float]] = {}
@@ -96,7 +103,7 @@ class ArgumentDescriber:
         equal = self._count_equal_calls(candidate) if self._calls else (0.0, 0.0)
         if not choices:
             origin = [0.0, candidate.share, *_WITHOUT_ARGUMENTS, *equal]
-            return ArgumentFeatures(origin, 1.0, (), -1.0, 0.0)
+            return ArgumentFeatures(origin, 1.0, (), -1.0, 0.0, 0.0, 0.0)
         (chance, observed), least, most = self._describe_choices(choices)
         share, fits, similarity, is_stated, seen = least[:5]
         product = math.prod([choice.share for choice in choices])
@@ -130,6 +137,8 @@ class ArgumentDescriber:
             least[5:] if placed else (),
             -1.0 if self._clause is None else self._measure_distance(choices, self._clause),
             _count_named(choices) if len(placed) < len(choices) else 0.0,
+            self._measure_order(placed) if len(placed) > 1 else 0.0,
+            float(len(placed) - len({choice.number for choice in placed})),
         )
 
     def _describe_choices(self, choices: Sequence[Choice]) -> ChoiceFeatures:
@@ -238,6 +247,18 @@ class ArgumentDescriber:
         is_answered = made[-1] >= len(self._state.calls) - len(self._state.since_write)
         return float(is_answered), float(min(3, len(made)))
 
+    def _measure_order(self, placed: Sequence[Choice]) -> float:
+        ranks = self._ranks
+        found = [
+            1 if (ranks[a.name] < ranks[b.name]) == (_find_place(a) < _find_place(b)) else -1
+            for a, b in combinations(placed, 2)
+            if a.occurrence
+            and b.occurrence
+            and a.occurrence.source == b.occurrence.source
+            and a.number != b.number
+        ]
+        return sum(found) / len(found) if found else 0.0
+
     def _measure_distance(self, choices: Sequence[Choice], clause: int) -> float:
         clauses = self._state.clause_of_number
         stated = [clauses[c.number] for c in choices if c.number in clauses]
@@ -269,6 +290,11 @@ def matches_call(
 def _measure_coherence(placed: Sequence[Choice]) -> float:
     together = [share_item(a.occurrence, b.occurrence) for a, b in pairwise(placed)]
     return sum(together) / len(together)
+
+
+def _find_place(choice: Choice) -> tuple[int, tuple[int, ...]]:
+    place = choice.occurrence
+    return (place.step, place.items) if place else (-1, ())
 
 
 def _count_named(choices: Sequence[Choice]) -> float:

@@ -83,6 +83,9 @@ FEATURES: Final = (
     "found_score",
     "found_ahead",
     "found_rank",
+    "expected_share",
+    "in_order",
+    "repeated",
 )
 """Names of the features, in their order."""
 

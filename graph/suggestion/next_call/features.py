@@ -45,6 +45,7 @@ def compute_features(
         found = _describe_found(state, tool)
         competitors = math.log1p(len(group))
         total = sum([c.share for c in group]) or 1.0
+        calls = (model.counts["any calls", tool] + 2) / (model.counts["any", tool] + 2)
         for rank, candidate in enumerate(sorted(group, key=_read_share, reverse=True)):
             arguments = describer.describe(candidate)
             rows[id(candidate)] = [
@@ -61,6 +62,9 @@ def compute_features(
                 said,
                 arguments.named_values,
                 *found,
+                compute_logit(calls * candidate.share / total),
+                arguments.order,
+                arguments.repeated,
             ]
     return [rows[id(candidate)] for candidate in candidates]
 
