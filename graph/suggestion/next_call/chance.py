@@ -86,6 +86,11 @@ FEATURES: Final = (
     "expected_share",
     "in_order",
     "repeated",
+    "said_sum_now",
+    "found_score_now",
+    "found_rank_now",
+    "stated_rank_now",
+    "found_server",
 )
 """Names of the features, in their order."""
 

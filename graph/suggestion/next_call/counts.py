@@ -63,7 +63,7 @@ class Horizon:
         return at < len(found) and found[at] <= self.end_after(done)
 
     def count_calls_from(self, done: int) -> Counter[int]:
-        """Return how many different calls of each tool come from `done` to the next invalidation."""
+        """Return how many different calls of each tool come before the next invalidation."""
         return Counter(tool for tool, *_ in set(self._keys[done : self.end_after(done) + 1]))
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.argument_features import ArgumentDescriber, compute_logit
 from graph.suggestion.next_call.candidates import Candidate
 from graph.suggestion.next_call.counts import MAX_AGAIN, MAX_SAID
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.session import STATEMENT, SessionState
+
+STATED_RANK: Final = 15
+"""Place of `stated_rank` among what `_describe_tool` returns."""
+NO_WORDS_NOW: Final = (0.0, 0.0, 0.0, 0.0)
 
 
 def compute_features(
@@ -20,53 +25,97 @@ def compute_features(
     by_tool: dict[int, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         by_tool[candidate.tool].append(candidate)
-    of_session = _describe_session(state, model)
-    considered = math.log1p(len(candidates))
-    rows: dict[int, Sequence[float]] = {}
+    rows: dict[int, list[float]] = {}
     for tool, group in by_tool.items():
+        of_tool = _describe_group(state, model, group, len(candidates))
         describer = ArgumentDescriber(state, model, tool)
-        of_tool = _describe_tool(state, model, tool)
-        after = 1 / (1 + math.exp(-of_tool[0]))
-        after_any = after, compute_logit(after)
-        before = [of_session["sessions"], *of_tool]
-        between = [
+        for rank, candidate in enumerate(sorted(group, key=_read_share, reverse=True)):
+            arguments = describer.describe(candidate)
+            share = candidate.share / of_tool.total_share
+            rows[id(candidate)] = [
+                *of_tool.order,
+                *arguments.origin,
+                of_tool.competitors,
+                math.log1p(rank),
+                share,
+                arguments.coherence,
+                *of_tool.company,
+                *(arguments.source_after or of_tool.source_after),
+                *of_tool.names,
+                arguments.clause_distance,
+                of_tool.said,
+                arguments.named_values,
+                *of_tool.found,
+                compute_logit(of_tool.calls * share),
+                arguments.order,
+                arguments.repeated,
+                *of_tool.words_now,
+            ]
+    return [rows[id(candidate)] for candidate in candidates]
+
+
+class ToolFeatures(NamedTuple):
+    """The features that all candidates of a tool share, in the order of `chance.FEATURES`.
+
+    Attributes:
+        order: From `sessions` to `stated_share`.
+        competitors: How many candidates the tool has.
+        company: From `last_failed` to `said_most`.
+        source_after: `source_after_last` and its log-odds of a candidate without a value of the
+            session.
+        names: From `name_overlap` to `clause_is_next`.
+        said: `said_sum`.
+        found: From `found_score` to `found_rank`.
+        words_now: From `said_sum_now` to `found_server`.
+        total_share: Sum of the shares of its candidates.
+        calls: How many different calls of the tool come where one comes.
+    """
+
+    order: Sequence[float]
+    competitors: float
+    company: Sequence[float]
+    source_after: Sequence[float]
+    names: Sequence[float]
+    said: float
+    found: Sequence[float]
+    words_now: Sequence[float]
+    total_share: float
+    calls: float
+
+
+def _describe_group(
+    state: SessionState, model: NextCallModel, group: Sequence[Candidate], candidates: int
+) -> ToolFeatures:
+    """Describe what the candidates of one tool share."""
+    tool, counts = group[0].tool, model.counts
+    of_session = _describe_session(state, model)
+    of_tool = _describe_tool(state, model, tool)
+    after = 1 / (1 + math.exp(-of_tool[0]))
+    said = _sum_said(state, model, tool)
+    found = _describe_found(state, tool)
+    now = [said, found[0], found[2], of_tool[STATED_RANK]]
+    is_now = state.order[-1] == STATEMENT
+    return ToolFeatures(
+        order=[of_session["sessions"], *of_tool],
+        competitors=math.log1p(len(group)),
+        company=[
             of_session["failed"],
             of_session["write"],
             *_measure_company(state, model, tool),
-        ]
-        reads = math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server])
-        beside = [
+        ],
+        source_after=[after, compute_logit(after)],
+        names=[
             _measure_name_overlap(state, tool),
-            considered,
-            reads,
+            math.log1p(candidates),
+            math.log1p(state.tools.reads_of_server[state.tools.tools[tool].server]),
             *_describe_clause(state, tool),
-        ]
-        said = _sum_said(state, model, tool)
-        found = _describe_found(state, tool)
-        competitors = math.log1p(len(group))
-        total = sum([c.share for c in group]) or 1.0
-        calls = (model.counts["any calls", tool] + 2) / (model.counts["any", tool] + 2)
-        for rank, candidate in enumerate(sorted(group, key=_read_share, reverse=True)):
-            arguments = describer.describe(candidate)
-            rows[id(candidate)] = [
-                *before,
-                *arguments.origin,
-                competitors,
-                math.log1p(rank),
-                candidate.share / total,
-                arguments.coherence,
-                *between,
-                *(arguments.source_after or after_any),
-                *beside,
-                arguments.clause_distance,
-                said,
-                arguments.named_values,
-                *found,
-                compute_logit(calls * candidate.share / total),
-                arguments.order,
-                arguments.repeated,
-            ]
-    return [rows[id(candidate)] for candidate in candidates]
+        ],
+        said=said,
+        found=found,
+        words_now=[*(now if is_now else NO_WORDS_NOW), _measure_found_server(state, tool)],
+        total_share=sum([candidate.share for candidate in group]) or 1.0,
+        calls=(counts["any calls", tool] + 2) / (counts["any", tool] + 2),
+    )
 
 
 def _read_share(candidate: Candidate) -> float:
@@ -111,7 +160,7 @@ def _describe_tool(state: SessionState, model: NextCallModel, tool: int) -> list
         math.log1p(state.calls_since_write),
         math.log1p(len(state.calls)),
         math.log1p(counts["calls", tool]),
-        float(previous is not None and previous.server == profile.server),
+        0.5 if previous is None else float(previous.server == profile.server),
         float(last == STATEMENT),
         math.log1p(len(state.order) - 1 - state.last_statement)
         if state.last_statement > 0
@@ -155,6 +204,19 @@ def _describe_found(state: SessionState, tool: int) -> list[float]:
     ahead = state.found_tools.keys() - state.called_since_statement
     best = max(state.found_tools[one] for one in ahead)
     return [score, score, score / best]
+
+
+def _measure_found_server(state: SessionState, tool: int) -> float:
+    """Return which share of the answer to the last statement is of the tool's server."""
+    tools = state.tools.tools
+    total = sum(state.found_tools.values())
+    if not total:
+        return 0.0
+    server = tools[tool].server
+    same = [
+        p for one, p in state.found_tools.items() if one in tools and tools[one].server == server
+    ]
+    return sum(same) / total
 
 
 def _describe_clause(state: SessionState, tool: int) -> list[float]:
