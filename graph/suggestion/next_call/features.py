@@ -46,7 +46,7 @@ def compute_features(
                 of_tool.said,
                 arguments.named_values,
                 *of_tool.found,
-                compute_logit(of_tool.calls * share),
+                compute_logit(of_tool.calls * candidate.share / of_tool.total_share),
                 arguments.order,
                 arguments.repeated,
                 *of_tool.words_now,
