@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import (
     GENERIC_STEMS,
     Parameter,
     ToolProfile,
     ToolProfiles,
 )
-from graph.suggestion.next_call.session import Occurrence, SessionState, Source, split_path
+from graph.suggestion.next_call.session import SessionState, split_path
 
 MAX_TOOLS = 32
 """Tools that are considered after one call."""
@@ -24,6 +26,8 @@ MAX_JOINT_CHOICES = 10
 """Values of each argument where there are several."""
 MAX_COMBINATIONS = 12
 """Calls of one tool with several arguments."""
+MAX_STATED = 12
+"""Stated values of one shape that are looked at, the newest."""
 MAX_TAKERS = 40
 """Tools that take a parameter with a stem, beyond which the stem says nothing."""
 MAX_FREE = 6
@@ -32,35 +36,10 @@ SAME_ITEM_FACTOR = 4.0
 """How much likelier it is that two arguments come from one item than from two."""
 PRIOR_WEIGHT = 2.0
 """Calls that the guess from names counts for beside those observed."""
+NO_STEMS: Final[frozenset[str]] = frozenset()
 
 
-@dataclass(slots=True)
-class Choice:
-    """A value for one argument.
-
-    Attributes:
-        name: Name of the parameter.
-        number: Number of the value in the session; None: a value of the schema.
-        position: Position among the values of the schema; None: a value of the session.
-        occurrence: Where the value was seen; None for a value of the schema.
-        share: Estimate of how likely this is the value, given that the tool is called.
-        similarity: How well names fit, in [0, 1].
-        fits_shape: Whether the value looks like the examples: 1, 0, or 0.5 without examples.
-        observed: Past calls that the estimate rests on.
-    """
-
-    name: str
-    number: int | None
-    position: int | None
-    occurrence: Occurrence | None
-    share: float
-    similarity: float
-    fits_shape: float
-    observed: float
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A call that may come next, by numbers."""
 
     tool: int
@@ -70,6 +49,7 @@ class Candidate:
 
 def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candidate]:
     """Return the calls that may come next; deterministic and bounded."""
+    state.keep_weighed(model, state.tools)
     found: list[Candidate] = []
     for tool in select_tools(state, model):
         profile = state.tools.tools[tool]
@@ -184,25 +164,23 @@ def _combine(
     share: float,
 ) -> Iterator[Candidate]:
     """Yield the calls of a tool with some arguments: the best combinations of their values."""
-    if not names:
-        yield Candidate(profile.tool, (), share)
+    if len(names) == 1:
+        for choice in choices[names[0]][:MAX_CHOICES]:
+            yield Candidate(profile.tool, (choice,), share * choice.share)
         return
-    limit = MAX_CHOICES if len(names) == 1 else MAX_JOINT_CHOICES
-    options = []
-    for name in names:
-        found = choices[name][:limit]
-        if not found:
-            return
-        options.append(found)
     partial: list[tuple[float, tuple[Choice, ...]]] = [(share, ())]
-    for found in options:
-        partial = [
-            (score * choice.share * _cohere(chosen, choice), (*chosen, choice))
+    for name in names:
+        found = choices[name][:MAX_JOINT_CHOICES]
+        weighed = [
+            score * choice.share * _cohere(chosen, choice)
             for score, chosen in partial
             for choice in found
         ]
-        partial.sort(key=lambda item: -item[0])
-        del partial[limit if len(names) == 1 else MAX_COMBINATIONS :]
+        best = sorted(range(len(weighed)), key=weighed.__getitem__, reverse=True)
+        partial = [
+            (weighed[at], (*partial[at // len(found)][1], found[at % len(found)]))
+            for at in best[:MAX_COMBINATIONS]
+        ]
     for score, chosen in partial:
         yield Candidate(profile.tool, chosen, score)
 
@@ -233,11 +211,18 @@ def list_choices(
     """Return the values that an argument may take, best first."""
     best: dict[int, Choice] = {}
     if not parameter.is_enumerated:
-        for source, occurrences in _list_occurrences(state, model, profile, parameter):
-            for choice in _weigh(state, model, profile, parameter, source, occurrences):
-                known = best.get(choice.number or 0)
+        for source, is_learned in _list_sources(state, model, profile, parameter):
+            key, values = (profile.tool, parameter.name, source), len(state.by_source[source])
+            kept = state.weighed.get(key)
+            if kept is None or kept[0] != values:
+                occurrences = _list_occurrences(state, parameter, source, is_learned=is_learned)
+                weighed = list(_weigh(state, model, profile, parameter, source, occurrences))
+                kept = state.weighed[key] = values, weighed
+            for choice in kept[1]:
+                number = choice.number or 0
+                known = best.get(number)
                 if known is None or choice.share > known.share:
-                    best[choice.number or 0] = choice
+                    best[number] = choice
     found = [*best.values(), *_list_schema_choices(model, profile, parameter, state.schema_words)]
     found.sort(key=_read_share, reverse=True)
     return found
@@ -247,23 +232,33 @@ def _read_share(choice: Choice) -> float:
     return choice.share
 
 
-def _list_occurrences(
+def _list_sources(
     state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
-) -> Iterator[tuple[Source, Sequence[Occurrence]]]:
-    """Yield the sources of values that an argument may take, with the latest of each."""
+) -> Iterator[tuple[Source, bool]]:
+    """Yield the sources of values that an argument may take, and whether it took such values."""
     learned = model.list_sources(profile.tool, parameter.name)
     for source in learned:
         if source in state.by_source:
-            yield source, state.list_latest(source)
-    specific = parameter.stems - GENERIC_STEMS or parameter.stems
-    for source in state.find_sources(specific):
+            yield source, True
+    for source in state.find_sources(parameter.stems - GENERIC_STEMS or parameter.stems):
         if source not in learned:
-            yield source, state.list_latest(source)
+            yield source, False
     if parameter.shapes or parameter.stems:
-        for source, occurrences in state.stated_sources.items():
+        for source in state.stated_sources:
             if source not in learned:
-                fits = source[2] in parameter.shapes
-                yield source, [o for o in occurrences[-12:] if fits or o.near]
+                yield source, False
+
+
+def _list_occurrences(
+    state: SessionState, parameter: Parameter, source: Source, *, is_learned: bool
+) -> Sequence[Occurrence]:
+    """Return the latest values of a source; of stated ones, those that look or are named alike."""
+    if is_learned or source[0] != "stated":
+        return state.list_latest(source)
+    latest = state.stated_sources[source][-MAX_STATED:]
+    if source[2] in parameter.shapes:
+        return latest
+    return [occurrence for occurrence in latest if occurrence.near]
 
 
 def _weigh(
@@ -276,13 +271,18 @@ def _weigh(
 ) -> Iterator[Choice]:
     """Yield the values of one source, each with its share; those of a wrong type are left out."""
     words = describe_source(source, state.tools)
+    named = compare_stems(parameter.stems, words, NO_STEMS)
     counted: dict[int, tuple[float, float]] = {}
+    fitting: dict[str, float | None] = {}
     for occurrence in occurrences:
         shape = state.shapes.get(occurrence.number, "")
-        if not accepts_shape(parameter.types, shape, parameter.item_types):
+        if shape not in fitting:
+            fitting[shape] = _match_shape(parameter, shape)
+        fits = fitting[shape]
+        if fits is None:
             continue
-        similarity = compare_stems(parameter.stems, words, occurrence.near)
-        fits = 0.5 if not parameter.shapes else float(shape in parameter.shapes)
+        near = occurrence.near
+        similarity = compare_stems(parameter.stems, words, near) if near else named
         guess = 0.02 + 0.4 * similarity * similarity + 0.15 * (fits == 1.0)
         step = occurrence.step
         if step not in counted:
@@ -293,6 +293,13 @@ def _weigh(
         yield Choice(
             parameter.name, occurrence.number, None, occurrence, share, similarity, fits, trials
         )
+
+
+def _match_shape(parameter: Parameter, shape: str) -> float | None:
+    """Return how well a shape fits the examples, see `Choice`; None: values of a wrong type."""
+    if not accepts_shape(parameter.types, shape, parameter.item_types):
+        return None
+    return 0.5 if not parameter.shapes else float(shape in parameter.shapes)
 
 
 @lru_cache(maxsize=8_192)

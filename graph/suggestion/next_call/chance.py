@@ -83,6 +83,14 @@ FEATURES: Final = (
     "found_score",
     "found_ahead",
     "found_rank",
+    "expected_share",
+    "in_order",
+    "repeated",
+    "said_sum_now",
+    "found_score_now",
+    "found_rank_now",
+    "stated_rank_now",
+    "found_server",
 )
 """Names of the features, in their order."""
 

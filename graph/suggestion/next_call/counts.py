@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.occurrence import Occurrence, Source
 from graph.suggestion.next_call.profiles import ToolProfiles
-from graph.suggestion.next_call.session import STATEMENT, Occurrence, SessionState, Source
+from graph.suggestion.next_call.session import STATEMENT, SessionState
 
 MAX_RANK = 2
 """Calls of a source beyond the last two count as one."""
@@ -37,6 +38,10 @@ class Horizon:
             self._ends[index] = end
         self._calls_of: dict[int, list[int]] = defaultdict(list)
         self._uses: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+        self._keys = [
+            (call.tool, tuple(call.arguments.items()), tuple(call.schema_arguments.items()))
+            for call in session
+        ]
         for index, call in enumerate(session):
             self._calls_of[call.tool].append(index)
             for name, number in call.arguments.items():
@@ -57,14 +62,15 @@ class Horizon:
         at = bisect_right(found, done - 1)
         return at < len(found) and found[at] <= self.end_after(done)
 
-    def tools_from(self, done: int) -> set[int]:
-        """Return the tools called from `done` to the next invalidation."""
-        return {call.tool for call in self.calls[done : self.end_after(done) + 1]}
+    def count_calls_from(self, done: int) -> Counter[int]:
+        """Return how many different calls of each tool come before the next invalidation."""
+        return Counter(tool for tool, *_ in set(self._keys[done : self.end_after(done) + 1]))
 
 
 def rank_step(state: SessionState, source: Source, step: int) -> int:
     """Return how many later calls of the same source there are, at most `MAX_RANK`."""
-    return min(MAX_RANK, sum(other > step for other in state.list_steps(source)))
+    steps = state.list_steps(source)
+    return min(MAX_RANK, len(steps) - bisect_right(steps, step))
 
 
 def count_session(
@@ -156,7 +162,7 @@ def _count_point(
 ) -> None:
     """Count what came after this point of a session."""
     done = len(state.calls)
-    _count_tools(counts, state, horizon.tools_from(done))
+    _count_tools(counts, state, horizon.count_calls_from(done))
     if done < len(horizon.calls):
         counts["next", state.order[-1], horizon.calls[done].tool] += 1
     for source, takers in by_source.items():
@@ -168,7 +174,7 @@ def _count_point(
                     _count_source(counts, state, (tool, name), occurrence, comes=comes)
 
 
-def _count_tools(counts: Counts, state: SessionState, coming: set[int]) -> None:
+def _count_tools(counts: Counts, state: SessionState, coming: Counter[int]) -> None:
     """Count which tools came, by what was called and stated before."""
     last, before = state.order[-1], state.order[-2] if len(state.order) > 1 else 0
     said = list(state.stated_tools)[:MAX_SAID] if last == STATEMENT else ()
@@ -179,6 +185,7 @@ def _count_tools(counts: Counts, state: SessionState, coming: set[int]) -> None:
     counts.update(("said", stated) for stated in said)
     for tool in coming:
         counts["any", tool] += 1
+        counts["any calls", tool] += coming[tool]
         counts["then", last, tool] += 1
         counts["then2", before, last, tool] += 1
         counts.update(("seen+", earlier, tool) for earlier in state.distinct_tools)

@@ -10,10 +10,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from graph.suggestion.next_call.argument_features import matches_call
 from graph.suggestion.next_call.candidates import Candidate, generate_candidates
 from graph.suggestion.next_call.chance import FEATURES, MAX_SCALED, ChanceModel, LogisticChance
 from graph.suggestion.next_call.counts import Horizon, count_session, list_sources
-from graph.suggestion.next_call.features import compute_features, matches_call
+from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel, Session
 from graph.suggestion.next_call.predict import LEAST_CHANCE
 from graph.suggestion.next_call.profiles import ToolProfiles

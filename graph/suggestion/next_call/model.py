@@ -14,8 +14,8 @@ from graph.suggestion.next_call.counts import (
     list_sources,
 )
 from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.occurrence import Source
 from graph.suggestion.next_call.profiles import ToolProfile
-from graph.suggestion.next_call.session import Source
 
 Session = Sequence[CallObservation]
 
@@ -125,8 +125,11 @@ class NextCallModel:
 
     def count_source(self, tool: int, name: str, source: Source, rank: int) -> tuple[float, float]:
         """Return how often a source gave an argument, and how often it was there at a call."""
-        key = (tool, name, source, rank)
-        return self.counts["from", *key], self.counts["there", *key]
+        counts = self.counts
+        return (
+            counts.get(("from", tool, name, source, rank), 0),
+            counts.get(("there", tool, name, source, rank), 0),
+        )
 
     def count_given(self, tool: int, name: str) -> int:
         """Return in how many calls an argument was given."""

@@ -25,6 +25,8 @@ MAX_CLAUSES = 40
 """Clauses of one statement that are read."""
 MAX_WORD_TOOLS = 400
 """Tools that share a word, beyond which the word says nothing."""
+MAX_ABBREVIATION = 2
+"""Letters of a value that a description has to explain."""
 NAME_WEIGHT = 2.0
 """Of a word in a tool's name, beside one in its description."""
 GENERIC_STEMS: Final = frozenset({"id", "name", "number", "key", "value", "code", "type"})
@@ -35,6 +37,10 @@ _LISTED: Final = re.compile(
     r"([^.]{3,240})",
     re.IGNORECASE,
 )
+_GLOSS: Final = r"(?<!\w)['\"`]?{}['\"`]?\s*(?:\(|:|=|-|\bfor\b|\bmeans\b)\s*([\w ]{{2,40}})"
+"""What a description says of a value: `'l' for lines`, `l: lines`, `l (lines)`."""
+_NO_VALUES: Final = (None, "None", "null")
+"""Defaults that say that there is none."""
 _ANY: Final[frozenset[str]] = frozenset()
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 
@@ -292,9 +298,19 @@ def _read_parameter(name: str, part: Mapping[str, Any], is_required: bool) -> Pa
             describe_value(text) for text in part.get("examples", ()) if isinstance(text, str)
         ),
         value_stems=tuple(
-            frozenset(stem_words(value)) if isinstance(value, str) else _ANY for value in listed
+            _stem_schema_value(value, description) if isinstance(value, str) else _ANY
+            for value in listed
         ),
     )
+
+
+def _stem_schema_value(value: str, description: str) -> frozenset[str]:
+    """Return the stems of a value; those of its explanation where it is but a letter or two."""
+    if len(value) <= MAX_ABBREVIATION:
+        found = re.search(_GLOSS.format(re.escape(value)), description)
+        if found:
+            return frozenset(stem_words(found.group(1)))
+    return frozenset(stem_words(value))
 
 
 def _read_types(part: Mapping[str, Any]) -> frozenset[str]:
@@ -312,7 +328,7 @@ def _list_schema_values(
     if not types or "string" in types:
         candidates += _list_words(description)
     for value in candidates:
-        is_new = value is not None and not any(
+        is_new = value not in _NO_VALUES and not any(
             value == other and type(value) is type(other) for other in seen
         )
         if is_new and not isinstance(value, dict | list):

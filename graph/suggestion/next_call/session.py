@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from graph.suggestion.next_call.observation import (
     ObservedStatement,
     PlacedValue,
 )
+from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import GENERIC_STEMS, ToolProfiles, stem_name
 from graph.suggestion.next_call.results import read_leaves
 from graph.suggestion.next_call.shapes import describe_value, make_value_key
@@ -39,36 +39,15 @@ MAX_LATEST = 64
 MAX_STEPS = 4
 """Calls of one source that are looked back at."""
 
+MAX_WEIGHED = 1_000
+"""Sources of values of arguments whose choices are kept from one prediction to the next."""
+
 STATEMENT: Final = -1
 """Stands for a statement in the order of calls."""
 START: Final = 0
 """Stands for the start of the session in the order of calls."""
 
 NOTHING_FOUND: Final[Mapping[int, float]] = MappingProxyType({})
-
-Source = tuple[str, int, str]
-"""Kind (`result`, `argument` or `stated`), tool, and path, argument name or shape."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A place where a session has seen a value.
-
-    Attributes:
-        source: Where values of this sort come from.
-        step: Position of the call or statement in the session.
-        items: Position in each list on the way.
-        siblings: How many values this source has at this step.
-        number: Number of the value.
-        near: Stems of parameter names that stood before it, in a statement.
-    """
-
-    source: Source
-    step: int
-    items: tuple[int, ...]
-    siblings: int
-    number: int
-    near: frozenset[str] = frozenset()
 
 
 class SessionState:
@@ -79,6 +58,8 @@ class SessionState:
 
     Attributes:
         tools: The catalogue; may be replaced when it changes.
+        weighed: Choices for an argument of a tool from one source, as weighed by the last
+            predictions, and how many values the source had then.
     """
 
     def __init__(self, tools: ToolProfiles) -> None:
@@ -115,6 +96,9 @@ class SessionState:
         self.last_statement = -1
         self._latest: dict[Source, Sequence[Occurrence]] = {}
         self._steps_of: dict[Source, list[int]] = {}
+        self._found_sources: dict[frozenset[str], list[Source]] = {}
+        self.weighed: dict[tuple[int, str, Source], tuple[int, list[Choice]]] = {}
+        self._weighed_for: tuple[object, ...] = ()
         self._pending: list[ObservedStatement] = []
         self._reported = 0
         self._restarts = False
@@ -303,14 +287,24 @@ class SessionState:
         if own <= GENERIC_STEMS and source[0] == "result":
             profile = self.tools.tools.get(source[1])
             stems |= profile.stems if profile else frozenset()
+        self._found_sources.clear()
         for stem in stems:
             self.sources_by_stem[stem][source] = None
 
+    def keep_weighed(self, *weighed_for: object) -> None:
+        """Forget the weighed choices if they are many, or were weighed for something else."""
+        is_same = len(weighed_for) == len(self._weighed_for) and all(
+            kept is given for kept, given in zip(self._weighed_for, weighed_for, strict=True)
+        )
+        if not is_same or len(self.weighed) > MAX_WEIGHED:
+            self.weighed.clear()
+            self._weighed_for = weighed_for
+
     def list_steps(self, source: Source) -> Sequence[int]:
-        """Return the last steps at which a source gave values."""
+        """Return the last steps at which a source gave values, oldest first."""
         found = self._steps_of.get(source)
         if found is None:
-            found = list({occurrence.step for occurrence in self.by_source[source][-40:]})
+            found = sorted({occurrence.step for occurrence in self.by_source[source][-40:]})
             self._steps_of[source] = found
         return found
 
@@ -324,10 +318,13 @@ class SessionState:
             found = self._latest[source] = sorted(kept, key=lambda o: (-o.step, o.items))
         return found
 
-    def find_sources(self, stems: frozenset[str]) -> list[Source]:
+    def find_sources(self, stems: frozenset[str]) -> Sequence[Source]:
         """Return the sources whose names share a stem, newest first."""
-        found = {s: None for stem in sorted(stems) for s in self.sources_by_stem.get(stem, ())}
-        return list(reversed(found))[:24]
+        found = self._found_sources.get(stems)
+        if found is None:
+            named = {s: None for stem in sorted(stems) for s in self.sources_by_stem.get(stem, ())}
+            found = self._found_sources[stems] = list(reversed(named))[:24]
+        return found
 
 
 @lru_cache(maxsize=16_384)

@@ -52,6 +52,7 @@ _DATES: Final = tuple(
     )
 )
 _NAMED_ID: Final = re.compile(r"[a-z]{2,}_[a-z]{2,}(?:_\d+)?")
+_SENTENCE_SIGNS: Final = frozenset(".!?\n")
 _EDGES: Final = ".,;:!?'\"*()\u2014\u2013-$"
 
 
@@ -164,11 +165,11 @@ def _iterate_parts(word: str, clause: int) -> Iterator[StatedValue]:
 
 
 def _find_sentence_starts(text: str) -> frozenset[int]:
-    starts, is_start = set(), True
+    starts, end = set(), 0
     for index, match in enumerate(_WORD.finditer(text)):
-        if is_start:
+        if not index or not _SENTENCE_SIGNS.isdisjoint(text[end - 1 : match.start()]):
             starts.add(index)
-        is_start = match.group().endswith((".", "!", "?"))
+        end = match.end()
     return frozenset(starts)
 
 

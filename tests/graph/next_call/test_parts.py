@@ -119,3 +119,20 @@ def test_values_that_a_description_lists_belong_to_the_schema():
     )
     assert tools.tools[1].parameters["part"].schema_values == ("fuel", "doors")
     assert tools.tools[2].parameters["mode"].schema_values == ("l", "w")
+
+
+def test_a_letter_that_a_description_explains_is_named_by_its_explanation():
+    mode = {"type": "string", "description": "Mode ('l' for lines, 'w' for words)."}
+    tools = build_profiles([worlds.make_tool(1, "count", {"mode": mode})])
+
+    parameter = tools.tools[1].parameters["mode"]
+
+    assert parameter.schema_values == ("l", "w")
+    assert parameter.value_stems == ({"line"}, {"word"})
+
+
+def test_a_default_that_says_none_is_no_value():
+    optional = {"type": "string", "default": "None", "description": "An id."}
+    tools = build_profiles([worlds.make_tool(1, "find", {"id": optional}, required=[])])
+
+    assert tools.tools[1].parameters["id"].schema_values == ()

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from graph.suggestion.next_call import fitting
-from graph.suggestion.next_call.chance import load_priors
+from graph.suggestion.next_call.candidates import generate_candidates
+from graph.suggestion.next_call.chance import FEATURES, load_priors
+from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import DEFAULT_DURATION_MS, NextCallModel
 from graph.suggestion.next_call.predict import coerce_value, predict_calls
 from graph.suggestion.next_call.profiles import build_profiles
@@ -193,3 +195,36 @@ def test_the_items_of_a_list_take_the_type_that_the_parameter_declares(found, ex
 
     lists = [one.arguments["order_ids"] for one in predicted if one.tool == 2]
     assert lists == ([] if expected is None else [expected])
+
+
+def test_a_tool_called_once_at_a_time_shares_its_chance_among_its_candidates():
+    state = SessionState(SHOP)
+    state.add_call(
+        worlds.complete(worlds.FIND_USER, {"email": "a@b.c"}, {"user_id": ["u1", "u2"]})
+    )
+    calls = [worlds.complete(worlds.GET_USER, {"user_id": f"u{n}"}, {}) for n in (1, 2)]
+    once = NextCallModel.from_observations([worlds.observe(calls[:1], SHOP)] * 20)
+    both = NextCallModel.from_observations([worlds.observe(calls, SHOP)] * 20)
+
+    expected = [
+        max(row[FEATURES.index("expected_share")] for row in compute_features(state, model, found))
+        for model in (once, both)
+        for found in [[c for c in generate_candidates(state, model) if c.tool == worlds.GET_USER]]
+    ]
+
+    assert expected[1] > expected[0] + 0.5
+
+
+def test_a_model_that_was_learned_since_weighs_the_values_of_a_session_anew(learned):
+    calls = worlds.list_calls(7)
+    state = SessionState(SHOP)
+    for call in calls[:2]:
+        state.add_call(call)
+    predict_calls(state, NextCallModel(), SHOP, limit=16)
+    fresh = SessionState(SHOP)
+    for call in calls[:2]:
+        fresh.add_call(call)
+
+    assert predict_calls(state, learned, SHOP, limit=16) == predict_calls(
+        fresh, learned, SHOP, limit=16
+    )

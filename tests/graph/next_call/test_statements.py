@@ -53,6 +53,10 @@ def test_names_in_an_id_are_read_as_texts_write_them():
     assert find_values("I am mia_li_3668.") == {"mia_li_3668", "Mia", "Li"}
 
 
+def test_the_first_word_after_a_question_is_no_name():
+    assert find_values("Is it Mia? Compiling takes long!\nThen stop.") == {"Mia"}
+
+
 def test_clauses_end_with_signs_and_conjunctions():
     assert split_clauses("Find the file, read it and then count 1.5 words. Stop") == [
         "Find the file, ",
@@ -142,6 +146,45 @@ def test_a_value_of_the_schema_that_is_named_is_preferred():
 
     assert named[1] == 1.0
     assert named[0] == -1.0
+
+
+def test_right_after_a_statement_its_words_count_for_themselves():
+    state = SessionState(SHOP)
+    state.add_statement("The file 'a.txt'?", {worlds.LIST_TYPES: 0.6, worlds.COUNT: 0.2})
+    before = {c.tool: row for c, row in describe(state, learn())}
+    state.add_call(worlds.complete(worlds.GET_ORDER, {"order_id": "O-2"}, {}))
+    after = {c.tool: row for c, row in describe(state, learn())}
+
+    assert before[worlds.COUNT]["found_score_now"] == 0.2
+    assert after[worlds.COUNT]["found_score_now"] == 0.0
+    assert before[worlds.LIST_TYPES]["found_server"] == pytest.approx(0.75)
+    assert after[worlds.LIST_TYPES]["found_server"] == pytest.approx(0.75)
+
+
+def test_before_the_first_call_no_tool_is_of_another_server():
+    state = SessionState(SHOP)
+    state.add_statement("The file 'a.txt'?", {worlds.COUNT: 0.2})
+    before = {c.tool: row["same_server"] for c, row in describe(state, learn())}
+    state.add_call(worlds.complete(worlds.GET_ORDER, {"order_id": "O-2"}, {}))
+    after = {c.tool: row["same_server"] for c, row in describe(state, learn())}
+
+    assert (before[worlds.COUNT], after[worlds.COUNT]) == (0.5, 0.0)
+
+
+def test_values_in_the_order_of_the_parameters_and_values_given_twice_are_told_apart():
+    state = SessionState(SHOP)
+    state.add_statement("Flights with origin 'JFK', destination 'LAX'?")
+
+    rows = {
+        tuple(state.values[choice.number] for choice in candidate.choices): row
+        for candidate, row in describe(state)
+        if candidate.tool == worlds.FIND_FLIGHT
+    }
+
+    orders = {values: (row["in_order"], row["repeated"]) for values, row in rows.items()}
+    assert orders["LAX", "JFK"] == (1.0, 0.0)
+    assert orders["JFK", "LAX"] == (-1.0, 0.0)
+    assert orders["JFK", "JFK"] == (0.0, 1.0)
 
 
 def test_only_words_that_schemas_list_are_in_an_observation():
