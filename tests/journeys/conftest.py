@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.foundation.postgres.homes import temporary_home
-from tests.journeys import browser
+from tests.journeys import browser, migrated
 from tests.journeys.gateways import PYTHON, Installation, fixture_server
+from tests.journeys.migrated import migrated_home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _template_ends() -> Iterator[None]:
+    yield
+    migrated.remove_template()
 
 
 @pytest.fixture(scope="session")
@@ -28,8 +34,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 
 @pytest.fixture(scope="module")
 def module_home() -> Iterator[Path]:
-    with temporary_home() as folder:
-        folder.mkdir(mode=0o755)
+    with migrated_home() as folder:
         yield folder
 
 

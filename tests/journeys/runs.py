@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.foundation.postgres.processes import User
 from tests.journeys.gateways import Installation, RawGateway, eventually, fixture_server
+from tests.journeys.migrated import migrated_home
 
 QUIET = {"FOREGATE_LOG_LEVEL": "error"}
 """Nobody reads what most gateways here log, and an unread pipe fills."""
@@ -79,8 +79,7 @@ class World:
 @contextmanager
 def counting_world() -> Iterator[World]:
     """A fresh one; its database ends with it."""
-    with temporary_home() as home:
-        home.mkdir(mode=0o755)
+    with migrated_home() as home:
         installation, ledger = Installation(home=home), home / "ledger.jsonl"
         server = fixture_server("counting")
         server["args"].append(str(ledger))

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.foundation.postgres.processes import User
 from tests.journeys.gateways import BASE, JOURNEY_S, PYTHON, Installation, eventually
+from tests.journeys.migrated import migrated_home
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
@@ -35,8 +35,7 @@ WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
 @pytest.fixture
 def installation():
-    with temporary_home() as folder:
-        folder.mkdir(mode=0o755)
+    with migrated_home() as folder:
         made = Installation(home=folder)
         made.manage_all(("migrate",), ("shell", "-c", MAKE_USER))
         yield made

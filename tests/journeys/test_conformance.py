@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.journeys.conformance import suite
 from tests.journeys.conformance.stage import (
     NAME,
@@ -18,6 +17,7 @@ from tests.journeys.conformance.stage import (
     unprefix,
 )
 from tests.journeys.gateways import Installation
+from tests.journeys.migrated import migrated_home
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
@@ -38,8 +38,7 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Direct:
 def gateway(request: pytest.FixtureRequest) -> Iterator[str]:
     """A gateway before the fixture, reached by one transport or the other."""
     transport: Transport = request.param
-    with fixture_on_http() as url, temporary_home() as home:
-        home.mkdir(mode=0o755)
+    with fixture_on_http() as url, migrated_home() as home:
         installation = Installation(home=home)
         installation.register(**{NAME: fixture_entry(transport, url)})
         unprefix(installation)

@@ -14,7 +14,6 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.journeys.conformance.stage import (
     Exposure,
     fixture_entry,
@@ -23,6 +22,7 @@ from tests.journeys.conformance.stage import (
 )
 from tests.journeys.conformance.talker import ROOT, Era, Talker
 from tests.journeys.gateways import JOURNEY_S, Installation, aeventually
+from tests.journeys.migrated import migrated_home
 
 pytestmark = [
     pytest.mark.full,
@@ -56,8 +56,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
     with ExitStack() as stack:
-        home = stack.enter_context(temporary_home())
-        home.mkdir(mode=0o755)
+        home = stack.enter_context(migrated_home())
         installation = Installation(home=home)
         servers = {f"stdio_{era}": fixture_entry("stdio", era=era) for era in ERAS}
         for era in ERAS:

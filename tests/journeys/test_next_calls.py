@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.journeys.gateways import BASE, JOURNEY_S, Installation
+from tests.journeys.migrated import migrated_home
 
 pytestmark = pytest.mark.full
 
@@ -25,8 +25,7 @@ def ledger(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(ledger):
-    with temporary_home() as folder:
-        folder.mkdir(mode=0o755)
+    with migrated_home() as folder:
         installation = Installation(home=folder)
         script = str(BASE / "tests" / "servers" / "records.py")
         config = folder / "config.json"

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.journeys.gateways import BASE, Installation, eventually
+from tests.journeys.migrated import migrated_home
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
@@ -40,8 +40,7 @@ print("money", open_ones.count(), open_ones.filter(expires_at__gt=later).count()
 def world(tmp_path):
     """An installation with a priced server, its ledger, and the file that holds its answers."""
     ledger, hold = tmp_path / "calls", tmp_path / "hold"
-    with temporary_home() as folder:
-        folder.mkdir(mode=0o755)
+    with migrated_home() as folder:
         installation = Installation(home=folder)
         script = str(BASE / "tests" / "servers" / "records.py")
         config = folder / "config.json"

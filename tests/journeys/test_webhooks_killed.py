@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.foundation.postgres.processes import User
 from tests.journeys.gateways import JOURNEY_S, Installation, RawGateway, eventually
+from tests.journeys.migrated import migrated_home
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.full
@@ -76,8 +76,7 @@ def receiver() -> Iterator[SlowReceiver]:
 
 @pytest.fixture
 def installation(receiver: SlowReceiver) -> Iterator[Installation]:
-    with temporary_home() as folder:
-        folder.mkdir(mode=0o755)
+    with migrated_home() as folder:
         made = Installation(home=folder)
         made.manage_all(("migrate",), ("shell", "-c", REGISTER.format(url=receiver.url)))
         yield made

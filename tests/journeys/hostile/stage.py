@@ -12,9 +12,9 @@ from typing import Any
 
 import psutil
 
-from tests.foundation.postgres.homes import temporary_home
 from tests.journeys.gateways import BASE, PYTHON, Installation
 from tests.journeys.hostile.canary import Canary
+from tests.journeys.migrated import migrated_home
 from tests.patience import PATIENCE_S
 
 MARKER = "FOREGATE_UPSTREAM"
@@ -58,8 +58,7 @@ def set_up(stdio: Sequence[str], *, limits: Mapping[str, str], limit_s: float) -
         limits: Servers whose time is to run out, with the field of what it is for.
         limit_s: That time; all others have more than enough.
     """
-    with temporary_home() as home, Canary() as canary, _remote() as (plain, stalling):
-        home.mkdir(mode=0o755)
+    with migrated_home() as home, Canary() as canary, _remote() as (plain, stalling):
         installation = Installation(home=home)
         stage = Stage(installation=installation, listed={}, canary=canary)
         always = home / "always"
