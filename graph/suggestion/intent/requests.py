@@ -90,6 +90,18 @@ _VERBS_LIST: Final = (
 )
 _VERBS: Final = frozenset(_VERBS_LIST.split())
 """Verbs that begin a request, in their base form."""
+_ACTS_ON_SOMETHING: Final = re.compile(
+    r"(?!(?:about|across|after|against|all|almost|along|although|among|and|around|as|at|because"
+    r"|before|behind|below|beside|besides|between|beyond|both|but|by|despite|down|either|even|ever"
+    r"|ensure|except|for|from|got|had|half|have|if|in|include|inside|into|just|less|many|maybe|mine"
+    r"|more|near|neither|never|nor"
+    r"|not|now|of|off|on|once|only|onto|or|out|outside|over|past|per|perhaps|plus|quite|rather"
+    r"|since|so|still|such|than|that|then|though|through|till|times|to|together|too|toward|towards"
+    r"|twice|under|unless|unlike|until|up|upon|valid|versus|via|when|where|whether|which|while|who|whom"
+    r"|with|within|without|worth|yet)\b)"
+    r"[a-z]{2,}(?<!ing)(?<!ly)(?<!ed)(?<![^s]s)\s+(?:it|them|him|the|an?|my|our|these|those)\b(?!')"
+)
+"""A word that acts on what follows, so a verb, whichever: "pass it to Lena", "retire the page"."""
 _NO_ACTION: Final = re.compile(
     r"note(?:\s+(?:that|i|we|you|is|are)\b|\W*$)"
     r"|scale(?:\s+(?:of|from|is)\b|\s+\d|\W*$)"
@@ -197,7 +209,10 @@ def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
     for piece in _iterate_pieces(text, language):
         part = put_in_english(text[piece.start : piece.end], language)
         is_object = _NOUN_PHRASE.match(part) is not None
-        if begins_request(part) and not (spans and _goes_on(text, spans[-1], piece, part)):
+        begins = begins_request(part) or (
+            language is None and _acts_on_something(part, is_first=not (spans or leading))
+        )
+        if begins and not (spans and _goes_on(text, spans[-1], piece, part)):
             if leading and not spans:
                 spans += _place_leading(text, leading, piece)
             else:
@@ -247,15 +262,26 @@ def begins_request(piece: str) -> bool:
     return _find_action(piece) in _VERBS | QUESTION_WORDS
 
 
+def _acts_on_something(piece: str, *, is_first: bool) -> bool:
+    """Whether a piece begins with any verb: "I want to boost my sales." first is only a reason."""
+    start = _skip_lead_in(piece)
+    return _ACTS_ON_SOMETHING.match(piece, start) is not None and not (is_first and start)
+
+
 def _find_action(text: str) -> str:
     """Return the first word after polite ones, in lower case; empty if it asks for nothing."""
-    scope = _SCOPE.match(text)
-    start = scope.end() if scope else 0
-    lead_in = _LEAD_IN.match(text, start)
-    word = _FIRST_WORD.match(text, lead_in.end() if lead_in else start)
+    word = _FIRST_WORD.match(text, _skip_lead_in(text))
     if word is None or _NO_ACTION.match(text, word.start()):
         return ""
     return word[0].lower()
+
+
+def _skip_lead_in(text: str) -> int:
+    """Return the index behind the scope and the polite words that a piece begins with."""
+    scope = _SCOPE.match(text)
+    start = scope.end() if scope else 0
+    lead_in = _LEAD_IN.match(text, start)
+    return lead_in.end() if lead_in else start
 
 
 def _iterate_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:

@@ -30,6 +30,39 @@ def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: li
 
 
 @pytest.mark.parametrize(
+    "requests",
+    [
+        ["find the to-do about the passport", "cross it off"],
+        ['add a card "Fence" on project 12', "label it garden"],
+        ["which tests failed in build 77?", "file a bug with them"],
+        ["see what links to d-118", "retire the page"],
+        ["dig out the quote from Baumann", "pass it to lena@firm.de"],
+        ["paint a cosy bakery window", "stamp it CONFIDENTIAL"],
+    ],
+)
+def test_any_word_that_acts_on_something_begins_a_request(requests: list[str]) -> None:
+    joint = " " if requests[0].endswith("?") else " and "
+    assert [one.text for one in split_requests(joint.join(requests))] == requests
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make a flow that loads the data and then runs the transformation",
+        "list the projects of Ada and include the completed ones",
+        "recommend a beer that is bitter, makes a good gift",
+        "get me the address of db.dump, valid an hour",
+        "I want to boost my sales. Can you suggest a plan?",
+        "show the report of May and with it the taxes",
+        "find the house and the garden, all the rooms",
+        "plot the sales, including the returns",
+    ],
+)
+def test_other_words_before_a_noun_or_a_pronoun_begin_no_request(text: str) -> None:
+    assert sum(one.is_certain for one in split_requests(text)) == 1
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "delete the branch tmp, note that main must stay",
