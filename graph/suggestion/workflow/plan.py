@@ -44,7 +44,7 @@ SAME_SERVER_BONUS: Final = 0.1
 SAME_OBJECT_BONUS: Final = 0.25
 """Further bonus if it also does what is asked for, and the request leads nowhere else: it names no
 server, and no address, path or the like."""
-NEAR_SERVER_BONUS: Final = 0.03
+NEAR_SERVER_BONUS: Final = 0.08
 """The same without such a word: steps of one wish tend to concern one product."""
 NAMED_SERVER_BONUS: Final = 0.1
 """Bonus of the tools of a server whose name the request mentions ("on GitHub")."""
