@@ -62,10 +62,6 @@ steps: ranked sets serve them better (on ultratool by six points of node F1)."""
 MIN_ASKED_PROBABILITY: Final = 0.3
 """Least probability of a tool whose name states the action that its request asks for; enough for
 a draft with a destructive tool, see `choose.MIN_RISKY_PROBABILITY`."""
-MIN_COMPLETED_CONFIDENCE: Final = 0.2
-"""Confidence from which a ranked set may add steps to the plan that no request names."""
-MIN_RIVAL_DISTANCE: Final = 0.1
-"""Distance to a request's best score from which a tool does not compete for that request."""
 MAX_REPEAT_LEAD: Final = 0.12
 """Lead up to which a request takes its second-best tool if another request has the best one."""
 
@@ -276,8 +272,6 @@ def apply_plan(
         return ranking
     used = _select_used(plan)
     tools = [one.fits[0].tool.pk for one in used]
-    if _is_completed(ranking, plan, tools):
-        return ranking
     confidence = estimate_confidence(plan, ranking)
     planned = RankedSet(tools=tuple(dict.fromkeys(tools)), confidence=confidence, probability=0.0)
     others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
@@ -329,21 +323,6 @@ def _find_draft_bound(length: int, action: float) -> float:
     least = MIN_ASKED_DRAFT_COVERAGE if action > 0 else MIN_DRAFT_COVERAGE
     share = min(max((length - SHORT_CHARS) / (LONG_CHARS - SHORT_CHARS), 0.0), 1.0)
     return MIN_SHORT_DRAFT_COVERAGE - share * (MIN_SHORT_DRAFT_COVERAGE - least)
-
-
-def _is_completed(ranking: Ranking, plan: Sequence[PlannedRequest], tools: Sequence[int]) -> bool:
-    """Whether the best ranked set only adds steps that go without saying, no rivals."""
-    best = ranking.best
-    if best is None or best.confidence < MIN_COMPLETED_CONFIDENCE:
-        return False
-    added = set(best.tools) - set(tools)
-    rivals = {
-        candidate.tool
-        for candidates in ranking.requests
-        for candidate in candidates
-        if candidate.score >= candidates[0].score - MIN_RIVAL_DISTANCE
-    }
-    return bool(plan) and set(tools) < set(best.tools) and added.isdisjoint(rivals)
 
 
 def is_planned(ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading) -> bool:

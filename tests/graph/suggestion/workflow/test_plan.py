@@ -189,23 +189,11 @@ def test_a_plan_is_less_sure_the_likelier_it_leaves_a_tool_out() -> None:
     assert sureness(read=0.9, post=0.5) == sureness(read=0.2, post=0.5)
 
 
-@pytest.mark.parametrize(("confidence", "expected"), [(0.4, [READ, POST]), (0.1, [READ])])
-def test_a_sure_set_may_add_steps_that_go_without_saying(
-    confidence: float, expected: list[int]
-) -> None:
+def test_a_ranked_set_adds_no_steps_that_no_request_asks_for() -> None:
     found = suggest(
         "read the report",
         (candidate(READ, 0.6), candidate(POST, 0.2)),
-        found=ranking(ranked(READ, POST, confidence=confidence)),
-    )
-    assert tools_of(found) == expected
-
-
-def test_rivals_for_one_request_are_not_both_suggested() -> None:
-    found = suggest(
-        "read the report",
-        (candidate(READ, 0.6), candidate(OTHER, 0.55)),
-        found=ranking(ranked(READ, OTHER, confidence=0.6)),
+        found=ranking(ranked(READ, POST, confidence=0.6)),
     )
     assert tools_of(found) == [READ]
 
