@@ -181,7 +181,8 @@ def test_a_dangerous_call_waits_for_the_decision_of_a_person(api: Api):
 
 
 def test_a_revoked_token_ends_its_stream_and_opens_nothing_more(api: Api):
-    task = {"id": "a", "tool": "modern:hang", "arguments": {}}
+    # The run outlasts a machine that is slow to look the token up again.
+    task = {"id": "a", "tool": "modern:hang", "arguments": {}, "timeout_s": PATIENCE_S}
     body = {"workflow": {"tasks": [task]}, "options": {"wait_s": 0}}
     run = api.send("POST", "workflows/", body)[1]["run_id"]
     status, made = api.send("POST", "tokens/", {"name": "short", "scopes": ["read", "search"]})
