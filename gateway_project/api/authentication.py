@@ -147,6 +147,7 @@ def watch_right(request: Request, scope: str) -> HasRight:
     if bearer is not None:
 
         async def has_token() -> bool:
+            bearer.was_used = True  # the cache looks only tokens in use up again
             now = bearer.active_token.caller
             return not bearer.is_ended and now.has_scope(scope) and now.team == caller.team
 

@@ -1,4 +1,5 @@
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -6,6 +7,7 @@ from gateway_project.access import bearers, throttle
 from gateway_project.access.active_token import TokensUnavailable
 from gateway_project.access.bearers import BearerTokenCache, TokenRefused, TooManyWrongTokens
 from gateway_project.access.throttle import Throttle, client_network
+from gateway_project.api import authentication
 from tests.gateway.mcp_http.conftest import Tokens, caller, digest
 
 
@@ -94,6 +96,22 @@ async def test_open_requests_end_with_their_token(judge, tokens):
     assert bearer.open_timeouts == set()
     with pytest.raises(TokenRefused):
         await admit(judge)
+
+
+async def test_a_revoked_token_ends_a_stream_that_has_been_open_for_long(
+    judge, tokens, monkeypatch
+):
+    bearer = await admit(judge)
+    monkeypatch.setattr(authentication, "find_bearer", lambda _request: bearer)
+    request = SimpleNamespace(auth=bearer.active_token.caller)
+    has_right = authentication.watch_right(request, "call")
+    for _ in range(3):
+        assert await has_right()
+        await judge.recheck_tokens()
+    tokens.revoke("good")
+    assert await has_right()
+    await judge.recheck_tokens()
+    assert not await has_right()
 
 
 async def test_cached_tokens_are_accepted_for_a_while_without_a_database(judge, tokens, clock):
