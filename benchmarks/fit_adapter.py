@@ -173,6 +173,7 @@ def load_set(folder: Path) -> WishSet:
     from gateway_project.evaluation.dataset import load_dataset
     from tools.definition import Definition
     from tools.embed.load import make_embedder
+    from tools.embed_catalogue import embed_tools
     from tools.embedding_text import compose_text
     from tools.translate import gloss_text
 
@@ -182,7 +183,8 @@ def load_set(folder: Path) -> WishSet:
         compose_text(
             Definition(
                 name=tool.name, description=tool.description, input_schema=tool.input_schema
-            )
+            ),
+            server=tool.server,
         )
         for tool in data.tools
     ]
@@ -196,7 +198,7 @@ def load_set(folder: Path) -> WishSet:
             tuple(frozenset(place[tool] for tool in slot) for slot in query.slots)
             for query in queries
         ),
-        tools=make_embedder(settings.FOREGATE).embed(texts, kind="document"),
+        tools=embed_tools(texts, make_embedder(settings.FOREGATE)),
     )
 
 

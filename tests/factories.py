@@ -113,7 +113,7 @@ def store_definition(tool: models.Tool, said: Definition) -> models.ToolDefiniti
         tool=tool,
         hash=said.hash,
         launch_hash=servers.launch_hash(tool.server),
-        text_hash=embedding_text.text_hash(embedding_text.compose_text(said)),
+        text_hash=embedding_text.compose_text(said, server=tool.server.name).digest,
         title=said.title,
         description=said.description,
         input_schema=said.input_schema,

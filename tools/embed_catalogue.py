@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from tools import embedding_text
-from tools.embed.embedder import Embedder
+from tools.embed.embedder import Embedder, Vectors
+from tools.embedding_text import EmbeddedText, compose_text
 from tools.store import embeddings, postings
 
 CHUNK = 16
 """Tools per commit and progress report: the most that an interruption loses. Larger chunks are not
 faster (500 tools: 15 s of processor time with 16 as with 128)."""
+
+SUMMARY_WEIGHT: Final = 0.5
+"""Weight of a tool's summary beside the whole in its vector: people say what a tool does, and its
+parameters dilute that."""
 
 OnProgress = Callable[[int, int], None]
 
@@ -58,8 +63,8 @@ def embed_missing(
     on_progress(0, len(missing))
     for start in range(0, len(missing), CHUNK):
         chunk = missing[start : start + CHUNK]
-        texts = [embedding_text.compose_text(item.definition) for item in chunk]
-        embeddings.write_vectors(embedder.model, chunk, embedder.embed(texts, kind="document"))
+        texts = [compose_text(item.definition, server=item.server) for item in chunk]
+        embeddings.write_vectors(embedder.model, chunk, embed_tools(texts, embedder))
         on_progress(start + len(chunk), len(missing))
     dropped = embeddings.drop_stale(embedder.model)
     if present or missing:
@@ -67,3 +72,21 @@ def embed_missing(
     return EmbeddedTools(
         model=embedder.model, indexed=indexed, embedded=len(missing), dropped=dropped
     )
+
+
+def embed_tools(texts: Sequence[EmbeddedText], embedder: Embedder) -> Vectors:
+    """Return the vectors of tools, shape (n, d), float32, of norm 1.
+
+    A tool's cosine with a query is, but for a factor, the sum of those of its whole text and of
+    its summary, by weight.
+
+    Raises:
+        EmbeddingUnavailable: If the model cannot be loaded.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy
+
+    parts = [*(text.whole for text in texts), *(text.summary for text in texts)]
+    whole, summaries = np.split(embedder.embed(parts, kind="document"), 2)
+    vectors = whole + np.float32(SUMMARY_WEIGHT) * summaries
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, np.finfo(np.float32).tiny))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gateway_project.foundation import canonical
 from tools.definition import Definition
@@ -18,11 +18,12 @@ from tools.example_wishes import find_example_wishes
 from tools.lexemes import TextField
 from tools.translate import gloss_text
 
-TEXT_VERSION = 1  # part of every text hash: raise it when the text changes
+TEXT_VERSION = 2  # part of every text hash: raise it when the text changes
 MAX_CHARS = 4_000  # of the whole text; models read some 1,000 to 2,000 characters
 MAX_NAME_CHARS = 200
 MAX_PARAMETERS = 60
 MAX_PARAMETER_CHARS = 400
+MAX_SENTENCE_CHARS = 200
 
 NAME_WEIGHT = 2.0
 BODY_WEIGHT = 1.0
@@ -42,6 +43,7 @@ _WORD = re.compile(
     r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+",
 )
 _SPACES = re.compile(r"\s+")
+_FIRST_SENTENCE = re.compile(r".{15,}?[.!?](?=\s|$)")
 _SCRIPT_WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
@@ -71,16 +73,33 @@ def split_name(name: str) -> str:
     return " ".join(_WORD.findall(name))
 
 
-def compose_text(definition: Definition) -> str:
-    """Compose the text that is embedded for a tool.
+class EmbeddedText(NamedTuple):
+    """What is embedded for a tool.
 
-    Its name in words comes first, then title, example wishes if it is well known, description,
-    and the parameters with their descriptions, since models truncate at the end. Descriptions in
-    other languages are replaced by their glosses, as queries are.
+    Attributes:
+        whole: All that its definition says.
+        summary: Its server, its name and the first sentence of its description.
+    """
+
+    whole: str
+    summary: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of both and `TEXT_VERSION`: vectors are kept by it."""
+        return canonical.hash_text(f"{TEXT_VERSION}\n{self.summary}\n{self.whole}")
+
+
+def compose_text(definition: Definition, *, server: str) -> EmbeddedText:
+    """Compose what is embedded for a tool of a server of this name.
+
+    The whole begins with the tool's name in words, then title, example wishes if it is well known,
+    description, and the parameters with their descriptions, since models truncate at the end.
+    Descriptions in other languages are replaced by their glosses, as queries are.
 
     Example:
-        >>> compose_text(Definition(name="getTime", description="Current time."))
-        'get Time: Current time.'
+        >>> compose_text(Definition(name="getTime", description="Current time."), server="my-clock")
+        EmbeddedText(whole='get Time: Current time.', summary='my clock: get Time: Current time.')
     """
     head = split_name(clean_text(definition.name, limit=MAX_NAME_CHARS)) or definition.name
     title = clean_text(definition.title, limit=MAX_NAME_CHARS)
@@ -94,12 +113,13 @@ def compose_text(definition: Definition) -> str:
         f"{split_name(name).lower()}: {(gloss_text(text) or text).rstrip('.')}."
         for name, text in _read_parameters(definition.input_schema)
     )
-    return clean_text(f"{head}: {examples}{body} {parameters}", limit=MAX_CHARS)
-
-
-def text_hash(text: str) -> str:
-    """SHA-256 of a composed text and `TEXT_VERSION`."""
-    return canonical.hash_text(f"{TEXT_VERSION}\n{text}")
+    sentence = _FIRST_SENTENCE.match(body)
+    begin = (sentence.group() if sentence else body)[:MAX_SENTENCE_CHARS]
+    owner = split_name(clean_text(server, limit=MAX_NAME_CHARS))
+    return EmbeddedText(
+        whole=clean_text(f"{head}: {examples}{body} {parameters}", limit=MAX_CHARS),
+        summary=clean_text(f"{owner}: {head}: {begin}", limit=MAX_CHARS),
+    )
 
 
 def text_fields(definition: Definition, *, server: str) -> tuple[TextField, ...]:

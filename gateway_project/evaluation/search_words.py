@@ -10,11 +10,12 @@ import numpy as np
 
 from gateway_project.evaluation.dataset import DatasetTool
 from gateway_project.evaluation.prefetch import FindTools
-from tools import embedding_text
 from tools.catalogue import CatalogueTool
 from tools.catalogue_index import index_words
 from tools.danger import Danger
 from tools.embed.cache import CachedEmbedder
+from tools.embed_catalogue import embed_tools
+from tools.embedding_text import compose_text
 from tools.query_text import QueryError
 from tools.search import SearchRequest, search_in_memory
 from tools.search_index import SearchIndex
@@ -47,11 +48,11 @@ def make_word_search(tools: Sequence[DatasetTool], embedder: CachedEmbedder) -> 
 
 
 def _embed_index(listed: Sequence[CatalogueTool], embedder: CachedEmbedder) -> SearchIndex:
-    texts = [embedding_text.compose_text(tool.definition) for tool in listed]
+    texts = [compose_text(tool.definition, server=tool.server) for tool in listed]
     return replace(
         index_words(listed),
         model=embedder.model,
-        vectors=embedder.embed(texts, kind="document"),
+        vectors=embed_tools(texts, embedder),
         embeddings=np.arange(1, len(listed) + 1),
     )
 

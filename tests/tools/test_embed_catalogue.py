@@ -5,17 +5,20 @@ from tests.fakes import FakeEmbedder
 from tools import embedding_text
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed_catalogue import CHUNK, embed_missing
+from tools.embedding_text import EmbeddedText
 from tools.models import ToolDefinition, ToolEmbedding, ToolPosting
 from tools.store import embeddings, postings
 
 pytestmark = pytest.mark.django_db
+
+TEXTS_OF_ONE = EmbeddedText._fields
 
 
 class BrokenEmbedder(FakeEmbedder):
     """Fails at the text it is told to."""
 
     def embed(self, texts, *, kind):
-        if len(self.embedded) >= CHUNK:
+        if len(self.embedded) >= CHUNK * len(TEXTS_OF_ONE):
             raise EmbeddingUnavailable("pulled out")
         return super().embed(texts, kind=kind)
 
@@ -47,7 +50,7 @@ def test_only_what_changed_is_embedded():
     )
     again = FakeEmbedder()
     embed_missing(again)
-    assert len(again.embedded) == 1
+    assert len(again.embedded) == len(TEXTS_OF_ONE)
 
 
 def test_what_was_done_before_an_interruption_is_kept():
@@ -57,7 +60,7 @@ def test_what_was_done_before_an_interruption_is_kept():
     assert ToolEmbedding.objects.count() == CHUNK
     again = FakeEmbedder()
     embed_missing(again)
-    assert len(again.embedded) == 2
+    assert len(again.embedded) == 2 * len(TEXTS_OF_ONE)
 
 
 def test_words_are_indexed_though_the_model_is_missing():

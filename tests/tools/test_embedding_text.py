@@ -4,7 +4,13 @@ from hypothesis import strategies as st
 
 from tools import embedding_text
 from tools.definition import Definition
-from tools.embedding_text import character_pairs, compose_text, split_name, text_fields, text_hash
+from tools.embedding_text import EmbeddedText, character_pairs, split_name, text_fields
+
+
+
+def compose_text(definition):
+    return embedding_text.compose_text(definition, server="desk").whole
+
 
 SCHEMA = {
     "type": "object",
@@ -94,8 +100,26 @@ def test_a_parameter_without_text_is_told_by_its_name():
     assert compose_text(Definition(name="x", input_schema=schema)) == "x: max count: ."
 
 
-def test_the_hash_follows_the_text():
-    assert text_hash("a") == text_hash("a") != text_hash("b")
+def test_the_summary_names_server_and_tool_and_the_first_thing_said():
+    said = Definition(
+        name="getTime", description="Tells the current time. Needs a zone.", input_schema=SCHEMA
+    )
+    text = embedding_text.compose_text(said, server="world-clock")
+    assert text.summary == "world clock: get Time: Tells the current time."
+
+
+def test_a_description_without_an_end_is_cut_in_the_summary():
+    text = embedding_text.compose_text(
+        Definition(name="t", description="v1.2 of " + "a" * 500), server="s"
+    )
+    assert len(text.summary) == len("s: t: ") + embedding_text.MAX_SENTENCE_CHARS
+
+
+def test_the_digest_follows_both_texts():
+    one = EmbeddedText(whole="a", summary="b")
+    assert one.digest == EmbeddedText(whole="a", summary="b").digest
+    others = [EmbeddedText(whole="a", summary="c"), EmbeddedText(whole="c", summary="b")]
+    assert one.digest not in [other.digest for other in others]
 
 
 def test_names_are_marked_and_weigh_most():

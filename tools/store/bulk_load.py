@@ -79,7 +79,7 @@ def _make_definition_row(row: Tool, definition: Definition, at: datetime) -> Too
         tool=row,
         hash=definition.hash,
         launch_hash="",
-        text_hash=embedding_text.text_hash(embedding_text.compose_text(definition)),
+        text_hash=embedding_text.compose_text(definition, server=row.server.name).digest,
         title=definition.title,
         description=definition.description,
         input_schema=dict(definition.input_schema),

@@ -73,7 +73,7 @@ def record_listing(
         server = Server.objects.select_for_update().get(name=server_name)
         known = {
             tool.name: tool
-            for tool in Tool.objects.filter(server=server).select_related("definition")
+            for tool in Tool.objects.filter(server=server).select_related("definition", "server")
         }
         before = {name: (tool.state, tool.listed_id) for name, tool in known.items()}
         created = _create_tools(server, by_name.keys() - known.keys(), at=at)
@@ -199,7 +199,7 @@ def _make_definition_row(
         tool=tool,
         hash=listed_hash,
         launch_hash=launch,
-        text_hash=embedding_text.text_hash(embedding_text.compose_text(listed)),
+        text_hash=embedding_text.compose_text(listed, server=tool.server.name).digest,
         title=definition.make_storable(listed.title),
         description=definition.make_storable(listed.description),
         input_schema=definition.make_storable(dict(listed.input_schema)),

@@ -38,11 +38,13 @@ class MissingEmbedding:
         tool_pk: Primary key of the tool.
         content_hash: Hash of the text.
         definition: The definition that the text is composed from.
+        server: Name of the tool's server.
     """
 
     tool_pk: int
     content_hash: str
     definition: Definition
+    server: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ def _tools_without_vector(model: str) -> QuerySet[Tool]:
 
 def load_missing(model: str) -> list[MissingEmbedding]:
     """Return the tools without a vector of their current text, by primary key."""
-    rows = _tools_without_vector(model).select_related("definition").order_by("pk")
+    rows = _tools_without_vector(model).select_related("definition", "server").order_by("pk")
     return [
         MissingEmbedding(
             tool_pk=tool.pk,
@@ -83,6 +85,7 @@ def load_missing(model: str) -> list[MissingEmbedding]:
                 description=tool.definition.description,
                 input_schema=tool.definition.input_schema,
             ),
+            server=tool.server.name,
         )
         for tool in rows
         if tool.definition is not None

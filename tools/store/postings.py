@@ -15,7 +15,7 @@ from tools.definition import Definition
 from tools.glossary import LANGUAGES
 from tools.models import Tool, ToolDefinition
 
-INDEX_VERSION = 4
+INDEX_VERSION = 5
 """Part of every content hash: raise it when fields, weights, words or composed texts change."""
 
 SHIPPED_FILES: Final = (
@@ -111,9 +111,9 @@ def _correct_text_hashes(tools: list[Tool]) -> None:
     changed = []
     for tool in tools:
         pinned = tool.definition
-        text_hash = embedding_text.text_hash(embedding_text.compose_text(_make_definition(tool)))
-        if pinned is not None and pinned.text_hash != text_hash:
-            pinned.text_hash = text_hash
+        text = embedding_text.compose_text(_make_definition(tool), server=tool.server.name)
+        if pinned is not None and pinned.text_hash != text.digest:
+            pinned.text_hash = text.digest
             changed.append(pinned)
     ToolDefinition.objects.bulk_update(changed, ["text_hash"])
 

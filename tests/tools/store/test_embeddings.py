@@ -4,7 +4,8 @@ from django.db import connection
 
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
-from tools import embedding_text
+from tools.embed_catalogue import embed_tools
+from tools.embedding_text import compose_text
 from tools.models import Tool, ToolEmbedding
 from tools.store import embeddings
 
@@ -15,8 +16,8 @@ MODEL = "fake/words"
 
 def embed_all(model=MODEL):
     todo = embeddings.load_missing(model)
-    texts = [embedding_text.compose_text(item.definition) for item in todo]
-    return embeddings.write_vectors(model, todo, FakeEmbedder().embed(texts, kind="document"))
+    texts = [compose_text(item.definition, server=item.server) for item in todo]
+    return embeddings.write_vectors(model, todo, embed_tools(texts, FakeEmbedder()))
 
 
 def test_every_listed_defined_tool_needs_a_vector():
