@@ -361,16 +361,16 @@ def test_an_index_of_another_model_is_not_used(embedder):
 
 @pytest.mark.parametrize("in_memory", [False, True])
 def test_tools_in_use_are_not_found_again_and_their_servers_come_first(embedder, in_memory):
-    ToolFactory(name="get_date", description="Today's date.", server=ServerFactory(name="aaa"))
+    ToolFactory(name="get_date", description="Today's date.", server=ServerFactory(name="abc"))
     embed_missing(embedder)
     used = Tool.objects.get(name="convert_time")
     context = SearchContext(tools=frozenset({used.pk}), servers=frozenset({"clock"}))
     index = loaded(embedder) if in_memory else None
     plain = search(SearchRequest(query="today's date"), embedder=embedder, index=index)
-    assert plain.hits[0].tool == "aaa:get_date"
+    assert plain.hits[0].tool == "abc:get_date"
     request = SearchRequest(query="today's date", context=context)
     found = search(request, embedder=embedder, index=index).hits
-    assert [hit.tool for hit in found][:2] == ["clock:get_date", "aaa:get_date"]
+    assert [hit.tool for hit in found][:2] == ["clock:get_date", "abc:get_date"]
     assert "clock:convert_time" not in {hit.tool for hit in found}
     assert found[0].reasons[-1] == "from a server in use"
 

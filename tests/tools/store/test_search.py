@@ -4,7 +4,9 @@ from django.db import connection
 
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
-from tools.embed_catalogue import embed_missing
+from tools.definition import Definition
+from tools.embed_catalogue import embed_missing, embed_tools
+from tools.embedding_text import compose_text
 from tools.lexemes import map_lexemes
 from tools.models import Tool
 from tools.store import search
@@ -13,6 +15,12 @@ from tools.store.search import SearchScope
 pytestmark = pytest.mark.django_db
 
 EMBEDDER = FakeEmbedder()
+
+
+def embed_tool(name):
+    tool = Tool.objects.select_related("definition", "server").get(name=name)
+    said = Definition(name=name, description=tool.definition.description)
+    return embed_tools([compose_text(said, server=tool.server.name)], EMBEDDER)[0]
 
 
 def find(*words, scope=None, vectors=None, limit=10):
@@ -59,8 +67,8 @@ def test_the_nearest_tools_are_returned_with_their_cosine():
     ToolFactory(name="alpha", description="one")
     ToolFactory(name="omega", description="two")
     embed_missing(EMBEDDER)
-    vectors = EMBEDDER.embed(["alpha: one"], kind="query")
-    found = find(vectors=vectors)
+    alpha = embed_tool("alpha")
+    found = find(vectors=alpha[None])
     assert found["alpha"].similarity == pytest.approx(1, abs=1e-4)
     assert found["omega"].similarity < 0.99
     assert found["alpha"].bm25 == 0
@@ -70,9 +78,9 @@ def test_several_sentences_count_by_the_one_that_fits_best():
     ToolFactory(name="alpha", description="one")
     embed_missing(EMBEDDER)
     rows = EMBEDDER.embed(["whole query", "alpha: one", "something else"], kind="query")
-    whole = float(rows[0] @ EMBEDDER.embed(["alpha: one"], kind="document")[0])
+    whole, nearest, _ = rows @ embed_tool("alpha")
     found = find(vectors=rows)
-    assert found["alpha"].similarity == pytest.approx(0.5 * whole + 0.5, abs=1e-4)
+    assert found["alpha"].similarity == pytest.approx(0.5 * whole + 0.5 * nearest, abs=1e-4)
 
 
 @pytest.fixture
