@@ -83,7 +83,7 @@ def embed_tools(texts: Sequence[EmbeddedText], embedder: Embedder) -> Vectors:
     Raises:
         EmbeddingUnavailable: If the model cannot be loaded.
     """
-    import numpy as np  # noqa: PLC0415 - heavy
+    import numpy as np
 
     parts = [*(text.whole for text in texts), *(text.summary for text in texts)]
     whole, summaries = np.split(embedder.embed(parts, kind="document"), 2)

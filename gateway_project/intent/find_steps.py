@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateway_project.find.request import FindRequest
     from gateway_project.intent.suggest import SuggestionView
-    from graph.suggestion.workflow.plan import FittedTool
+    from graph.suggestion.workflow.assign_tools import FittedTool
     from tools.search import SearchAnswer
 
 TIMEOUT_S: Final = 1.0
@@ -45,14 +45,14 @@ def offer_each_step(
     whole query; scores fall in this order. The answer is unchanged if tools cannot be ranked.
     """
     from graph.suggestion.intent.reading import read_intent
-    from graph.suggestion.workflow import plan
+    from graph.suggestion.workflow import assign_tools, plan
 
     try:
         reading = read_intent(request.query)
         ranked = view.rank(reading, ())
     except (QueryError, RankingUnavailable):
         return found
-    planned = plan.plan_requests(reading, ranked.ranking, build_context(view, ranked))
+    planned = assign_tools.plan_requests(reading, ranked.ranking, build_context(view, ranked))
     steps = plan.list_step_tools(ranked.ranking, planned, reading)
     if not steps:
         return found

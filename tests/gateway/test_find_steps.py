@@ -10,9 +10,8 @@ from gateway_project.find.request import FindRequest
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.intent import find_steps
 from graph.rank_intent import RankedIntent
-from graph.suggestion.ranking.request_scores import RequestCandidate
 from tests.gateway.catalogues import catalogue, server, tool
-from tests.graph.suggestion.workflow.builders import ranked, ranking
+from tests.graph.suggestion.workflow.builders import make_candidate, ranked, ranking
 from tests.patience import PATIENCE_S
 from tools.closeness import NOTHING_CLOSE_WARNING
 
@@ -31,7 +30,7 @@ def world(world):
 
 def candidate(world, tool, cosine=0.6):
     pk = world.catalogue.tools[tool].pk
-    return RequestCandidate(tool=pk, score=cosine, cosine=cosine, word_share=1.0)
+    return make_candidate(pk, cosine, word_share=1.0)
 
 
 def rank_requests(world, *requests, **more):

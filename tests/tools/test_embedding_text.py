@@ -7,7 +7,6 @@ from tools.definition import Definition
 from tools.embedding_text import EmbeddedText, character_pairs, split_name, text_fields
 
 
-
 def compose_text(definition):
     return embedding_text.compose_text(definition, server="desk").whole
 

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES: Final = 10
 """Tools by each kind of score for one request."""
-LEXICAL_WEIGHT: Final = 0.015
-"""Worth of one unit of BM25 in units of cosine, near that of search (0.02)."""
-CONTEXT_WEIGHT: Final = 0.3
-"""Weight of the whole intent beside one of several requests: "show the others" says little."""
+LIKENESS_WEIGHT: Final = 11.75
+WHOLE_WEIGHT: Final = 8.81
+"""The whole intent beside one of several requests: "show the others" says little."""
+BM25_WEIGHT: Final = 0.04
+WORD_SHARE_WEIGHT: Final = 1.51
+"""Log-odds by which a tool is likelier than another; from `python -m benchmarks.fit_plan`."""
 
 Floats = NDArray[np.float32]
 Positions = NDArray[np.intp]
+
+_EPSILON = np.float32(1e-6)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,22 +36,36 @@ class RequestCandidate:
 
     Attributes:
         tool: Primary key.
-        score: Evidence of meaning and words, of the request and of the whole intent.
-        cosine: Mean cosine with the request and with its masked form, in [-1, 1].
+        likeness: Mean cosine with the request and with its masked form, in [-1, 1].
+        deviations: Standard deviations that this is above the mean of all tools.
+        whole: Cosine with the whole intent, in [-1, 1].
+        bm25: Of the request's words, not negative.
         word_share: Share of the masked request's words, weighted by rarity, that its texts
             contain, in [0, 1].
     """
 
     tool: int
-    score: float
-    cosine: float
+    likeness: float
+    deviations: float
+    whole: float
+    bm25: float
     word_share: float
+
+    @property
+    def score(self) -> float:
+        """Evidence of meaning and words that the request asks for it, in log-odds."""
+        return (
+            LIKENESS_WEIGHT * self.likeness
+            + WHOLE_WEIGHT * self.whole
+            + BM25_WEIGHT * self.bm25
+            + WORD_SHARE_WEIGHT * self.word_share
+        )
 
 
 def score_requests(
     compared: IntentComparison, *, tools: Sequence[int] = ()
 ) -> tuple[tuple[RequestCandidate, ...], ...]:
-    """List the best tools of each request, best first, and further tools with their scores.
+    """List the best tools of each request, best first, and further tools with their evidence.
 
     Args:
         compared: The intent and its requests compared with the tools visible to the caller;
@@ -59,37 +77,37 @@ def score_requests(
     if not requests or not len(view):
         return ()
     raw, whole = compared.find_cosines(encoded.requests), compared.whole
-    mean = (raw + compared.find_cosines(encoded.masked_requests)) / 2
-    if requests == 1:  # then the whole is the request as it was typed, before idioms
-        mean = (2 * mean + whole) / 3
-    context = whole + LEXICAL_WEIGHT * _score_words(encoded.words, view)
+    likeness = (raw + compared.find_cosines(encoded.masked_requests)) / 2
+    sample = view.sample_columns(likeness)
+    means, spreads = sample.mean(axis=1), sample.std(axis=1) + _EPSILON
     fixed = view.find_positions(tools)
     found = []
     for at in range(requests):
-        words = LEXICAL_WEIGHT * _score_words(encoded.request_words[at], view)
-        score = mean[at] + words
-        if requests > 1:
-            score = score + CONTEXT_WEIGHT * context
-        rankings = [score, raw[at] + words]
+        words = _score_words(encoded.request_words[at], view)
+        by_words = BM25_WEIGHT * words
+        rankings = [
+            LIKENESS_WEIGHT * likeness[at] + WHOLE_WEIGHT * whole + by_words,
+            (LIKENESS_WEIGHT + WHOLE_WEIGHT) * raw[at] + by_words,
+        ]
         if view.allowed is not None:
-            rankings = [np.where(view.allowed, row, np.float32(-2)) for row in rankings]
+            rankings = [np.where(view.allowed, row, np.float32(-np.inf)) for row in rankings]
         best = [top_positions(row, MAX_CANDIDATES) for row in rankings]
         positions = np.unique(np.concatenate([*best, fixed[fixed >= 0]]))
         if view.allowed is not None:
             positions = positions[view.allowed[positions]]
         shares = _share_words(encoded.masked_request_words[at], view, positions)
-        order = np.argsort(-score[positions], kind="stable")
-        found.append(
-            tuple(
-                RequestCandidate(
-                    tool=int(view.tools[position]),
-                    score=float(score[position]),
-                    cosine=float(mean[at, position]),
-                    word_share=float(share),
-                )
-                for position, share in zip(positions[order], shares[order], strict=True)
+        candidates = [
+            RequestCandidate(
+                tool=int(view.tools[position]),
+                likeness=float(likeness[at, position]),
+                deviations=float((likeness[at, position] - means[at]) / spreads[at]),
+                whole=float(whole[position]),
+                bm25=float(words[position]),
+                word_share=float(share),
             )
-        )
+            for position, share in zip(positions, shares, strict=True)
+        ]
+        found.append(tuple(sorted(candidates, key=lambda one: -one.score)))
     return tuple(found)
 
 

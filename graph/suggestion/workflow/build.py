@@ -13,6 +13,7 @@ from graph.relations import RelationKind
 from graph.suggestion.binding.parameters import warn_unplaced
 from graph.suggestion.binding.steps import BindingStep
 from graph.suggestion.workflow import wording
+from graph.suggestion.workflow.assign_tools import plan_requests
 from graph.suggestion.workflow.choose import choose_set, display_id, find_objection, is_risky
 from graph.suggestion.workflow.dag import arrange_tasks
 from graph.suggestion.workflow.evidence import count_evidence
@@ -22,7 +23,6 @@ from graph.suggestion.workflow.plan import (
     is_known_workflow,
     limit_confidence,
     locate_requests,
-    plan_requests,
     serves_nothing,
 )
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
@@ -74,7 +74,7 @@ def build_workflow(
         apply_plan(ranking, plan, request.reading), context
     )
     chosen = choose_set(ranking, context)
-    is_unserved = serves_nothing(ranking, plan, request.reading)
+    is_unserved = serves_nothing(ranking, plan)
     if chosen is None or is_unserved:
         return _empty_suggestion(request, ranking, context, is_unserved=is_unserved)
     replacements = wording.write_exchanges(chosen, replaced_tools, context)

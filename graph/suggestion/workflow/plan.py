@@ -7,11 +7,9 @@ evidence: one request, one tool.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,37 +17,12 @@ import numpy as np
 from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
-from graph.suggestion.workflow.request_fit import (
-    list_kinds,
-    measure_action,
-    measure_name,
-    measure_values,
-)
-from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
-    from graph.suggestion.intent.requests import StatedRequest
     from graph.suggestion.ranking.rank import Ranking
-    from graph.suggestion.ranking.request_scores import RequestCandidate
+    from graph.suggestion.workflow.assign_tools import FittedTool, PlannedRequest
     from graph.suggestion.workflow.choose import ChosenTools
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
-
-ACTION_WEIGHT: Final = 0.04
-VALUE_WEIGHT: Final = 0.06
-NAME_WEIGHT: Final = 0.15
-"""Worth of `request_fit`'s measures in units of cosine; chosen by hand on everyday wishes."""
-SAME_SERVER_BONUS: Final = 0.1
-"""Bonus of a tool of the previous request's server if the request refers back ("close it")."""
-SAME_OBJECT_BONUS: Final = 0.25
-"""Further bonus if it also does what is asked for, and the request leads nowhere else: it names no
-server, and no address, path or the like."""
-NEAR_SERVER_BONUS: Final = 0.08
-"""The same without such a word: steps of one wish tend to concern one product."""
-NAMED_SERVER_BONUS: Final = 0.1
-"""Bonus of the tools of a server whose name the request mentions ("on GitHub")."""
-FURTHER_OBJECT_LEAD: Final = 0.05
-"""Lead over the second best from which a further object of a request gets a tool of its own."""
 
 MAX_FAMILIARITY: Final = 0.5
 """From this familiarity on, past runs decide."""
@@ -62,200 +35,35 @@ steps: ranked sets serve them better (on ultratool by six points of node F1)."""
 MIN_ASKED_PROBABILITY: Final = 0.3
 """Least probability of a tool whose name states the action that its request asks for; enough for
 a draft with a destructive tool, see `choose.MIN_RISKY_PROBABILITY`."""
-MAX_REPEAT_LEAD: Final = 0.12
-"""Lead up to which a request takes its second-best tool if another request has the best one."""
-
-MAX_LEAD: Final = 0.5
-MAX_COVERAGE: Final = 1.2
+MAX_LEAD: Final = 6.0
 MAX_OTHER_PROBABILITY: Final = 0.9999
 """Cap of the probability of a tool that was left out, where its logarithm is taken."""
-TOOL_EVIDENCE: Final[Mapping[str, float]] = {"lead": 4.5, "coverage": 1.5, "level": -2.1}
+TOOL_EVIDENCE: Final[Mapping[str, float]] = {"lead": 0.37, "coverage": 0.67, "level": -0.62}
 """Coefficients of the log-odds that a request's tool is right; they decide which tools are likely
 enough for a draft, not how sure the workflow is."""
 CONFIDENCE: Final[Mapping[str, float]] = {
-    "lead": 4.18,
-    "coverage": 1.42,
-    "completeness": 0.89,
-    "level": -1.51,
+    "lead": 0.36,
+    "coverage": 0.5,
+    "completeness": 0.49,
+    "level": -0.42,
 }
 """Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
 `python -m benchmarks.fit_plan` prints them."""
 
-COVERING_WEIGHTS: Final = {
-    "word_share": 0.25,
-    "name": 0.2,
-    "action": 0.08,
-    "values": 0.06,
-    "server": 0.1,
-}
-MIN_COVERAGE: Final = 0.45
-"""Evidence below which no tool serves a request: cosine + Σ weight · measure. On everyday wishes
-it finds seven of eight requests that no tool serves, and is wrong on four of some sixty others."""
-SHORT_CHARS: Final = 60
-LONG_CHARS: Final = 120
-MIN_SHORT_DRAFT_COVERAGE: Final = 0.42
-"""Evidence below which an intent of at most `SHORT_CHARS` gets no workflow at all if none of its
-requests has more: a tool that serves a short wish has a high cosine with it."""
-MIN_DRAFT_COVERAGE: Final = 0.3
-"""The same from `LONG_CHARS` on; in between, the bound falls evenly."""
-MIN_ASKED_DRAFT_COVERAGE: Final = 0.0
-"""The same of a tool whose name states the action: words for things vary more."""
-MIN_FAMILIAR_COVERAGE: Final = 0.05
-MIN_FORGOTTEN_COVERAGE: Final = 0.6
+MIN_COVERAGE: Final = -1.5
+"""Log-odds below which no tool serves a request: a probability of 0.18."""
+MIN_FAMILIAR_COVERAGE: Final = -4.7
+MIN_FORGOTTEN_COVERAGE: Final = -0.5
 MIN_FORGOTTEN_PROBABILITY: Final = 0.1
 """Of 200 intents of ultratool after 1,672 runs, these name a part of 9 %, of whose workflows 39 %
 are right, of the others 68 %."""
-MIN_RELATIVE_FIT: Final = 0.15
+MIN_RELATIVE_FIT: Final = 2.0
 """A chosen tool covers a request if its score is at most this far below the best."""
 KNOWN_SIMILARITY: Final = 0.9
 """Similarity of a past intent from which its workflow is known to cover the intent: where
 `history_features.measure_repetition` passes one half."""
 MAX_PARTIAL_CONFIDENCE: Final = 0.5
 """Cap of the confidence if a part of the intent is not covered; below the suggestion threshold."""
-_BACK_REFERENCE: Final = re.compile(
-    r"\b(?:it|its|them|there|that|this|those|these|results?)\b", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FittedTool:
-    """A tool as a request fits it.
-
-    Attributes:
-        tool: The tool.
-        score: Evidence that the request asks for it.
-        coverage: Evidence that it serves the request at all; see `MIN_COVERAGE`.
-        action: Agreement of the request's action with its name; see `measure_action`.
-    """
-
-    tool: SuggestTool
-    score: float
-    coverage: float
-    action: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlannedRequest:
-    """A request with the tools that may serve it.
-
-    Attributes:
-        request: A part of the intent.
-        fits: Callable tools, the best first; may be empty.
-        is_skipped: Whether it is a further object that no tool stands out for.
-    """
-
-    request: StatedRequest
-    fits: tuple[FittedTool, ...]
-    is_skipped: bool = False
-
-    @property
-    def best(self) -> FittedTool | None:
-        """The best tool; None if there is none."""
-        return self.fits[0] if self.fits else None
-
-
-def plan_requests(
-    reading: IntentReading, ranking: Ranking, context: SuggestionContext
-) -> tuple[PlannedRequest, ...]:
-    """Find the best tools for each request, in the order of the text; empty if none was scored."""
-    if len(ranking.requests) != len(reading.requests):
-        return ()
-    planned: list[PlannedRequest] = []
-    server, is_server_named = "", False
-    for request, candidates in zip(reading.requests, ranking.requests, strict=True):
-        fits = _fit_tools(
-            request, candidates, reading, context, server, is_server_named=is_server_named
-        )
-        fits = _avoid_repetition(request, fits, planned)
-        is_skipped = not request.is_certain and (
-            len(fits) > 1 and fits[0].score - fits[1].score < FURTHER_OBJECT_LEAD
-        )
-        planned.append(PlannedRequest(request=request, fits=fits, is_skipped=is_skipped))
-        if fits and not is_skipped:
-            server = _server_of(fits[0].tool)
-            is_server_named = _is_named(server, request.text)
-    return tuple(planned)
-
-
-def _avoid_repetition(
-    request: StatedRequest, fits: tuple[FittedTool, ...], earlier: Sequence[PlannedRequest]
-) -> tuple[FittedTool, ...]:
-    """Move the best tool to second place if a request for another action has it already."""
-    is_taken = any(
-        one.best is not None
-        and fits
-        and one.best.tool.pk == fits[0].tool.pk
-        and one.request.action != request.action
-        for one in earlier
-    )
-    if not is_taken or len(fits) < 2 or fits[0].score - fits[1].score > MAX_REPEAT_LEAD:
-        return fits
-    return (fits[1], fits[0], *fits[2:])
-
-
-def _fit_tools(
-    request: StatedRequest,
-    candidates: Sequence[RequestCandidate],
-    reading: IntentReading,
-    context: SuggestionContext,
-    server: str,
-    *,
-    is_server_named: bool,
-) -> tuple[FittedTool, ...]:
-    refers_back = bool(server) and _BACK_REFERENCE.search(request.english) is not None
-    tools = {one.tool: context.find_tool(one.tool) for one in candidates}
-    servers = {_server_of(tool) for tool in tools.values() if tool is not None}
-    stays = not list_kinds(request.text) and not any(
-        _is_named(name, request.text) for name in servers
-    )
-    means_object = refers_back and stays
-    fits = []
-    for candidate in candidates:
-        tool = tools[candidate.tool]
-        if tool is None or not tool.is_usable:
-            continue
-        own_server = _server_of(tool)
-        action = measure_action(request, tool.name)
-        values = measure_values(request, reading.text, tool.input_schema)
-        name = measure_name(request, tool.name, own_server)
-        is_named = _is_named(own_server, request.text)
-        bonus = NAMED_SERVER_BONUS if is_named else 0.0
-        is_near = bool(server) and own_server == server
-        same_object = SAME_OBJECT_BONUS if is_near and means_object and action > 0 else 0.0
-        if is_near:
-            prefers_server = refers_back or (stays and is_server_named)
-            bonus += SAME_SERVER_BONUS if prefers_server else NEAR_SERVER_BONUS
-        fits.append(
-            FittedTool(
-                tool=tool,
-                score=candidate.score
-                + ACTION_WEIGHT * action
-                + VALUE_WEIGHT * values
-                + NAME_WEIGHT * name
-                + bonus
-                + same_object,
-                coverage=candidate.cosine
-                + COVERING_WEIGHTS["word_share"] * candidate.word_share
-                + COVERING_WEIGHTS["name"] * name
-                + COVERING_WEIGHTS["action"] * action
-                + COVERING_WEIGHTS["values"] * values
-                + COVERING_WEIGHTS["server"] * is_named
-                + same_object,
-                action=action,
-            )
-        )
-    return tuple(sorted(fits, key=lambda one: -one.score))
-
-
-@lru_cache(maxsize=4_096)
-def _is_named(server: str, text: str) -> bool:
-    """Whether a text mentions all words of a server's name."""
-    words = split_name_words(server)
-    return bool(words) and set(words) <= set(split_name_words(text))
-
-
-def _server_of(tool: SuggestTool) -> str:
-    return tool.tool.partition(":")[0]
 
 
 def apply_plan(
@@ -270,7 +78,7 @@ def apply_plan(
     """
     if not is_planned(ranking, plan, reading):
         return ranking
-    used = _select_used(plan)
+    used = select_used(plan)
     tools = [one.fits[0].tool.pk for one in used]
     confidence = estimate_confidence(plan, ranking)
     planned = RankedSet(tools=tuple(dict.fromkeys(tools)), confidence=confidence, probability=0.0)
@@ -307,22 +115,12 @@ def list_step_tools(
     return tuple(served) if len(own) > 1 else ()
 
 
-def serves_nothing(
-    ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
-) -> bool:
+def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
     """Whether no request of the intent is served by any tool, nor by past runs."""
     best = [one.fits[0] for one in plan if one.fits]
     if not best or ranking.familiarity >= MAX_FAMILIARITY:
         return False
-    length = len(reading.text)
-    return all(fit.coverage < _find_draft_bound(length, fit.action) for fit in best)
-
-
-def _find_draft_bound(length: int, action: float) -> float:
-    """Return the evidence from which a tool is worth a draft, by the intent's characters."""
-    least = MIN_ASKED_DRAFT_COVERAGE if action > 0 else MIN_DRAFT_COVERAGE
-    share = min(max((length - SHORT_CHARS) / (LONG_CHARS - SHORT_CHARS), 0.0), 1.0)
-    return MIN_SHORT_DRAFT_COVERAGE - share * (MIN_SHORT_DRAFT_COVERAGE - least)
+    return all(fit.coverage < MIN_COVERAGE for fit in best)
 
 
 def is_planned(ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading) -> bool:
@@ -339,7 +137,7 @@ def is_planned(ranking: Ranking, plan: Sequence[PlannedRequest], reading: Intent
     return length <= MAX_CHARS and is_split and certain <= MAX_PLANNED_REQUESTS
 
 
-def _select_used(plan: Sequence[PlannedRequest]) -> list[PlannedRequest]:
+def select_used(plan: Sequence[PlannedRequest]) -> list[PlannedRequest]:
     """Return the requests that get a task: those a tool serves, or else the best-served one."""
     found = [one for one in plan if one.best is not None and not one.is_skipped]
     served = [one for one in found if one.fits[0].coverage >= MIN_COVERAGE]
@@ -358,7 +156,7 @@ def estimate_confidence(plan: Sequence[PlannedRequest], ranking: Ranking) -> flo
 
 def _estimate_tool(one: PlannedRequest) -> float:
     """Return the probability that the best tool of a request is right, in [0, 1]."""
-    return _apply_logistic(TOOL_EVIDENCE, _measure_fits([one]))
+    return _apply_logistic(TOOL_EVIDENCE, measure_fits([one]))
 
 
 def _apply_logistic(coefficients: Mapping[str, float], measures: Sequence[float]) -> float:
@@ -367,7 +165,7 @@ def _apply_logistic(coefficients: Mapping[str, float], measures: Sequence[float]
 
 
 def measure_plan(plan: Sequence[PlannedRequest], ranking: Ranking) -> tuple[float, float, float]:
-    """Return the lowest lead and coverage of the best tools, each capped, and the completeness.
+    """Return the lowest lead, capped, and coverage of the best tools, and the completeness.
 
     Completeness is the log-probability, <= 0, that no other tool belongs to the workflow, by the
     tool model: a request may need more than it names, such as the look-up of an identifier.
@@ -376,17 +174,17 @@ def measure_plan(plan: Sequence[PlannedRequest], ranking: Ranking) -> tuple[floa
         plan: The planned requests.
         ranking: The ranking before the plan was applied to it.
     """
-    used = _select_used(plan)
+    used = select_used(plan)
     planned = {one.fits[0].tool.pk for one in used}
     others = [chance for pk, chance in ranking.tool_probabilities.items() if pk not in planned]
     chances = np.minimum(np.array(others, dtype=np.float64), MAX_OTHER_PROBABILITY)
-    return (*_measure_fits(used), float(np.log1p(-chances).sum()))
+    return (*measure_fits(used), float(np.log1p(-chances).sum()))
 
 
-def _measure_fits(used: Sequence[PlannedRequest]) -> tuple[float, float]:
+def measure_fits(used: Sequence[PlannedRequest]) -> tuple[float, float]:
+    """Return the lowest lead, capped, and the lowest coverage of the best tools."""
     leads = [one.fits[0].score - one.fits[1].score for one in used if len(one.fits) > 1]
-    coverages = [one.fits[0].coverage for one in used]
-    return min((*leads, MAX_LEAD)), min((*coverages, MAX_COVERAGE))
+    return min((*leads, MAX_LEAD)), min(one.fits[0].coverage for one in used)
 
 
 def find_uncovered(
@@ -423,7 +221,7 @@ def _is_serving(plan: Sequence[PlannedRequest], one: PlannedRequest, fit: Fitted
 def _is_forgotten(one: PlannedRequest, tools: AbstractSet[int], ranking: Ranking) -> bool:
     """Whether the tools that past runs suggest leave a request out."""
     chosen = [fit for fit in one.fits if fit.tool.pk in tools]
-    if max((fit.coverage for fit in chosen), default=0.0) < MIN_FAMILIAR_COVERAGE:
+    if max((fit.coverage for fit in chosen), default=-np.inf) < MIN_FAMILIAR_COVERAGE:
         return True
     best = one.fits[0]
     return (

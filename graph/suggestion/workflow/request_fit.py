@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from graph.suggestion.intent.masks import QUOTED
 from graph.suggestion.intent.requests import QUESTION_WORDS
 from tools.name_words import split_name_words
 
@@ -57,15 +56,8 @@ _NAME_VERBS_LIST: Final = (
 )
 _NAME_VERBS: Final = frozenset(_NAME_VERBS_LIST.split())
 """Verbs that say in a tool's name what it does."""
-_GENERIC_VERBS: Final = frozenset(["show", "get", "list", "read", "close", "open", "run"])
-"""Verbs that say little as the whole name of a tool."""
 MAX_NAME_VERBS: Final = 2
 """Verbs of a tool's name that are read: `API-post-search` searches."""
-GENERIC_NAME_SHARE: Final = 0.5
-"""Worth of such a name."""
-INEXACT_SHARE: Final = 0.5
-"""Worth of a word that the request mentions in the other number or by a synonym: "issues" or "bug"
-for `get_issue`."""
 _REMOVING: Final = _FAMILIES[1]
 
 _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -101,30 +93,6 @@ _KIND_NAMES: Final[Mapping[str, frozenset[str]]] = {
     "cells": frozenset(["range", "cell", "cells"]),
 }
 """Words of the names of such parameters."""
-_IMPLIED_WORDS: Final[Mapping[str, frozenset[str]]] = {
-    "path": frozenset({"file"}),
-    "url": frozenset({"url", "page"}),
-    "slug": frozenset({"repository", "repo"}),
-    "currency": frozenset({"currency", "exchange", "rate"}),
-    "sum": frozenset({"calculate"}),
-    "cells": frozenset({"range", "cell"}),
-}
-"""Words of tool names that a stated value implies."""
-_ISSUE_KEY: Final = re.compile(r"(?<![\w/.-])[A-Z][A-Z0-9]{1,9}-\d+(?![\w/.-])")
-_VALUE: Final = re.compile(r"\S*[/.@]\S+")
-"""Paths, addresses and the like: their words name no tool."""
-_SYNONYMS: Final[Mapping[str, str]] = {
-    "bug": "issue",
-    "ticket": "issue",
-    "folder": "directory",
-    "mail": "email",
-    "pr": "pull",
-    "repo": "repository",
-    "meeting": "event",
-    "appointment": "event",
-    "tab": "sheet",
-}
-"""Words of tool names that everyday words for things may mean."""
 _NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "date": re.compile(
         r"\b(?:today|tonight|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*"
@@ -177,80 +145,9 @@ def measure_action(request: StatedRequest, name: str) -> float:
     return 0.0 if asked in QUESTION_WORDS else -1.0
 
 
-def measure_name(request: StatedRequest, name: str, server: str = "") -> float:
-    """Return the share of a tool's name that the request mentions, in [0, 1].
-
-    A verb counts as mentioned if the request's action is of its family; a kind of value mentions
-    the word for it, as a path does "file". Words of the server's name do not count.
-
-    Example:
-        >>> from graph.suggestion.intent.requests import split_requests
-        >>> (request,) = split_requests("open a pull request")
-        >>> measure_name(request, "create_pull_request"), measure_name(request, "list_issues")
-        (1.0, 0.0)
-    """
-    words = _words_of_name(name, server)
-    if not words:
-        return 0.0
-    own = _read_words(request.wording, request.text)
-    asked = _find_asked_action(request.english, request.action)
-    same_action = _SAME_ACTION.get(asked, frozenset())
-    hits = 0.0
-    for word in words:
-        is_action = word in _NAME_VERBS and word in same_action
-        singular = _singular(word)
-        if is_action or word in own.verbatim:
-            hits += 1.0
-        elif singular in own.singulars or singular in own.synonyms:
-            hits += INEXACT_SHARE
-        elif singular in own.implied:
-            hits += 1.0
-    share = hits / len(words)
-    return share if set(words) - _GENERIC_VERBS else GENERIC_NAME_SHARE * share
-
-
 @lru_cache(maxsize=8_192)
-def _words_of_name(name: str, server: str = "") -> tuple[str, ...]:
-    ignored = set(split_name_words(server))
-    return tuple(word for word in split_name_words(name) if word not in ignored)
-
-
-class _RequestWords(NamedTuple):
-    """Words of a request: as written, in the singular, their synonyms, and what values imply."""
-
-    verbatim: frozenset[str]
-    singulars: frozenset[str]
-    synonyms: frozenset[str]
-    implied: frozenset[str]
-
-
-@lru_cache(maxsize=256)
-def _read_words(wording: str, text: str) -> _RequestWords:
-    verbatim = _words_beside_values(wording) | _words_beside_values(text)
-    singulars = frozenset(map(_singular, verbatim))
-    return _RequestWords(
-        verbatim=verbatim,
-        singulars=singulars,
-        synonyms=frozenset(_SYNONYMS[word] for word in singulars if word in _SYNONYMS),
-        implied=_implied_words(wording) | _implied_words(text),
-    )
-
-
-def _implied_words(text: str) -> frozenset[str]:
-    kinds = (_IMPLIED_WORDS.get(kind, frozenset()) for kind in list_kinds(text))
-    keys = {"issue"} if _ISSUE_KEY.search(text) else set()
-    return frozenset(keys.union(*kinds))
-
-
-def _words_beside_values(text: str) -> frozenset[str]:
-    unquoted = QUOTED.sub(" ", text)
-    return frozenset(split_name_words(_VALUE.sub(" ", unquoted if unquoted.strip() else text)))
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+def _words_of_name(name: str) -> tuple[str, ...]:
+    return tuple(split_name_words(name))
 
 
 @lru_cache(maxsize=256)

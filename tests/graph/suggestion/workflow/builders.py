@@ -11,6 +11,7 @@ from graph.record import GraphMetric
 from graph.relations import Relation, RelationKind
 from graph.suggestion.intent.reading import read_intent
 from graph.suggestion.ranking.rank import Neighbour, RankedSet, Ranking
+from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
 from graph.topology import Topology
 
@@ -27,6 +28,18 @@ def tool(pk: int, **values: Any) -> SuggestTool:
         "input_schema": {"type": "object", "properties": {}},
     }
     return SuggestTool(pk=pk, **(defaults | values))
+
+
+def make_candidate(pk: int, cosine: float, *, word_share: float = 0.5) -> RequestCandidate:
+    """Build a tool as near to a request as to the whole intent, without its words' BM25."""
+    return RequestCandidate(
+        tool=pk,
+        likeness=cosine,
+        deviations=6 * cosine,
+        whole=cosine,
+        bm25=0.0,
+        word_share=word_share,
+    )
 
 
 def ranked(*tools: int, confidence: float = 0.8) -> RankedSet:

@@ -10,6 +10,7 @@ from graph.suggestion.workflow.build import build_workflow
 from graph.suggestion.workflow.plan import MAX_PARTIAL_CONFIDENCE, MAX_SINGLE_CHARS
 from graph.suggestion.workflow.types import Suggestion
 from tests.graph.suggestion.workflow.builders import (
+    make_candidate,
     make_context,
     make_request,
     neighbour,
@@ -29,8 +30,8 @@ TOOLS = (
 PATH = {"properties": {"path": {"type": "string"}}, "required": ["path"]}
 
 
-def candidate(pk: int, score: float, *, word_share: float = 0.5) -> RequestCandidate:
-    return RequestCandidate(tool=pk, score=score, cosine=score, word_share=word_share)
+def candidate(pk: int, cosine: float, *, word_share: float = 0.5) -> RequestCandidate:
+    return make_candidate(pk, cosine, word_share=word_share)
 
 
 def suggest(
@@ -90,7 +91,7 @@ def test_a_request_that_no_tool_serves_is_named_and_gets_none() -> None:
 def test_half_of_what_past_runs_suggest_is_not_complete_either() -> None:
     found = suggest(
         "read the report and post a message",
-        (candidate(READ, 0.5), candidate(POST, 0.1)),
+        (candidate(READ, 0.7), candidate(POST, 0.1)),
         (candidate(POST, 0.6), candidate(READ, 0.1)),
         found=ranking(
             ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.2}, history=40
@@ -105,7 +106,7 @@ def test_half_of_what_past_runs_suggest_is_not_complete_either() -> None:
 def test_past_runs_may_know_better_than_the_words() -> None:
     found = suggest(
         "read the report and post a message",
-        (candidate(READ, 0.5), candidate(POST, 0.1)),
+        (candidate(READ, 0.7), candidate(POST, 0.1)),
         (candidate(POST, 0.6), candidate(READ, 0.1)),
         found=ranking(
             ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.01}, history=40
@@ -156,7 +157,7 @@ def test_a_further_object_gets_a_tool_only_if_one_stands_out() -> None:
         )
 
     assert with_lead(0.3) == [READ, LIST]
-    assert with_lead(0.1) == [READ]
+    assert with_lead(0.04) == [READ]
 
 
 def test_requests_for_different_actions_share_no_tool_if_another_is_near() -> None:
@@ -179,12 +180,12 @@ def test_a_plan_is_less_sure_the_likelier_it_leaves_a_tool_out() -> None:
             ranked(LIST, OTHER, confidence=0.1),
             probabilities={READ: probabilities["read"], POST: probabilities["post"]},
         )
-        requests = (candidate(READ, 0.6), candidate(OTHER, 0.4))
+        requests = (candidate(READ, 0.5), candidate(OTHER, 0.45))
         suggestion = suggest("read the report", requests, found=found)
         assert tools_of(suggestion) == [READ]
         return suggestion.confidence
 
-    assert sureness(read=0.9, post=0.1) > sureness(read=0.9, post=0.5) + 0.05
+    assert sureness(read=0.9, post=0.1) > sureness(read=0.9, post=0.5) + 0.02
     assert sureness(read=0.9, post=0.5) > sureness(read=0.9, post=1.0)
     assert sureness(read=0.9, post=0.5) == sureness(read=0.2, post=0.5)
 
@@ -243,27 +244,19 @@ def test_a_short_wish_without_evidence_of_a_tool_gets_a_warning_and_no_task(cosi
     assert found.warnings == (NOTHING_CLOSE_WARNING,)
 
 
-@pytest.mark.parametrize(
-    ("wish", "length", "least"),
-    [
-        ("summon my uncle", 60, 0.42),
-        ("summon my uncle", 61, 0.418),
-        ("summon my uncle", 90, 0.36),
-        ("summon my uncle", 120, 0.3),
-        ("summon my uncle", 140, 0.3),
-        ("read my uncle", 60, 0.42),
-        ("read my uncle", 61, 0.413),
-        ("read my uncle", 90, 0.21),
-    ],
-)
-def test_a_longer_wish_needs_less_evidence(wish: str, length: int, least: float) -> None:
-    def is_drafted(evidence: float) -> bool:
-        own = 0.08 + 0.2 * 0.5 if wish.startswith("read") else 0.0  # its action, half its name
-        one = candidate(OTHER, evidence - own, word_share=0.0)
-        return tools_of(suggest(wish.ljust(length, "e"), (one,))) == [OTHER]
+@pytest.mark.parametrize(("length", "tools"), [(60, []), (120, [OTHER])])
+def test_a_longer_wish_needs_less_evidence(length: int, tools: list[int]) -> None:
+    found = suggest("summon my uncle".ljust(length, "e"), (candidate(OTHER, 0.44, word_share=0),))
+    assert tools_of(found) == tools
 
-    assert is_drafted(least + 0.001)
-    assert not is_drafted(least - 0.001)
+
+def test_tools_of_one_server_are_chosen_together() -> None:
+    found = suggest(
+        "summon my uncle and read the report",
+        (candidate(POST, 0.6), candidate(LIST, 0.55)),
+        (candidate(READ, 0.7), candidate(OTHER, 0.4)),
+    )
+    assert tools_of(found) == [LIST, READ]
 
 
 def test_a_request_that_only_refers_back_stays_with_the_server() -> None:
@@ -272,7 +265,7 @@ def test_a_request_that_only_refers_back_stays_with_the_server() -> None:
             suggest(
                 f"read the report and {text}",
                 (candidate(READ, 0.8), candidate(POST, 0.1)),
-                (candidate(POST, 0.85), candidate(LIST, 0.5)),
+                (candidate(POST, 0.7), candidate(LIST, 0.5)),
             )
         )[-1]
 

@@ -1,0 +1,291 @@
+"""Find the tools that may serve each request of an intent: by meaning, words, action, values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.suggestion.workflow.request_fit import list_kinds, measure_action, measure_values
+from tools.name_words import split_name_words
+
+if TYPE_CHECKING:
+    from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.intent.requests import StatedRequest
+    from graph.suggestion.ranking.rank import Ranking
+    from graph.suggestion.ranking.request_scores import RequestCandidate
+    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+
+ASKED_WEIGHTS: Final[Mapping[str, float]] = {"action": 0.48, "values": 0.48, "server_named": 1.8}
+"""Log-odds by which a tool is likelier than another, per unit of these measures, beside those of
+`request_scores`. Both and `COVERING_WEIGHTS` are printed by `python -m benchmarks.fit_plan`."""
+NEAR_SERVER_BONUS: Final = 2.5
+"""Of tools of one server for neighbouring requests: steps of one wish tend to concern one product.
+The best on everyday wishes of 0, 1, 1.5, 2, 3 and 4."""
+SAME_OBJECT_BONUS: Final = 1.5
+"""Further bonus if the later request refers back ("close it"), the tool does what is asked for,
+and the request leads nowhere else: it names no server, and no address, path or the like."""
+REPETITION_COST: Final = 2.0
+"""Of one tool for neighbouring requests that ask for different actions."""
+FURTHER_OBJECT_LEAD: Final = 1.0
+"""Lead over the second best from which a further object of a request gets a tool of its own."""
+
+COVERING_WEIGHTS: Final[Mapping[str, float]] = {
+    "cosine": 4.94,
+    "deviations": 0.588,
+    "bm25": 0.057,
+    "word_share": 0.597,
+    "values": 0.291,
+    "server_named": 1.018,
+    "length": 0.306,
+    "level": -5.36,
+}
+"""Coefficients of the log-odds that the best tool of a request serves it."""
+MAX_COUNTED_BM25: Final = 40.0
+SHORT_CHARS: Final = 60
+LONG_CHARS: Final = 120
+"""Length counts from `SHORT_CHARS`, 0, to `LONG_CHARS`, 1: long wishes have lower cosines."""
+_BACK_REFERENCE: Final = re.compile(
+    r"\b(?:it|its|them|there|that|this|those|these|results?)\b", re.IGNORECASE
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedTool:
+    """A tool as a request fits it.
+
+    Attributes:
+        tool: The tool.
+        score: Evidence that the request asks for it rather than for another, in log-odds.
+        coverage: Evidence that it serves the request at all, in log-odds.
+        action: Agreement of the request's action with its name; see `measure_action`.
+    """
+
+    tool: SuggestTool
+    score: float
+    coverage: float
+    action: float
+
+    @property
+    def server(self) -> str:
+        """Name of the tool's server."""
+        return self.tool.tool.partition(":")[0]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRequest:
+    """A request with the tools that may serve it.
+
+    Attributes:
+        request: A part of the intent.
+        fits: Callable tools, the best first; may be empty.
+        is_skipped: Whether it is a further object that no tool stands out for.
+    """
+
+    request: StatedRequest
+    fits: tuple[FittedTool, ...]
+    is_skipped: bool = False
+
+    @property
+    def best(self) -> FittedTool | None:
+        """The best tool; None if there is none."""
+        return self.fits[0] if self.fits else None
+
+
+def plan_requests(
+    reading: IntentReading, ranking: Ranking, context: SuggestionContext
+) -> tuple[PlannedRequest, ...]:
+    """Find the best tools for each request, in the order of the text; empty if none was scored."""
+    if len(ranking.requests) != len(reading.requests):
+        return ()
+    fitted = [
+        _fit_tools(request, candidates, reading, context)
+        for request, candidates in zip(reading.requests, ranking.requests, strict=True)
+    ]
+    certain = [at for at, one in enumerate(reading.requests) if one.is_certain and fitted[at]]
+    linked = _link_requests(
+        [reading.requests[at] for at in certain], [fitted[at] for at in certain]
+    )
+    for at, fits in zip(certain, linked, strict=True):
+        fitted[at] = fits
+    return tuple(
+        PlannedRequest(
+            request=request,
+            fits=fits,
+            is_skipped=not request.is_certain and _lead(fits) < FURTHER_OBJECT_LEAD,
+        )
+        for request, fits in zip(reading.requests, fitted, strict=True)
+    )
+
+
+def _lead(fits: Sequence[FittedTool]) -> float:
+    return fits[0].score - fits[1].score if len(fits) > 1 else np.inf
+
+
+def _fit_tools(
+    request: StatedRequest,
+    candidates: Sequence[RequestCandidate],
+    reading: IntentReading,
+    context: SuggestionContext,
+) -> tuple[FittedTool, ...]:
+    """Return the callable tools as a request fits them by itself, the best first."""
+    fits = []
+    for candidate in candidates:
+        tool = context.find_tool(candidate.tool)
+        if tool is None or not tool.is_usable:
+            continue
+        asked = measure_asked(request, reading, tool)
+        evidence = measure_covering(candidate, asked, reading)
+        fits.append(
+            FittedTool(
+                tool=tool,
+                score=candidate.score + _sum(ASKED_WEIGHTS, asked),
+                coverage=_sum(COVERING_WEIGHTS, evidence),
+                action=asked["action"],
+            )
+        )
+    return tuple(sorted(fits, key=lambda one: -one.score))
+
+
+def _sum(weights: Mapping[str, float], measures: Mapping[str, float]) -> float:
+    return sum(weight * measures[name] for name, weight in weights.items())
+
+
+def measure_asked(
+    request: StatedRequest, reading: IntentReading, tool: SuggestTool
+) -> dict[str, float]:
+    """Return how far a request asks for a tool's action, values and server, by `ASKED_WEIGHTS`."""
+    return {
+        "action": measure_action(request, tool.name),
+        "values": measure_values(request, reading.text, tool.input_schema),
+        "server_named": float(_is_named(tool.tool.partition(":")[0], request.text)),
+    }
+
+
+def measure_covering(
+    candidate: RequestCandidate, asked: Mapping[str, float], reading: IntentReading
+) -> dict[str, float]:
+    """Return the measures of whether a tool serves a request at all, by `COVERING_WEIGHTS`."""
+    length = (len(reading.text) - SHORT_CHARS) / (LONG_CHARS - SHORT_CHARS)
+    return {
+        "cosine": (2 * candidate.likeness + candidate.whole) / 3,
+        "deviations": candidate.deviations,
+        "bm25": min(candidate.bm25, MAX_COUNTED_BM25),
+        "word_share": candidate.word_share,
+        "values": asked["values"],
+        "server_named": asked["server_named"],
+        "length": min(max(length, 0.0), 1.0),
+        "level": 1.0,
+    }
+
+
+@lru_cache(maxsize=4_096)
+def _is_named(server: str, text: str) -> bool:
+    """Whether a text mentions all words of a server's name."""
+    words = split_name_words(server)
+    return bool(words) and set(words) <= set(split_name_words(text))
+
+
+def _link_requests(
+    requests: Sequence[StatedRequest], fitted: Sequence[tuple[FittedTool, ...]]
+) -> list[tuple[FittedTool, ...]]:
+    """Return the tools of each request, the best first, in the light of its neighbours' tools.
+
+    The tools of all requests are chosen together (Viterbi): the sum of their scores and of what
+    neighbours add to them is the highest.
+    """
+    if len(requests) < 2:
+        return list(fitted)
+    links = [
+        _compare_neighbours(requests[at], fitted[at], requests[at + 1], fitted[at + 1])
+        for at in range(len(requests) - 1)
+    ]
+    chosen = _choose_together([np.array([fit.score for fit in one]) for one in fitted], links)
+    found = []
+    for at, fits in enumerate(fitted):
+        bonus = np.zeros(len(fits))
+        if at:
+            bonus += links[at - 1][chosen[at - 1]]
+        if at < len(links):
+            bonus += links[at][:, chosen[at + 1]]
+        before = fitted[at - 1][chosen[at - 1]] if at else None
+        moved = [
+            replace(
+                fit,
+                score=fit.score + float(more),
+                coverage=fit.coverage + _favour_object(requests[at], fit, fits, before),
+            )
+            for fit, more in zip(fits, bonus, strict=True)
+        ]
+        found.append(tuple(sorted(moved, key=lambda one: -one.score)))
+    return found
+
+
+def _compare_neighbours(
+    before: StatedRequest,
+    earlier: Sequence[FittedTool],
+    after: StatedRequest,
+    later: Sequence[FittedTool],
+) -> Floats:
+    """Return what each pair of tools adds to the scores, shape (len(earlier), len(later))."""
+    repeats = REPETITION_COST if before.action != after.action else 0.0
+    return np.array(
+        [
+            [
+                NEAR_SERVER_BONUS * (one.server == other.server)
+                + _favour_object(after, other, later, one)
+                - repeats * (one.tool.pk == other.tool.pk)
+                for other in later
+            ]
+            for one in earlier
+        ]
+    )
+
+
+def _favour_object(
+    request: StatedRequest,
+    fit: FittedTool,
+    fits: Sequence[FittedTool],
+    before: FittedTool | None,
+) -> float:
+    """Return the bonus of a tool that acts on what the tool before it was about."""
+    if before is None or before.server != fit.server or fit.action <= 0:
+        return 0.0
+    return (
+        SAME_OBJECT_BONUS if _means_object(request, frozenset(one.server for one in fits)) else 0.0
+    )
+
+
+@lru_cache(maxsize=256)
+def _means_object(request: StatedRequest, servers: frozenset[str]) -> bool:
+    """Whether a request refers back and leads nowhere else."""
+    return (
+        _BACK_REFERENCE.search(request.english) is not None
+        and not list_kinds(request.text)
+        and not any(_is_named(server, request.text) for server in servers)
+    )
+
+
+def _choose_together(scores: Sequence[Floats], links: Sequence[Floats]) -> list[int]:
+    """Return the choice of one alternative at each place that has the highest sum.
+
+    Args:
+        scores: Of the alternatives at each place.
+        links: What each pair of alternatives at neighbouring places adds.
+    """
+    best, origins = scores[0], []
+    for link, own in zip(links, scores[1:], strict=True):
+        sums = best[:, None] + link
+        origins.append(sums.argmax(axis=0))
+        best = own + sums.max(axis=0)
+    choice = [int(best.argmax())]
+    for origin in reversed(origins):
+        choice.append(int(origin[choice[-1]]))
+    return choice[::-1]
