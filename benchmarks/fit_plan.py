@@ -200,7 +200,9 @@ def _rate_request(
 ) -> RequestEvidence:
     from graph.suggestion.workflow.assign_tools import measure_asked, measure_covering
 
-    tools = [context.find_tool(one.tool) for one in candidates]
+    found = [(one, context.find_tool(one.tool)) for one in candidates]
+    tools = [tool for _, tool in found if tool is not None]
+    candidates = [one for one, tool in found if tool is not None]
     asked = [measure_asked(request, reading, tool) for tool in tools]
     text = [(one.likeness, one.whole, one.bm25, one.word_share) for one in candidates]
     covering = [

@@ -98,7 +98,8 @@ def compose_text(definition: Definition, *, server: str) -> EmbeddedText:
     Descriptions in other languages are replaced by their glosses, as queries are.
 
     Example:
-        >>> compose_text(Definition(name="getTime", description="Current time."), server="my-clock")
+        >>> said = Definition(name="getTime", description="Current time.")
+        >>> compose_text(said, server="my-clock")
         EmbeddedText(whole='get Time: Current time.', summary='my clock: get Time: Current time.')
     """
     head = split_name(clean_text(definition.name, limit=MAX_NAME_CHARS)) or definition.name

@@ -78,7 +78,7 @@ def score_requests(
         return ()
     raw, whole = compared.find_cosines(encoded.requests), compared.whole
     likeness = (raw + compared.find_cosines(encoded.masked_requests)) / 2
-    sample = view.sample_columns(likeness)
+    sample = view.sample_columns(np.asarray(likeness, dtype=np.float32))
     means, spreads = sample.mean(axis=1), sample.std(axis=1) + _EPSILON
     fixed = view.find_positions(tools)
     found = []
