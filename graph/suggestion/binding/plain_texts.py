@@ -148,6 +148,12 @@ _REPLACEMENTS: Final = (
             (rf"\bcambia\s+(?:{_KIND_OF_TEXT}|(?={_QUOTE}))", r"\ba\b"),
         )
     ),
+    _compile_pair(
+        r"\b(?:every|each|all|any)\s+",
+        r"\b(?:should\s+(?:become|be)|becomes?|to\s+be)\b",
+        "old",
+        "new",
+    ),
     _compile_pair("把", "(?:替换|改|换)[成为]", "old", "new", word=_CHINESE_WORD),
 )
 """Of verbs that also change a title or a status, an old text needs quotation marks or a noun."""

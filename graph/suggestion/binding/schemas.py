@@ -45,6 +45,13 @@ _PLAIN_KEY_WORDS: Final = normalize_words(
     ["redis", "hash", "field", "stream", "sorted", "store", "cache", "press", "keyboard"]
 )
 """Words of descriptions of keys in a store, or on a keyboard."""
+_DOCUMENTED: Final = (
+    r"^[ \t]{{0,20}}(?:[-*][ \t]+)?[`'\"]?{}[`'\"]?[ \t]*(?:\([^()\n]{{0,80}}\)[ \t]*)?"
+    r"(?::|-|\u2013)[ \t]+(?P<text>\S[^\n]*)"
+)
+"""A line about a parameter in a tool's description."""
+MAX_ABOUT = 8_000
+"""Characters of a tool's description that are searched for its parameters."""
 _QUOTED_CHOICE: Final = re.compile(r"['\"`]([^'\"`]{1,40})['\"`]")
 
 
@@ -202,7 +209,7 @@ def _read_parameter(
 ) -> ToolParameter:
     views = list(_iterate_subschemas(part, root))
     text = next((view["description"] for view in views if _has_description(view)), "")
-    text = text[:MAX_DESCRIPTION]
+    text = (text or _find_documented(name, about))[:MAX_DESCRIPTION]
     words = normalize_words([*split_raw_name(name), *split_name(name)])
     words_in_text = [word.lower() for word in re.findall(r"[^\W_]+", text)]
     leading_words = [word.lower() for word in re.findall(r"\w+", text[:MAX_LEADING_DESCRIPTION])]
@@ -233,6 +240,19 @@ def _read_parameter(
         is_secret=(not types or "string" in types) and _is_secret(words) and not is_plain_key,
         is_private=is_private_name(name) and not is_plain_key,
     )
+
+
+def _find_documented(name: str, about: str) -> str:
+    """Return what a tool's description says of a parameter on a line of its own.
+
+    Servers made from functions often describe their parameters only there, under "Args:".
+
+    Example:
+        >>> _find_documented("sheet", "Read cells. Args:\\n    sheet (str): The name of the tab")
+        'The name of the tab'
+    """
+    match = re.search(_DOCUMENTED.format(re.escape(name)), about[:MAX_ABOUT], re.MULTILINE)
+    return match["text"].strip() if match else ""
 
 
 def is_private_name(name: str) -> bool:
