@@ -1,9 +1,9 @@
-"""Bind the arguments of everyday wishes, given their tool: `python -m benchmarks.bind_everyday FOLDER`.
+"""Bind the arguments of everyday wishes: `python -m benchmarks.bind_everyday FOLDER`.
 
 FOLDER holds `everyday_NAME/tools.jsonl`, as benchmarks/everyday/README.md says. Wishes with
-`arguments` are bound from their text alone, as nothing had run before; tools count as ones that may
-do more than read, as no server of these sets declares otherwise. Judged are the arguments that a
-wish states; what else is bound is counted as extra.
+`arguments` are bound from their text alone, as before any run. No server of these sets declares
+what its tools may do, so all count as ones that may do more than read. Judged are the arguments
+that a wish states; what else is bound is counted as extra.
 """
 
 from __future__ import annotations

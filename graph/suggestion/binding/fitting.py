@@ -74,12 +74,17 @@ _NAME: Final = normalize_words(["name"])
 _HOLDER_WORDS: Final = normalize_words(
     ["collection", "bucket", "database", "table", "index", "namespace", "schema", "scope"]
 )
+_CODED: Final = re.compile(r"(?=.*[^\W_])(?=.*[\d_.-])[\w.-]+")
+"""A name that can be no other word: "support_tickets"."""
 MIN_SENTENCE_WORDS = 4
 """Words from which a quoted text is a sentence rather than the name of a place."""
 _EXPRESSION_WORDS: Final = normalize_words(
     ["query", "sql", "statement", "expression", "expr", "filter", "cypher", "script", "code"]
 )
 _OPERATOR: Final = re.compile(r"(?:[=<>(]|(?<=\w):)\s?[\"'`]?$")
+_FIELD: Final = re.compile(r"(?P<field>[A-Za-z]\w*)\s?={1,2}\s?[\"'`]$")
+MAX_FIELD_CHARS: Final = 40
+"""Characters before a quoted value that are read for the field it belongs to."""
 _CALL: Final = re.compile(r"[(\[{]")
 _OPAQUE_KINDS: Final = (
     ValueKind.QUOTED,
@@ -154,7 +159,7 @@ def match_types(parameters: Sequence[ToolParameter], stated: StatedValues, chose
     fits &= np.stack([formed[form] for form in forms])
     fits &= _restrict_files(parameters, stated) & _restrict_paths(parameters, stated)
     fits &= ~_mark_fragments(stated) & _restrict_places(parameters, stated)
-    fits &= _restrict_expressions(parameters, stated)
+    fits &= _restrict_expressions(parameters, stated) & _restrict_json(parameters, stated)
     return fits & _restrict_secrets(parameters, stated) & _restrict_identifiers(parameters, stated)
 
 
@@ -294,8 +299,18 @@ def _mark_fragments(stated: StatedValues) -> Flags:
     )
 
 
+def _restrict_json(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
+    """Allow only JSON documents for texts that hold JSON."""
+    takers = _flag_column([one.is_json for one in parameters])
+    documents = [
+        one.kind is ValueKind.QUOTED and one.text.strip()[:1] in ("{", "[")
+        for one in stated.values
+    ]
+    return ~takers | np.array(documents, dtype=bool)
+
+
 def _restrict_places(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
-    """Forbid sentences and JSON documents for the names of what holds things."""
+    """Forbid for the names of what holds things: sentences, documents, what is called no such."""
     holders = _flag_column(
         [
             bool(
@@ -313,7 +328,13 @@ def _restrict_places(parameters: Sequence[ToolParameter], stated: StatedValues) 
         and (one.text[:1] in "{[" or len(one.text.split()) >= MIN_SENTENCE_WORDS)
         for one in stated.values
     ]
-    return ~holders | ~np.array(texts, dtype=bool)
+    called = stated.word_incidence(
+        [one.name_and_description_words & _HOLDER_WORDS for one in parameters]
+    )
+    near = (called @ stated.left_words.T > 0) | (called @ stated.right_words.T > 0)
+    is_code = np.array([_CODED.fullmatch(one.text) is not None for one in stated.values])
+    is_other = stated.has_kind(ValueKind.QUOTED, ValueKind.NAME) & ~near & ~is_code
+    return ~holders | ~(np.array(texts, dtype=bool) | is_other)
 
 
 def _restrict_expressions(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
@@ -324,7 +345,23 @@ def _restrict_expressions(parameters: Sequence[ToolParameter], stated: StatedVal
         or _CALL.match(stated.text, one.end) is not None
         for one in stated.values
     ]
-    return ~queries | ~np.array(operands, dtype=bool)
+    fields = [_find_field(stated.text, one) for one in stated.values]
+    is_assigned = np.array([bool(field) for field in fields])
+    is_own = np.array(
+        [
+            [bool(normalize_words([field]) & one.name_words) for field in fields]
+            for one in parameters
+        ]
+    )
+    return (~queries | ~np.array(operands, dtype=bool)) & (~is_assigned | is_own)
+
+
+def _find_field(text: str, value: StatedValue) -> str:
+    """Return the field that a quoted value is compared with or assigned to: city of city='x'."""
+    if value.kind is not ValueKind.QUOTED:
+        return ""
+    match = _FIELD.search(text, max(0, value.start - MAX_FIELD_CHARS), value.start)
+    return match["field"].lower() if match else ""
 
 
 def _restrict_identifiers(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:

@@ -96,7 +96,7 @@ MAX_BEFORE_NOUN: Final = 20
 """Characters before a noun that are read for a place."""
 _PLACED: Final = re.compile(r"\b(?:in|into|from|to|on|onto|of|at)\s+(?:(?:the|my|our)\s+)?$")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
-_CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
+CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
 _CELL_NAMES: Final = frozenset(
     {"range", "cell", "cells", "cell_range", "data_range", "range_address", "start_cell", "at"}
 )
@@ -172,10 +172,8 @@ def _takes_numbers(parameter: ToolParameter) -> bool:
 
 def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
     words = parameter.name_words - _GENERIC_WORDS
-    takes = parameter.is_text or parameter.is_number or parameter.is_array
-    takes = takes and (
-        not parameter.is_array or takes_texts(parameter) or _takes_numbers(parameter)
-    )
+    takes_list = takes_texts(parameter) or _takes_numbers(parameter)
+    takes = parameter.is_text or parameter.is_number or takes_list
     is_text = parameter.name_words & LONG_TEXT_WORDS and not parameter.is_identifier
     is_place = parameter.name_words & (FILE_WORDS if _is_workspace_id(parameter) else PATH_WORDS)
     is_name = bool(words & nouns) and _is_head(parameter, nouns) and not (is_text or is_place)
@@ -372,7 +370,7 @@ def _share_stem(first: str, second: str) -> bool:
 def bind_forms(one: PlainStatement) -> None:
     """Bind cells, durations, people and branches, which their form or place gives away."""
     tool = set(plain_name_words(one))
-    _bind_only(one, _CELLS, has_name(_CELL_NAMES))
+    _bind_only(one, CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
     _bind_only(one, _DURATION, spent)
     people = mentions(normalize_words(["assignee", "reviewer"]))

@@ -72,7 +72,12 @@ MAX_LEAD_CHARS: Final = 80
 
 def bind_paths(one: PlainStatement) -> None:
     """Bind the paths of a request to the parameters that take one."""
-    paths = [path for path in one.list_values(ValueKind.PATH) if not GLOB.fullmatch(path.text)]
+    taken = {(value.start, value.end) for value in one.found.values()}
+    paths = [
+        path
+        for path in one.list_values(ValueKind.PATH)
+        if not GLOB.fullmatch(path.text) and (path.start, path.end) not in taken
+    ]
     ends = [
         one.find_open(mentions(words), required=True) for words in (SOURCE_WORDS, TARGET_WORDS)
     ]

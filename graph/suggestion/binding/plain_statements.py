@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import (
+    plain_files,
     plain_measures,
     plain_names,
     plain_paths,
@@ -33,7 +35,7 @@ from graph.suggestion.binding.plain_statement import (
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.time_zones import ZONES_BY_CITY
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.values import extract_values
+from graph.suggestion.binding.values import LIST_SEPARATOR, extract_values
 from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
     NUMBER_WORDS,
@@ -42,7 +44,7 @@ from graph.suggestion.binding.vocabulary import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.literals import ParameterRow
-    from graph.suggestion.binding.schemas import ArgumentSchema
+    from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.intent.reading import IntentReading
 
@@ -69,6 +71,14 @@ _COUNT: Final = re.compile(
 )
 _TERM: Final = r"\({0,3}-?\d++(?:\.\d++)?\){0,3}"
 _SUM: Final = re.compile(rf"(?<![\w.(]){_TERM}(?:\s*[-+*/\u00d7\u00f7^%]\s*{_TERM})+")
+_NESTED: Final = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
+_CALL: Final = re.compile(
+    rf"(?<![\w.(\[])[A-Za-z_][\w.:]*\((?:{_NESTED}){{1,400}}\)(?:\s+by\s+\([\w\s,]*\))?(?![\w(])"
+)
+"""A function's name with balanced parentheses; in PromQL also with labels to group by."""
+_CLAUSE: Final = re.compile(r"\b(?:SELECT|FROM|WHERE|MATCH|RETURN|UPDATE|INSERT|DELETE)\b")
+"""Keywords of a query of which a call is only a part."""
+_EXPRESSION_NAMES: Final = frozenset(["query", "expression", "expr", "script", "pattern", "code"])
 _OPERATORS: Final = tuple(
     (re.compile(rf"(?<=\d)\s*{words}\s*(?=[\d(])", re.IGNORECASE), sign)
     for words, sign in (
@@ -83,7 +93,8 @@ _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
 _IDENTIFIER: Final = re.compile(
-    r"(?<![\w./@#:-])(?=[\w.:-]*\d)(?=[\w.:-]{5,})[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+)*(?![\w/@])"
+    r"(?<![\w./@#:-])(?=[\w.:-]*\d)(?=[\w.:-]{5,}|[A-Za-z]+[-_]\d)"
+    r"[A-Za-z0-9]+(?:(?:[._-]|::?)[A-Za-z0-9]+)*(?![\w/@])"
 )
 _NOT_IDENTIFIER: Final = re.compile(
     r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
@@ -98,6 +109,8 @@ _CODED_NAME: Final = re.compile(
     r"|\b(?P<name_first>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\s*\((?P<code_last>[A-Z]{2,6})\)"
 )
 _QUOTED_WORD: Final = re.compile(r"['\"`](\w[\w-]{0,30})['\"`]")
+_JOINED: Final = re.compile(r"[\w/.@:-]+\w")
+"""Behind a word, the rest of a longer token."""
 _FIRST_WORD: Final = re.compile(r"[A-Za-z]+")
 _PLACE_DE: Final = r"(?:\s+(?:mir|mal|bitte)|\s+(?:in|auf|bei|im)\s+(?:der\s+|dem\s+)?\w+){0,3}"
 _PLACE_ES: Final = r"(?:\s+en\s+(?:la\s+|el\s+)?\w+)?(?:\s+(?:el|la|los|las|por))?"
@@ -254,6 +267,15 @@ def _write_operators(text: str) -> str:
     return text
 
 
+def _bind_call(one: PlainStatement) -> None:
+    """Bind the only expression that calls a function: "println(count)", "rate(x[5m])"."""
+    calls = list(_CALL.finditer(one.part))
+    if len(calls) == 1 and not _CLAUSE.search(one.part):
+        names = has_name(_EXPRESSION_NAMES)
+        parameters = one.find_open(names, required=True)
+        one.bind(parameters, calls[0][0], one.span_of(calls[0]), ValueKind.PHRASE)
+
+
 def _bind_range(one: PlainStatement) -> None:
     match = _BETWEEN.search(one.part)
     if match is None:
@@ -308,7 +330,11 @@ def _bind_members(one: PlainStatement) -> None:
             ]
             if len(matching) == 1:
                 one.bind([parameter], matching[0], one.span_of(action), ValueKind.WORD)
-    words = {match[0].lower(): match for match in _FIRST_WORD.finditer(one.part)}
+    words = {
+        match[0].lower(): match
+        for match in _FIRST_WORD.finditer(one.part)
+        if not _JOINED.match(one.part, match.end())
+    }
     for parameter in one.find_open(lambda p: p.is_text and not p.members, required=True):
         described = {
             quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
@@ -350,6 +376,7 @@ def _bind_identifier(one: PlainStatement) -> None:
         in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
         or value.kind is ValueKind.QUOTED
     ]
+    taken += [one.span_of(match) for match in plain_names.CELLS.finditer(one.part)]
     tokens = [
         match
         for match in _IDENTIFIER.finditer(one.part)
@@ -359,14 +386,35 @@ def _bind_identifier(one: PlainStatement) -> None:
             for first, last in taken
         )
     ]
-    parameters = one.find_open(
-        lambda p: (p.is_text or takes_texts(p)) and not p.members and p.is_identifier,
-        required=True,
-    )
-    if len(tokens) == 1 and len(parameters) == 1:
-        token = tokens[0][0]
-        value = [token] if parameters[0].is_array else token
+    parameters = one.find_open(_takes_identifiers, required=True)
+    if len(parameters) != 1 or not tokens:
+        return
+    texts = [token[0] for token in tokens]
+    if parameters[0].is_number:
+        is_plain = plain_name(parameters[0]) == "id"
+        if len(texts) == 1 and texts[0].isdigit() and is_plain:
+            one.bind(parameters, int(texts[0]), one.span_of(tokens[0]), ValueKind.NUMBER)
+    elif parameters[0].is_array and _are_listed(one, tokens):
+        span = (one.start + tokens[0].start(), one.start + tokens[-1].end())
+        one.bind(parameters, texts, span, ValueKind.LIST)
+    elif len(texts) == 1:
+        value = texts if parameters[0].is_array else texts[0]
         one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
+
+
+def _takes_identifiers(parameter: ToolParameter) -> bool:
+    takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
+    name = plain_name(parameter)
+    is_list = parameter.is_array and name.rpartition("_")[2] in ("ids", "keys", "uuids")
+    return takes and not parameter.members and (parameter.is_identifier or is_list)
+
+
+def _are_listed(one: PlainStatement, tokens: Sequence[re.Match[str]]) -> bool:
+    """Whether commas or conjunctions alone separate the tokens."""
+    return len(tokens) > 1 and all(
+        LIST_SEPARATOR.fullmatch(one.part, first.end(), then.start())
+        for first, then in pairwise(tokens)
+    )
 
 
 def _bind_query(one: PlainStatement) -> None:
@@ -375,7 +423,11 @@ def _bind_query(one: PlainStatement) -> None:
     parameters = one.find_open(has_name(_QUERY_NAMES), required=True)
     if len(parameters) != 1:
         return
-    codes = list(_CODE_NAME.finditer(one.part))
+    codes = [
+        match
+        for match in _CODE_NAME.finditer(one.part)
+        if one.part[match.end() : match.end() + 1] not in ("(", "[")
+    ]
     if len(codes) == 1:
         one.bind(parameters, codes[0][0], one.span_of(codes[0]), ValueKind.CODE)
         return
@@ -397,6 +449,7 @@ def _bind_query(one: PlainStatement) -> None:
 
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_revisions.bind_repository,
+    plain_files.bind_files,
     plain_paths.bind_paths,
     _bind_pattern,
     plain_texts.bind_replacement,
@@ -405,9 +458,11 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_texts.bind_assignment,
     plain_sql.bind_statement,
     plain_measures.bind_coordinates,
+    plain_measures.bind_size,
     _bind_addresses,
     _bind_count,
     _bind_sum,
+    _bind_call,
     plain_revisions.bind_branches,
     plain_revisions.bind_revision,
     plain_names.bind_forms,
@@ -423,5 +478,6 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     _bind_symbol,
     _bind_identifier,
     _bind_query,
+    plain_texts.bind_quoted_list,
     plain_texts.bind_quoted,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from graph.data_flow.words import split_raw_name
@@ -12,6 +13,7 @@ from graph.suggestion.binding.arguments import DATE_WORDS, NOT_CONVERTIBLE, conv
 from graph.suggestion.binding.plain_statement import has_name, plain_name, takes_texts
 from graph.suggestion.binding.protection import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.values import are_listed
 from graph.suggestion.binding.vocabulary import (
     LONG_TEXT_WORDS,
     PATH_WORDS,
@@ -420,6 +422,18 @@ def bind_quoted(one: PlainStatement) -> None:
     )
     if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):
         one.bind(parameters, quoted[0].value, (quoted[0].start, quoted[0].end), ValueKind.QUOTED)
+
+
+def bind_quoted_list(one: PlainStatement) -> None:
+    """Bind the only quoted texts, if they are one list, to the only list of texts required."""
+    quoted = one.list_values(ValueKind.QUOTED)
+    lists = one.find_open(lambda p: takes_texts(p) and not p.members, required=True)
+    texts = one.find_open(lambda p: p.is_text and not p.is_identifier, required=True)
+    if len(quoted) < 2 or len(lists) != 1 or texts:
+        return
+    if all(are_listed(one.text, first, then) for first, then in pairwise(quoted)):
+        span = (quoted[0].start, quoted[-1].end)
+        one.bind(lists, [value.value for value in quoted], span, ValueKind.LIST)
 
 
 def _calls_parameter(one: PlainStatement, value: StatedValue) -> bool:

@@ -101,7 +101,7 @@ _OUTPUT_WORDS: Final = normalize_words(["output"])
 MAX_OUTPUT_LEAD_CHARS: Final = 60
 """Characters before a path that are read for whether it is written."""
 _BEFORE_OUTPUT: Final = re.compile(
-    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named|nach|als|unter|al?|como|en)"
+    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named?|call|result|output|nach|als|unter|al?|como|en)"
     r"|\b(?:creat|mak|generat|writ|sav|export|produc|render|draw|plot|build|erstell|erzeug|schreib"
     r"|speicher|crea|genera|guard|escrib)\w*)"
     r"(?:\s+(?!(?:of|from|for|with|von|aus|de|des|del)\b)[\w-]{1,20}){0,3}\s+[\"'`]?$",
