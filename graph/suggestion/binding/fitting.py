@@ -346,14 +346,12 @@ def _restrict_expressions(parameters: Sequence[ToolParameter], stated: StatedVal
         for one in stated.values
     ]
     fields = [_find_field(stated.text, one) for one in stated.values]
-    is_assigned = np.array([bool(field) for field in fields])
-    is_own = np.array(
-        [
-            [bool(normalize_words([field]) & one.name_words) for field in fields]
-            for one in parameters
-        ]
-    )
-    return (~queries | ~np.array(operands, dtype=bool)) & (~is_assigned | is_own)
+    fits = ~queries | ~np.array(operands, dtype=bool)
+    for column, field in enumerate(fields):
+        if field:
+            words = normalize_words([field])
+            fits[:, column] &= [bool(words & one.name_words) for one in parameters]
+    return fits
 
 
 def _find_field(text: str, value: StatedValue) -> str:

@@ -35,7 +35,7 @@ _MEASURE_WORDS: Final = normalize_words(_MEASURES_LIST.split())
 _FOLDERS: Final = normalize_words(["directory", "folder", "root"])
 _KIND_ENDINGS: Final = [["type"], ["kind"], ["mode"], ["format"], ["status"], ["level"]]
 """Ends of names of parameters that take no thing's name: in "link A-1", A-1 is no link type."""
-_SPOKEN_NAMES: Final[Mapping[str, str]] = {
+SPOKEN_NAMES: Final[Mapping[str, str]] = {
     "pr": "pull",
     "host": "hostname",
     "server": "hostname",
@@ -74,6 +74,12 @@ _NAMED: Final = re.compile(
 _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
 _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 """What follows a plain word that is a name."""
+_ARTICLE: Final = re.compile(
+    r"\b(?:[Tt]he|[Aa]n?|[Tt]his|[Tt]hat|[Mm]y|[Oo]ur|[Yy]our|[Ee]ach|[Ee]very|[Aa]ny|[Nn]o)\s+"
+    r"(?:[a-z][\w-]*\s+)?$"
+)
+_PLACE_BEHIND: Final = re.compile(r"\s*:|\s+(?:for|in|into|on|from|with|at|by)\b")
+_HYPHENATED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)+")
 _CODE: Final = re.compile(
     r"#?(?=[\w.:-]*\d)[\w.:-]+|\{(?=[\w-]*\d)[\w-]+\}|[A-Z][A-Z0-9_]+|[a-z]+_[a-z_]+"
 )
@@ -100,6 +106,7 @@ CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+
 _CELL_NAMES: Final = frozenset(
     {"range", "cell", "cells", "cell_range", "data_range", "range_address", "start_cell", "at"}
 )
+_EMOJI: Final = re.compile(r"[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f?")
 _DURATION: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s?[wdhm](?!\w)")
 _PERSON: Final = re.compile(r"\b(?:to|for)\s+@?(?P<name>[a-z]+[._][\w.]*\w|[A-Z][a-z]+)(?!\w)")
 _BRANCH_TOKEN: Final = re.compile(
@@ -142,7 +149,7 @@ def _find_called(one: PlainStatement, noun: str) -> list[ToolParameter]:
 def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
     listed = _LISTED.split(match["value"])
     named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
-    is_last = _LAST.match(one.part, match.start("value") + len(listed[0])) is not None
+    is_last = _ends_name(one, match, match.start("value") + len(listed[0]))
     values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
@@ -157,11 +164,22 @@ def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[
     one.bind([parameter], value, (one.start + start, one.start + end), ValueKind.CODE)
 
 
+def _ends_name(one: PlainStatement, match: re.Match[str], end: int) -> bool:
+    """Whether a plain word goes on no further: at the end of a phrase, or before a place.
+
+    In "the collection looks fine", a word follows a noun with an article and is no name.
+    """
+    if _LAST.match(one.part, end):
+        return True
+    is_bare = _ARTICLE.search(one.part, 0, match.start("noun")) is None
+    return is_bare and not may_destroy(one.step) and _PLACE_BEHIND.match(one.part, end) is not None
+
+
 def read_noun(word: str) -> frozenset[str]:
     """Return the normalized words by which parameters call what a noun means."""
     lower = word.lower()
     singular = lower.removesuffix("s")
-    spoken = _SPOKEN_NAMES.get(lower) or _SPOKEN_NAMES.get(singular) or ""
+    spoken = SPOKEN_NAMES.get(lower) or SPOKEN_NAMES.get(singular) or ""
     return normalize_word(lower) | normalize_words(spoken.split())
 
 
@@ -179,6 +197,7 @@ def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
     is_name = bool(words & nouns) and _is_head(parameter, nouns) and not (is_text or is_place)
     is_measure = bool(parameter.name_words & _MEASURE_WORDS) and not parameter.is_identifier
     is_kind = split_raw_name(parameter.name)[-1:] in _KIND_ENDINGS
+    is_kind = is_kind and not parameter.is_number
     return takes and not (parameter.members or is_measure or is_kind) and is_name
 
 
@@ -208,7 +227,9 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
     """Whether a token is a code, or a plain word for a parameter that names something."""
     if _CODE.fullmatch(value):
         return True
-    if parameter.is_identifier or parameter.is_number or not (is_last and value.islower()):
+    is_compound = _HYPHENATED.fullmatch(value) is not None
+    is_plain = value.islower() and not parameter.is_identifier
+    if parameter.is_number or not (is_last and (is_plain or is_compound)):
         return False
     if value in _ADVERBS or value.endswith("ly"):
         return False
@@ -373,6 +394,7 @@ def bind_forms(one: PlainStatement) -> None:
     _bind_only(one, CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
     _bind_only(one, _DURATION, spent)
+    _bind_only(one, _EMOJI, has_name(frozenset({"emoji", "reaction"})))
     people = mentions(normalize_words(["assignee", "reviewer"]))
     _bind_only(one, _PERSON, people, "name")
     if tool & {"press", "key", "keyboard"}:

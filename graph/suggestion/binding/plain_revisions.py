@@ -46,6 +46,9 @@ def bind_repository(one: PlainStatement) -> None:
     """Split "acme/widgets" over `owner` and `repo`; a whole intent that names one means it."""
     owners = one.find_open(lambda p: p.is_text and p.name in _OWNER_NAMES)
     repositories = one.find_open(lambda p: p.is_text and plain_name(p) in _REPOSITORY_NAMES)
+    if not repositories:
+        repositories = one.find_open(has_name(frozenset({"fullname", "full_name"})), required=True)
+        owners = []
     if len(repositories) != 1:
         return
     slugs = list(_iterate_slugs(one.text, one.start, one.end))
@@ -57,7 +60,7 @@ def bind_repository(one: PlainStatement) -> None:
     if len(owners) == 1:
         one.bind(owners, match["owner"], match.span("owner"), ValueKind.CODE)
         one.bind(repositories, match["repo"], match.span("repo"), ValueKind.CODE)
-    elif "owner/" in repositories[0].description.lower():
+    elif "owner/" in repositories[0].description.lower() or "full" in repositories[0].name:
         one.bind(repositories, match[0], match.span(), ValueKind.CODE)
 
 

@@ -453,6 +453,8 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_paths.bind_paths,
     _bind_pattern,
     plain_texts.bind_replacement,
+    plain_texts.bind_quoted_list,
+    plain_texts.bind_quoted_ends,
     plain_texts.bind_labelled,
     plain_texts.bind_said,
     plain_texts.bind_assignment,
@@ -478,6 +480,6 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     _bind_symbol,
     _bind_identifier,
     _bind_query,
-    plain_texts.bind_quoted_list,
     plain_texts.bind_quoted,
+    plain_texts.bind_only_text,
 )

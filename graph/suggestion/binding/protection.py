@@ -63,7 +63,8 @@ MIN_TIED_CLAUSE_RATIO = 0.5
 """Ratio to the largest share of any step in that clause that it must reach as well."""
 PROTECTING_PHRASE: Final = re.compile(
     r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
-    r"|avoid\w*|skip\w*|leav(?:e|es|ing)|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
+    r"|avoid\w*|skip\w*|leav(?:e|es|ing)(?!\s+(?:an?|this|my|your)\s+(?:\w+\s+)?(?:comment|remark|note|message|review|reply))"
+    r"|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
     r"|unless|apart from|other than|rather than|instead of"
     r"|nicht|kein\w*|nie|niemals|ohne|außer|ausser|bis auf|statt|behalt\w*|lass\w*|verschon\w*"
     r"|jamais|sauf|sans|gardez?|nunca|excepto|salvo|menos|sin|conserv\w+|mant[eé]n\w*|deja\w*"
