@@ -74,9 +74,8 @@ _NAMED: Final = re.compile(
 _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
 _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 """What follows a plain word that is a name."""
-_ARTICLE: Final = re.compile(
-    r"\b(?:[Tt]he|[Aa]n?|[Tt]his|[Tt]hat|[Mm]y|[Oo]ur|[Yy]our|[Ee]ach|[Ee]very|[Aa]ny|[Nn]o)\s+"
-    r"(?:[a-z][\w-]*\s+)?$"
+_PLACE_BEFORE: Final = re.compile(
+    r"(?:\b(?:in|into|from|to|on|onto|of|at|within|for)\s+(?:[A-Z]\w*\s+)?|,\s+)$"
 )
 _PLACE_BEHIND: Final = re.compile(r"\s*:|\s+(?:for|in|into|on|from|with|at|by)\b")
 _HYPHENATED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)+")
@@ -150,6 +149,7 @@ def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[
     listed = _LISTED.split(match["value"])
     named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
     is_last = _ends_name(one, match, match.start("value") + len(listed[0]))
+    is_last = is_last and not (parameter.is_identifier and may_destroy(one.step))
     values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
@@ -165,14 +165,16 @@ def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[
 
 
 def _ends_name(one: PlainStatement, match: re.Match[str], end: int) -> bool:
-    """Whether a plain word goes on no further: at the end of a phrase, or before a place.
+    """Whether a plain word is the end of a phrase, or of a place: "in collection songs for …".
 
-    In "the collection looks fine", a word follows a noun with an article and is no name.
+    In "is table locked in prod", no preposition stands before the noun.
     """
     if _LAST.match(one.part, end):
         return True
-    is_bare = _ARTICLE.search(one.part, 0, match.start("noun")) is None
-    return is_bare and not may_destroy(one.step) and _PLACE_BEHIND.match(one.part, end) is not None
+    noun = match.start("noun")
+    is_placed = _PLACE_BEFORE.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun) is not None
+    is_over = _PLACE_BEHIND.match(one.part, end) is not None
+    return is_placed and is_over and not may_destroy(one.step)
 
 
 def read_noun(word: str) -> frozenset[str]:

@@ -99,6 +99,11 @@ _IDENTIFIER: Final = re.compile(
 _NOT_IDENTIFIER: Final = re.compile(
     r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
 )
+_WORD_BEFORE: Final = re.compile(r"(?P<word>[A-Za-z]+)\s+$")
+_COUNTED: Final = re.compile(r"\s+[A-Za-z]")
+_COUNTING: Final = frozenset(["the", "all", "these", "those", "first", "last", "top", "any"])
+_COMPARING_LIST: Final = "than since before after until till over under above below about around"
+_COMPARING: Final = frozenset(_COMPARING_LIST.split())
 _DOMAIN: Final = re.compile(
     r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
     re.IGNORECASE,
@@ -381,6 +386,7 @@ def _bind_identifier(one: PlainStatement) -> None:
         match
         for match in _IDENTIFIER.finditer(one.part)
         if not _NOT_IDENTIFIER.fullmatch(match[0])
+        and not (match[0].isdigit() and _is_amount(one.part, match))
         and not any(
             first < one.start + match.end() and one.start + match.start() < last
             for first, last in taken
@@ -400,6 +406,14 @@ def _bind_identifier(one: PlainStatement) -> None:
     elif len(texts) == 1:
         value = texts if parameters[0].is_array else texts[0]
         one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
+
+
+def _is_amount(text: str, match: re.Match[str]) -> bool:
+    """Whether a number is rather an amount or a date: "the 12345 oldest", "since 20240101"."""
+    before = _WORD_BEFORE.search(text, 0, match.start())
+    word = before["word"].lower() if before else ""
+    is_counted = word in _COUNTING and _COUNTED.match(text, match.end()) is not None
+    return is_counted or word in _COMPARING
 
 
 def _takes_identifiers(parameter: ToolParameter) -> bool:
