@@ -142,7 +142,9 @@ def bind_named(one: PlainStatement) -> None:
 def _find_called(one: PlainStatement, noun: str) -> list[ToolParameter]:
     """Return the parameters called like a noun, else like what it means in everyday words."""
     exact = one.find_open(partial(_is_called, nouns=normalize_word(noun.lower())))
-    return exact or one.find_open(partial(_is_called, nouns=read_noun(noun)))
+    called = exact or one.find_open(partial(_is_called, nouns=read_noun(noun)))
+    is_object = bool(read_noun(noun) & normalize_words(split_raw_name(one.step.tool.name)[1:]))
+    return called or one.find_open(lambda p: is_object and p.name.lower() == "id", required=True)
 
 
 def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:

@@ -39,6 +39,7 @@ from graph.suggestion.binding.values import LIST_SEPARATOR, extract_values
 from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
     NUMBER_WORDS,
+    STOP_WORDS,
     normalize_words,
 )
 
@@ -93,7 +94,7 @@ _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
 _IDENTIFIER: Final = re.compile(
-    r"(?<![\w./@#:-])(?=[\w.:-]*\d)(?=[\w.:-]{5,}|[A-Za-z]+[-_]\d)"
+    r"(?<![\w./@#:+-])(?:(?=[\w.:-]*\d)(?=[\w.:-]{5,}|[A-Za-z]+[-_]\d)|(?=[a-z]+\.[a-z]+_))"
     r"[A-Za-z0-9]+(?:(?:[._-]|::?)[A-Za-z0-9]+)*(?![\w/@])"
 )
 _NOT_IDENTIFIER: Final = re.compile(
@@ -103,7 +104,13 @@ _WORD_BEFORE: Final = re.compile(r"(?P<word>[A-Za-z]+)\s+$")
 _COUNTED: Final = re.compile(r"\s+[A-Za-z]")
 _COUNTING: Final = frozenset(["the", "all", "these", "those", "first", "last", "top", "any"])
 _COMPARING_LIST: Final = "than since before after until till over under above below about around"
+_HEX: Final = re.compile(r"0x[0-9a-fA-F]+")
+_HEX_WORDS: Final = normalize_words(["address", "wallet", "hash", "transaction", "tx", "contract"])
+_SLASH_FREE: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*\d)\w+")
+_ACCOUNT_NAMES: Final = frozenset(["username", "user_name", "handle", "login"])
 _COMPARING: Final = frozenset(_COMPARING_LIST.split())
+_TARGET_NAMES: Final = frozenset(["target", "input", "source", "resource", "input_data"])
+_CHAIN_ADDRESS: Final = re.compile(r"(?<![\w/.:-])0x[0-9a-fA-F]{4,}(?![\w/])")
 _DOMAIN: Final = re.compile(
     r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
     re.IGNORECASE,
@@ -223,6 +230,7 @@ def _bind_addresses(one: PlainStatement) -> None:
         one.bind(single, value.text, span, kind)
         lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
         one.bind(lists, [value.text], span, kind)
+    _bind_target(one)
     domains = [
         match
         for match in _DOMAIN.finditer(one.part)
@@ -235,6 +243,24 @@ def _bind_addresses(one: PlainStatement) -> None:
     if len(domains) == 1:
         names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
         one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
+
+
+def _bind_target(one: PlainStatement) -> None:
+    """Bind the only URL, IP address or address on a chain to the only parameter that takes it."""
+    for kind in (ValueKind.URL, ValueKind.IP):
+        values = one.list_values(kind)
+        if len(values) == 1:
+            targets = one.find_open(has_name(_TARGET_NAMES), required=True)
+            one.bind(targets, values[0].text, (values[0].start, values[0].end), kind)
+    addresses = list(_CHAIN_ADDRESS.finditer(one.part))
+    if len(addresses) == 1:
+        takes = mentions(normalize_words(["address"]))
+        one.bind(
+            one.find_open(lambda p: takes(p) and not p.members, required=True),
+            addresses[0][0],
+            one.span_of(addresses[0]),
+            ValueKind.CODE,
+        )
 
 
 def _bind_count(one: PlainStatement) -> None:
@@ -403,7 +429,7 @@ def _bind_identifier(one: PlainStatement) -> None:
     elif parameters[0].is_array and _are_listed(one, tokens):
         span = (one.start + tokens[0].start(), one.start + tokens[-1].end())
         one.bind(parameters, texts, span, ValueKind.LIST)
-    elif len(texts) == 1:
+    elif len(texts) == 1 and _has_form_of(parameters[0], texts[0]):
         value = texts if parameters[0].is_array else texts[0]
         one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
 
@@ -412,6 +438,8 @@ def _is_amount(text: str, match: re.Match[str]) -> bool:
     """Whether a number is rather an amount or a date: "the 12345 oldest", "since 20240101"."""
     before = _WORD_BEFORE.search(text, 0, match.start())
     word = before["word"].lower() if before else ""
+    if word in STOP_WORDS:
+        return True
     is_counted = word in _COUNTING and _COUNTED.match(text, match.end()) is not None
     return is_counted or word in _COMPARING
 
@@ -419,8 +447,18 @@ def _is_amount(text: str, match: re.Match[str]) -> bool:
 def _takes_identifiers(parameter: ToolParameter) -> bool:
     takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
     name = plain_name(parameter)
+    if name in _ACCOUNT_NAMES:
+        return parameter.is_text
     is_list = parameter.is_array and name.rpartition("_")[2] in ("ids", "keys", "uuids")
     return takes and not parameter.members and (parameter.is_identifier or is_list)
+
+
+def _has_form_of(parameter: ToolParameter, token: str) -> bool:
+    """Whether a token may be what a parameter identifies: an address on a chain is no chain."""
+    if _HEX.fullmatch(token):
+        return bool(parameter.name_words & _HEX_WORDS)
+    is_mixed = not token.isdigit() and not _SLASH_FREE.fullmatch(token)
+    return plain_name(parameter) not in _ACCOUNT_NAMES or not is_mixed
 
 
 def _are_listed(one: PlainStatement, tokens: Sequence[re.Match[str]]) -> bool:
