@@ -46,7 +46,6 @@ class ReasonCode(StrEnum):
     UNKNOWN_COST = "unknown_cost"
     TOO_EXPENSIVE = "too_expensive"
     TOO_SLOW = "too_slow"
-    CONDITIONAL = "conditional"
     EMPTY_WORKFLOW = "empty_workflow"
     SWITCHED_OFF = "switched_off"
     NO_IDLE_PLACE = "no_idle_place"

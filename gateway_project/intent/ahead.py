@@ -72,9 +72,6 @@ async def _run_ahead(
     if answer.suggestion.needs_input:
         message = "Required arguments are missing; needs_input names them."
         return RanAhead(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
-    if answer.suggestion.conditions:
-        message = "The intent states a condition that cannot be checked; warnings name it."
-        return RanAhead(reasons=(make_reason(ReasonCode.CONDITIONAL, message),))
     try:
         planned = await run_in_worker_thread(
             _plan, answer.workflow, caller, effects.rules().catalogue

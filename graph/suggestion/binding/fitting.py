@@ -306,7 +306,7 @@ def _restrict_json(parameters: Sequence[ToolParameter], stated: StatedValues) ->
         one.kind is ValueKind.QUOTED and one.text.strip()[:1] in ("{", "[")
         for one in stated.values
     ]
-    return ~takers | np.array(documents, dtype=bool)
+    return np.asarray(~takers | np.array(documents, dtype=bool), dtype=bool)
 
 
 def _restrict_places(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
@@ -334,7 +334,7 @@ def _restrict_places(parameters: Sequence[ToolParameter], stated: StatedValues) 
     near = (called @ stated.left_words.T > 0) | (called @ stated.right_words.T > 0)
     is_code = np.array([_CODED.fullmatch(one.text) is not None for one in stated.values])
     is_other = stated.has_kind(ValueKind.QUOTED, ValueKind.NAME) & ~near & ~is_code
-    return ~holders | ~(np.array(texts, dtype=bool) | is_other)
+    return np.asarray(~holders | ~(np.array(texts, dtype=bool) | is_other), dtype=bool)
 
 
 def _restrict_expressions(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
@@ -351,7 +351,7 @@ def _restrict_expressions(parameters: Sequence[ToolParameter], stated: StatedVal
         if field:
             words = normalize_words([field])
             fits[:, column] &= [bool(words & one.name_words) for one in parameters]
-    return fits
+    return np.asarray(fits, dtype=bool)
 
 
 def _find_field(text: str, value: StatedValue) -> str:

@@ -79,14 +79,10 @@ def bind_size(one: PlainStatement) -> None:
     sizes = list(_SIZE.finditer(one.part))
     if len(sizes) != 1:
         return
-    ends = [
-        one.find_open(lambda p, n=name: is_number(p) and p.name.lower() == n)
-        for name in ("width", "height")
-    ]  # type: ignore[misc]
-    if all(len(parameters) == 1 for parameters in ends):
-        for parameters, name in zip(ends, ("width", "height"), strict=True):
-            number = int(sizes[0][name])
-            one.bind(parameters, number, one.span_of(sizes[0], name), ValueKind.NUMBER)
+    open_numbers = one.find_open(is_number)
+    for name in ("width", "height"):
+        parameters = [p for p in open_numbers if p.name.lower() == name]
+        one.bind(parameters, int(sizes[0][name]), one.span_of(sizes[0], name), ValueKind.NUMBER)
 
 
 def _only_tells(one: PlainStatement, parameter: ToolParameter, value: StatedValue) -> bool:
