@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import (
+    plain_addresses,
     plain_files,
+    plain_identifiers,
     plain_measures,
     plain_names,
     plain_paths,
@@ -35,17 +36,15 @@ from graph.suggestion.binding.plain_statement import (
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.time_zones import ZONES_BY_CITY
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.values import LIST_SEPARATOR, extract_values
+from graph.suggestion.binding.values import extract_values
 from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
     NUMBER_WORDS,
-    STOP_WORDS,
-    normalize_words,
 )
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.literals import ParameterRow
-    from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
+    from graph.suggestion.binding.schemas import ArgumentSchema
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.intent.reading import IntentReading
 
@@ -93,28 +92,6 @@ _OPERATORS: Final = tuple(
 _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
-_IDENTIFIER: Final = re.compile(
-    r"(?<![\w./@#:+-])(?:(?=[\w.:-]*\d)(?=[\w.:-]{5,}|[A-Za-z]+[-_]\d)|(?=[a-z]+\.[a-z]+_))"
-    r"[A-Za-z0-9]+(?:(?:[._-]|::?)[A-Za-z0-9]+)*(?![\w/@])"
-)
-_NOT_IDENTIFIER: Final = re.compile(
-    r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
-)
-_WORD_BEFORE: Final = re.compile(r"(?P<word>[A-Za-z]+)\s+$")
-_COUNTED: Final = re.compile(r"\s+[A-Za-z]")
-_COUNTING: Final = frozenset(["the", "all", "these", "those", "first", "last", "top", "any"])
-_COMPARING_LIST: Final = "than since before after until till over under above below about around"
-_HEX: Final = re.compile(r"0x[0-9a-fA-F]+")
-_HEX_WORDS: Final = normalize_words(["address", "wallet", "hash", "transaction", "tx", "contract"])
-_SLASH_FREE: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*\d)\w+")
-_ACCOUNT_NAMES: Final = frozenset(["username", "user_name", "handle", "login"])
-_COMPARING: Final = frozenset(_COMPARING_LIST.split())
-_TARGET_NAMES: Final = frozenset(["target", "input", "source", "resource", "input_data"])
-_CHAIN_ADDRESS: Final = re.compile(r"(?<![\w/.:-])0x[0-9a-fA-F]{4,}(?![\w/])")
-_DOMAIN: Final = re.compile(
-    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
-    re.IGNORECASE,
-)
 _SYMBOL: Final = re.compile(r"\b[A-Z]{2,5}(?:[.-][A-Z]{1,3})?\b")
 _CODED_NAME: Final = re.compile(
     r"\b(?P<code>[A-Z]{2,6})\s*\((?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\)"
@@ -131,6 +108,8 @@ _QUERIES: Final = tuple(
     for pattern in (
         r"\b(?:search|look|query|google|hunt)\b[^.]{0,60}?\bfor\s+(?P<query>.+)$",
         r"\blook\s+up\s+(?P<query>.+)$",
+        r"^(?:(?!to\b)[a-z]+\s+){0,3}(?:papers?|articles?|books?|studies|headlines|publications"
+        r"|recipes|podcasts|talks)\s+(?:on|about|regarding)\s+(?P<query>.+)$",
         r"\b(?:find|get|show|list|search|fetch)\b[^.]{0,60}?\b(?:about|regarding)\s+(?P<query>.+)$",
         rf"\b(?:suche?|schaue?|google)\b{_PLACE_DE}\s+nach\s+(?P<query>.+)$",
         rf"\b(?:busca(?:me|r)?|búsca(?:me)?)\b{_PLACE_ES}\s+(?P<query>.+)$",
@@ -214,52 +193,6 @@ def _bind_pattern(one: PlainStatement) -> None:
             globs[0][0],
             one.span_of(globs[0]),
             ValueKind.QUOTED,
-        )
-
-
-def _bind_addresses(one: PlainStatement) -> None:
-    for kind, words in (
-        (ValueKind.URL, normalize_words(["url", "uri", "link"])),
-        (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
-    ):
-        values = one.list_values(kind)
-        if len(values) != 1:
-            continue
-        value, span = values[0], (values[0].start, values[0].end)
-        single = [p for p in one.find_open(mentions(words), required=True) if not p.is_identifier]
-        one.bind(single, value.text, span, kind)
-        lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
-        one.bind(lists, [value.text], span, kind)
-    _bind_target(one)
-    domains = [
-        match
-        for match in _DOMAIN.finditer(one.part)
-        if not any(
-            value.kind in (ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH)
-            and value.start <= one.start + match.start() < value.end
-            for value in one.values
-        )
-    ]
-    if len(domains) == 1:
-        names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
-        one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
-
-
-def _bind_target(one: PlainStatement) -> None:
-    """Bind the only URL, IP address or address on a chain to the only parameter that takes it."""
-    for kind in (ValueKind.URL, ValueKind.IP):
-        values = one.list_values(kind)
-        if len(values) == 1:
-            targets = one.find_open(has_name(_TARGET_NAMES), required=True)
-            one.bind(targets, values[0].text, (values[0].start, values[0].end), kind)
-    addresses = list(_CHAIN_ADDRESS.finditer(one.part))
-    if len(addresses) == 1:
-        takes = mentions(normalize_words(["address"]))
-        one.bind(
-            one.find_open(lambda p: takes(p) and not p.members, required=True),
-            addresses[0][0],
-            one.span_of(addresses[0]),
-            ValueKind.CODE,
         )
 
 
@@ -397,82 +330,12 @@ def _bind_symbol(one: PlainStatement) -> None:
         one.bind(lists, [symbols[0][0]], one.span_of(symbols[0]), ValueKind.CODE)
 
 
-def _bind_identifier(one: PlainStatement) -> None:
-    """Bind the only token that looks like an identifier to the only parameter that needs one."""
-    taken = [(value.start, value.end) for value in one.found.values()]
-    taken += [
-        (value.start, value.end)
-        for value in one.values
-        if value.kind
-        in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
-        or value.kind is ValueKind.QUOTED
-    ]
-    taken += [one.span_of(match) for match in plain_names.CELLS.finditer(one.part)]
-    tokens = [
-        match
-        for match in _IDENTIFIER.finditer(one.part)
-        if not _NOT_IDENTIFIER.fullmatch(match[0])
-        and not (match[0].isdigit() and _is_amount(one.part, match))
-        and not any(
-            first < one.start + match.end() and one.start + match.start() < last
-            for first, last in taken
-        )
-    ]
-    parameters = one.find_open(_takes_identifiers, required=True)
-    if len(parameters) != 1 or not tokens:
-        return
-    texts = [token[0] for token in tokens]
-    if parameters[0].is_number:
-        is_plain = plain_name(parameters[0]) == "id"
-        if len(texts) == 1 and texts[0].isdigit() and is_plain:
-            one.bind(parameters, int(texts[0]), one.span_of(tokens[0]), ValueKind.NUMBER)
-    elif parameters[0].is_array and _are_listed(one, tokens):
-        span = (one.start + tokens[0].start(), one.start + tokens[-1].end())
-        one.bind(parameters, texts, span, ValueKind.LIST)
-    elif len(texts) == 1 and _has_form_of(parameters[0], texts[0]):
-        value = texts if parameters[0].is_array else texts[0]
-        one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
-
-
-def _is_amount(text: str, match: re.Match[str]) -> bool:
-    """Whether a number is rather an amount or a date: "the 12345 oldest", "since 20240101"."""
-    before = _WORD_BEFORE.search(text, 0, match.start())
-    word = before["word"].lower() if before else ""
-    if word in STOP_WORDS:
-        return True
-    is_counted = word in _COUNTING and _COUNTED.match(text, match.end()) is not None
-    return is_counted or word in _COMPARING
-
-
-def _takes_identifiers(parameter: ToolParameter) -> bool:
-    takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
-    name = plain_name(parameter)
-    if name in _ACCOUNT_NAMES:
-        return parameter.is_text
-    is_list = parameter.is_array and name.rpartition("_")[2] in ("ids", "keys", "uuids")
-    return takes and not parameter.members and (parameter.is_identifier or is_list)
-
-
-def _has_form_of(parameter: ToolParameter, token: str) -> bool:
-    """Whether a token may be what a parameter identifies: an address on a chain is no chain."""
-    if _HEX.fullmatch(token):
-        return bool(parameter.name_words & _HEX_WORDS)
-    is_mixed = not token.isdigit() and not _SLASH_FREE.fullmatch(token)
-    return plain_name(parameter) not in _ACCOUNT_NAMES or not is_mixed
-
-
-def _are_listed(one: PlainStatement, tokens: Sequence[re.Match[str]]) -> bool:
-    """Whether commas or conjunctions alone separate the tokens."""
-    return len(tokens) > 1 and all(
-        LIST_SEPARATOR.fullmatch(one.part, first.end(), then.start())
-        for first, then in pairwise(tokens)
-    )
-
-
 def _bind_query(one: PlainStatement) -> None:
     if one.list_values(ValueKind.QUOTED):
         return
-    parameters = one.find_open(has_name(_QUERY_NAMES), required=True)
+    is_search = bool(_SEARCHING & set(split_raw_name(one.step.tool.name)))
+    names = _QUERY_NAMES | {"subject"} if is_search else _QUERY_NAMES
+    parameters = one.find_open(has_name(names), required=True)
     if len(parameters) != 1:
         return
     codes = [
@@ -484,7 +347,7 @@ def _bind_query(one: PlainStatement) -> None:
         one.bind(parameters, codes[0][0], one.span_of(codes[0]), ValueKind.CODE)
         return
     match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
-    if match is None and _SEARCHING & set(split_raw_name(one.step.tool.name)):
+    if match is None and is_search:
         match = _ASKED.search(one.part)
     if match is None:
         return
@@ -513,7 +376,7 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_sql.bind_statement,
     plain_measures.bind_coordinates,
     plain_measures.bind_size,
-    _bind_addresses,
+    plain_addresses.bind_addresses,
     _bind_count,
     _bind_sum,
     _bind_call,
@@ -530,7 +393,8 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     _bind_members,
     plain_names.bind_choices,
     _bind_symbol,
-    _bind_identifier,
+    plain_addresses.bind_place,
+    plain_identifiers.bind_identifier,
     _bind_query,
     plain_texts.bind_quoted,
     plain_texts.bind_only_text,
