@@ -108,8 +108,9 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
         warnings = (*name_warnings, *parse.list_cautions(reading, ranked), *fallback_warning)
     calibration = IDENTITY if ranked.fallback_reason else view.calibration
+    confidence = _limit_confidence(calibration.apply(suggestion.confidence), suggestion)
     return RequestSuggestion(
-        suggestion=replace(suggestion, confidence=calibration.apply(suggestion.confidence)),
+        suggestion=replace(suggestion, confidence=confidence),
         ranked=ranked,
         ranked_confidence=suggestion.confidence,
         context=context,
@@ -127,7 +128,7 @@ def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> R
     suggestion = suggested.suggestion
     if not (outcomes.count and suggestion.tasks) or suggested.ranked.fallback_reason:
         return suggested
-    confidence = adjust_confidence(suggestion.confidence, outcomes)
+    confidence = _limit_confidence(adjust_confidence(suggestion.confidence, outcomes), suggestion)
     sentence = (
         f"Of {outcomes.count:.3g} earlier suggestions for this kind of work, "
         f"{outcomes.successes:.3g} were right ({outcomes.expected:.3g} expected); this changes "
@@ -145,6 +146,13 @@ def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> R
         explanation=(*suggestion.explanation, sentence),
     )
     return replace(suggested, suggestion=adjusted)
+
+
+def _limit_confidence(confidence: float, suggestion: Suggestion) -> float:
+    """Return the confidence that a condition of the intent leaves, which nothing can check."""
+    from graph.suggestion.workflow.plan import limit_confidence
+
+    return limit_confidence(confidence, suggestion.conditions)
 
 
 def rank_with_related(

@@ -86,9 +86,9 @@ class Asked:
             **self.changes,
         )
 
-    async def ask(self, *, mode="auto", parameters=None):
+    async def ask(self, *, mode="auto", parameters=None, intent="show it"):
         request = IntentRequest(
-            intent="show it",
+            intent=intent,
             mode=mode,
             parameters={"id": "x7"} if parameters is None else parameters,
         )
@@ -184,6 +184,12 @@ async def test_the_missing_grant_is_all_it_takes(world):
 async def test_a_missing_argument_is_asked_for_first(asked):
     made = await asked.ask(parameters={})
     assert (made.ahead.fallback_code, asked.sent) == ("needs_input", 0)
+
+
+async def test_what_depends_on_a_condition_is_never_run_ahead(asked):
+    made = await asked.ask(intent="show it unless the build is green")
+    assert (made.mode, asked.sent) == (SuggestionMode.EXPLICIT_REQUIRED, 0)
+    assert "“unless” is a condition" in made.as_json()["warnings"][0]
 
 
 async def test_switched_off_it_is_a_suggestion(asked):

@@ -28,6 +28,8 @@ _NUMERIC_DATE_FORMAT: Final = re.compile(
 _TIME_AFTER_DATE: Final = re.compile(r"([ T]?)HH:MM(:SS)?", re.IGNORECASE)
 _TIME_FORMAT: Final = re.compile(r"\bHH:MM\b|\bHH:mm\b|\b24[- ]hour\b", re.IGNORECASE)
 _ISO_DATE_HINT: Final = re.compile(r"\bISO\b|\b\d{4}-\d{2}-\d{2}\b")
+_NEEDS_DAY: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}T|\bY{4}-M{2}-D{2}[T ]", re.IGNORECASE)
+"""In the description of a moment, for which a time of day is not enough."""
 _CODE_HINT: Final = re.compile(
     r"\b(?:USD|EUR|GBP|JPY)\b|\bcodes?\b|\bISO\b|\b(?:three|3)-letter\b"
 )
@@ -130,6 +132,8 @@ def _convert_text(parameter: ToolParameter, value: StatedValue) -> Any:
         return _format_date(parameter.format, date)
     if kind is ValueKind.DATE:
         return _format_described_date(parameter, value, _to_iso_date(value))
+    if kind is ValueKind.TIME and _NEEDS_DAY.search(parameter.description):
+        return NOT_CONVERTIBLE
     if kind is ValueKind.TIME and (
         parameter.format == "time" or _TIME_FORMAT.search(parameter.description)
     ):

@@ -64,6 +64,28 @@ _COUNT_WORDS: Final = normalize_words(["number", "count", "quantity", "num", "am
 _PATH_WORDS: Final = normalize_words(["path"])
 _PATH_PATTERN: Final = re.compile(r"[^{}\"]*[/\\.~*][^{}\"]*")
 _NAMING_WORDS: Final = normalize_words(["named", "called", "titled", "dubbed"])
+_WHOLE_KINDS: Final = frozenset(
+    {ValueKind.WORD, ValueKind.PHRASE, ValueKind.NAME, ValueKind.CODE, ValueKind.NUMBER_WORD}
+)
+"""Kinds whose values are whole tokens of the intent."""
+_JOINED_BEFORE: Final = re.compile(r"\w(?:[/.@_-]|::?)$")
+_JOINED_BEHIND: Final = re.compile(r"(?:[/.@_-]|::?)\w")
+_NAME: Final = normalize_words(["name"])
+_HOLDER_WORDS: Final = normalize_words(
+    ["collection", "bucket", "database", "table", "index", "namespace", "schema", "scope"]
+)
+_CODED: Final = re.compile(r"(?=.*[^\W_])(?=.*[\d_.-])[\w.-]+")
+"""A name that can be no other word: "support_tickets"."""
+MIN_SENTENCE_WORDS = 4
+"""Words from which a quoted text is a sentence rather than the name of a place."""
+_EXPRESSION_WORDS: Final = normalize_words(
+    ["query", "sql", "statement", "expression", "expr", "filter", "cypher", "script", "code"]
+)
+_OPERATOR: Final = re.compile(r"(?:[=<>(]|(?<=\w):)\s?[\"'`]?$")
+_FIELD: Final = re.compile(r"(?P<field>[A-Za-z]\w*)\s?={1,2}\s?[\"'`]$")
+MAX_FIELD_CHARS: Final = 40
+"""Characters before a quoted value that are read for the field it belongs to."""
+_CALL: Final = re.compile(r"[(\[{]")
 _OPAQUE_KINDS: Final = (
     ValueKind.QUOTED,
     ValueKind.CODE,
@@ -136,6 +158,8 @@ def match_types(parameters: Sequence[ToolParameter], stated: StatedValues, chose
     formed = {form: _values_of_form(form, stated) for form in set(forms)}
     fits &= np.stack([formed[form] for form in forms])
     fits &= _restrict_files(parameters, stated) & _restrict_paths(parameters, stated)
+    fits &= ~_mark_fragments(stated) & _restrict_places(parameters, stated)
+    fits &= _restrict_expressions(parameters, stated) & _restrict_json(parameters, stated)
     return fits & _restrict_secrets(parameters, stated) & _restrict_identifiers(parameters, stated)
 
 
@@ -258,6 +282,84 @@ def _restrict_paths(parameters: Sequence[ToolParameter], stated: StatedValues) -
     looks_like_path = [_PATH_PATTERN.fullmatch(one.text) is not None for one in stated.values]
     fits = ~paths | ~stated.has_kind(ValueKind.QUOTED) | is_called_path | np.array(looks_like_path)
     return np.asarray(fits, dtype=bool)
+
+
+def _mark_fragments(stated: StatedValues) -> Flags:
+    """Return `(n,)`: which values are parts of longer tokens: "user" of "user::1042"."""
+    return np.array(
+        [
+            one.kind in _WHOLE_KINDS
+            and (
+                _JOINED_BEFORE.search(stated.text, max(0, one.start - 4), one.start) is not None
+                or _JOINED_BEHIND.match(stated.text, one.end) is not None
+            )
+            for one in stated.values
+        ],
+        dtype=bool,
+    )
+
+
+def _restrict_json(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
+    """Allow only JSON documents for texts that hold JSON."""
+    takers = _flag_column([one.is_json for one in parameters])
+    documents = [
+        one.kind is ValueKind.QUOTED and one.text.strip()[:1] in ("{", "[")
+        for one in stated.values
+    ]
+    return np.asarray(~takers | np.array(documents, dtype=bool), dtype=bool)
+
+
+def _restrict_places(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
+    """Forbid for the names of what holds things: sentences, documents, what is called no such."""
+    holders = _flag_column(
+        [
+            bool(
+                (words if one.name_words != _NAME else one.name_and_description_words)
+                & _HOLDER_WORDS
+            )
+            and one.is_text
+            and not words & LONG_TEXT_WORDS
+            for one in parameters
+            for words in (one.name_words,)
+        ]
+    )
+    texts = [
+        one.kind is ValueKind.QUOTED
+        and (one.text[:1] in "{[" or len(one.text.split()) >= MIN_SENTENCE_WORDS)
+        for one in stated.values
+    ]
+    called = stated.word_incidence(
+        [one.name_and_description_words & _HOLDER_WORDS for one in parameters]
+    )
+    near = (called @ stated.left_words.T > 0) | (called @ stated.right_words.T > 0)
+    is_code = np.array([_CODED.fullmatch(one.text) is not None for one in stated.values])
+    is_other = stated.has_kind(ValueKind.QUOTED, ValueKind.NAME) & ~near & ~is_code
+    return np.asarray(~holders | ~(np.array(texts, dtype=bool) | is_other), dtype=bool)
+
+
+def _restrict_expressions(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:
+    """Forbid an operand for what takes the whole expression: 'x' of "WHERE name = 'x'"."""
+    queries = _flag_column([bool(one.name_words & _EXPRESSION_WORDS) for one in parameters])
+    operands = [
+        _OPERATOR.search(stated.text, max(0, one.start - 4), one.start) is not None
+        or _CALL.match(stated.text, one.end) is not None
+        for one in stated.values
+    ]
+    fields = [_find_field(stated.text, one) for one in stated.values]
+    fits = ~queries | ~np.array(operands, dtype=bool)
+    for column, field in enumerate(fields):
+        if field:
+            words = normalize_words([field])
+            fits[:, column] &= [bool(words & one.name_words) for one in parameters]
+    return np.asarray(fits, dtype=bool)
+
+
+def _find_field(text: str, value: StatedValue) -> str:
+    """Return the field that a quoted value is compared with or assigned to: city of city='x'."""
+    if value.kind is not ValueKind.QUOTED:
+        return ""
+    match = _FIELD.search(text, max(0, value.start - MAX_FIELD_CHARS), value.start)
+    return match["field"].lower() if match else ""
 
 
 def _restrict_identifiers(parameters: Sequence[ToolParameter], stated: StatedValues) -> Flags:

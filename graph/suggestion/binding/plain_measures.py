@@ -48,6 +48,9 @@ _LONGITUDE_FIRST: Final = re.compile(
     r"\b(?:lng|lon|longitude|längengrad|longitud)\b.{0,40}\b(?:lat|latitude|breitengrad|latitud)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SIZE: Final = re.compile(
+    r"(?<![\w.])(?P<width>\d{2,5})(?:\s?[x\u00d7]\s?|\s+by\s+)(?P<height>\d{2,5})(?![\w.]\d|\w)"
+)
 MAX_LATITUDE: Final = 90.0
 MAX_LONGITUDE: Final = 180.0
 _LATITUDES: Final = frozenset(["latitude", "lat"])
@@ -69,6 +72,17 @@ def bind_quantities(one: PlainStatement) -> None:
                 end = one.text.lower().find(value.unit, value.end - len(value.unit))
                 span = (value.start, max(value.end, end + len(value.unit)))
                 one.bind(parameters, converted, span, ValueKind.NUMBER)
+
+
+def bind_size(one: PlainStatement) -> None:
+    """Bind "768 by 1024" or "300x300" to a width and a height."""
+    sizes = list(_SIZE.finditer(one.part))
+    if len(sizes) != 1:
+        return
+    open_numbers = one.find_open(is_number)
+    for name in ("width", "height"):
+        parameters = [p for p in open_numbers if p.name.lower() == name]
+        one.bind(parameters, int(sizes[0][name]), one.span_of(sizes[0], name), ValueKind.NUMBER)
 
 
 def _only_tells(one: PlainStatement, parameter: ToolParameter, value: StatedValue) -> bool:

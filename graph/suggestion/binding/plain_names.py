@@ -12,6 +12,7 @@ from graph.suggestion.binding.plain_statement import has_name, mentions, takes_t
 from graph.suggestion.binding.protection import may_destroy
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import (
+    FILE_WORDS,
     IDENTIFIER_WORDS,
     LONG_TEXT_WORDS,
     PATH_WORDS,
@@ -31,24 +32,41 @@ _GENERIC_WORDS: Final = IDENTIFIER_WORDS | normalize_words(
 _MEASURES_LIST: Final = "date time day at amount price currency title description summary subject"
 _MEASURE_WORDS: Final = normalize_words(_MEASURES_LIST.split())
 """Words of parameters whose values have a form of their own, or are texts."""
+_FOLDERS: Final = normalize_words(["directory", "folder", "root"])
 _KIND_ENDINGS: Final = [["type"], ["kind"], ["mode"], ["format"], ["status"], ["level"]]
 """Ends of names of parameters that take no thing's name: in "link A-1", A-1 is no link type."""
-_SPOKEN_NAMES: Final[Mapping[str, str]] = {
+SPOKEN_NAMES: Final[Mapping[str, str]] = {
     "pr": "pull",
     "host": "hostname",
     "server": "hostname",
     "mail": "email",
     "message": "email",
+    "post": "message",
     "invite": "event",
     "invitation": "event",
     "meeting": "event",
     "appointment": "event",
+    "booking": "event appointment reservation",
     "ticket": "issue",
+    "case": "ticket issue",
+    "card": "task",
+    "job": "task",
+    "to-do": "task",
+    "item": "task",
+    "row": "item record",
+    "room": "channel",
+    "label": "tag",
+    "heading": "section",
+    "offer": "estimate",
+    "quote": "estimate",
+    "app": "application",
+    "picture": "image",
     "tab": "sheet",
+    "file": "spreadsheet document",
     "repo": "repository",
 }
 """Everyday words for things, and how parameters call them."""
-_TOKEN: Final = r"#?[\w][\w.:@-]*"  # noqa: S105 - a pattern
+_TOKEN: Final = r"(?:#?[\w][\w.:@-]*|\{[\w-]+\})"  # noqa: S105 - a pattern
 _NAMED: Final = re.compile(
     rf"(?<![\w.-])(?=(?P<noun>[A-Za-z]{{2,20}})\s+(?:called\s+|named\s+)?"
     rf"(?P<value>{_TOKEN}(?:(?:\s*,\s*|\s+and\s+){_TOKEN})*))"
@@ -56,7 +74,14 @@ _NAMED: Final = re.compile(
 _LISTED: Final = re.compile(r"\s*,\s*|\s+and\s+")
 _LAST: Final = re.compile(r"\s*(?:$|[,.?!;]|(?:and|to|then)\b)")
 """What follows a plain word that is a name."""
-_CODE: Final = re.compile(r"#?(?=[\w.:-]*\d)[\w.:-]+|[A-Z][A-Z0-9_]+")
+_PLACE_BEFORE: Final = re.compile(
+    r"(?:\b(?:in|into|from|to|on|onto|of|at|within|for)\s+(?:[A-Z]\w*\s+)?|,\s+)$"
+)
+_PLACE_BEHIND: Final = re.compile(r"\s*:|\s+(?:for|in|into|on|from|with|at|by)\b")
+_HYPHENATED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)+")
+_CODE: Final = re.compile(
+    r"#?(?=[\w.:-]*\d)[\w.:-]+|\{(?=[\w-]*\d)[\w-]+\}|[A-Z][A-Z0-9_]+|[a-z]+_[a-z_]+"
+)
 _ADVERBS_LIST: Final = (
     "now today tonight tomorrow yesterday again here there up down off out back instead first "
     "soon asap too once everywhere"
@@ -76,8 +101,11 @@ MAX_BEFORE_NOUN: Final = 20
 """Characters before a noun that are read for a place."""
 _PLACED: Final = re.compile(r"\b(?:in|into|from|to|on|onto|of|at)\s+(?:(?:the|my|our)\s+)?$")
 _QUALIFIED: Final = re.compile(r"\b(?:the|my|our)\s+(?P<value>[a-z][\w-]*)\s+(?P<noun>[a-z]+)\b")
-_CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
-_CELL_NAMES: Final = frozenset({"range", "cell", "cells", "cell_range", "start_cell", "at"})
+CELLS: Final = re.compile(r"(?<![\w:])\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?(?![\w:])")
+_CELL_NAMES: Final = frozenset(
+    {"range", "cell", "cells", "cell_range", "data_range", "range_address", "start_cell", "at"}
+)
+_EMOJI: Final = re.compile(r"[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f?")
 _DURATION: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s?[wdhm](?!\w)")
 _PERSON: Final = re.compile(r"\b(?:to|for)\s+@?(?P<name>[a-z]+[._][\w.]*\w|[A-Z][a-z]+)(?!\w)")
 _BRANCH_TOKEN: Final = re.compile(
@@ -106,48 +134,106 @@ def bind_named(one: PlainStatement) -> None:
     for match in _NAMED.finditer(one.part):
         if match["noun"].lower() in STOP_WORDS:
             continue
-        parameters = one.find_open(partial(_is_called, nouns=read_noun(match["noun"])))
+        parameters = _find_called(one, match["noun"])
         if len(parameters) == 1:
             _bind_values(one, parameters[0], match)
+
+
+def _find_called(one: PlainStatement, noun: str) -> list[ToolParameter]:
+    """Return the parameters called like a noun, else like what it means in everyday words."""
+    exact = one.find_open(partial(_is_called, nouns=normalize_word(noun.lower())))
+    called = exact or one.find_open(partial(_is_called, nouns=read_noun(noun)))
+    is_object = bool(read_noun(noun) & normalize_words(split_raw_name(one.step.tool.name)[1:]))
+    return called or one.find_open(lambda p: is_object and p.name.lower() == "id", required=True)
 
 
 def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
     listed = _LISTED.split(match["value"])
     named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
-    is_last = _LAST.match(one.part, match.start("value") + len(listed[0])) is not None
+    is_last = _ends_name(one, match, match.start("value") + len(listed[0]))
+    is_last = is_last and not (parameter.is_identifier and may_destroy(one.step))
     values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
     start = one.part.index(values[0], match.start("value"))
     end = one.part.index(values[-1], start) + len(values[-1])
     texts = [value.lstrip("#") for value in values]
-    single = int(texts[0]) if parameter.is_number else texts[0]
-    value = texts if parameter.is_array else single
+    takes_numbers = parameter.is_number or _takes_numbers(parameter)
+    if takes_numbers and not all(text.isdigit() for text in texts):
+        return
+    read = [int(text) if takes_numbers else text for text in texts]
+    value = read if parameter.is_array else read[0]
     one.bind([parameter], value, (one.start + start, one.start + end), ValueKind.CODE)
+
+
+def _ends_name(one: PlainStatement, match: re.Match[str], end: int) -> bool:
+    """Whether a plain word is the end of a phrase, or of a place: "in collection songs for …".
+
+    In "is table locked in prod", no preposition stands before the noun.
+    """
+    if _LAST.match(one.part, end):
+        return True
+    noun = match.start("noun")
+    is_placed = _PLACE_BEFORE.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun) is not None
+    is_over = _PLACE_BEHIND.match(one.part, end) is not None
+    return is_placed and is_over and not may_destroy(one.step)
 
 
 def read_noun(word: str) -> frozenset[str]:
     """Return the normalized words by which parameters call what a noun means."""
     lower = word.lower()
     singular = lower.removesuffix("s")
-    spoken = _SPOKEN_NAMES.get(lower) or _SPOKEN_NAMES.get(singular)
-    return normalize_word(lower) | (normalize_word(spoken) if spoken else frozenset())
+    spoken = SPOKEN_NAMES.get(lower) or SPOKEN_NAMES.get(singular) or ""
+    return normalize_word(lower) | normalize_words(spoken.split())
+
+
+def _takes_numbers(parameter: ToolParameter) -> bool:
+    kinds = parameter.item_types
+    return parameter.is_array and bool(kinds) and kinds <= {"number", "integer"}
 
 
 def _is_called(parameter: ToolParameter, *, nouns: frozenset[str]) -> bool:
     words = parameter.name_words - _GENERIC_WORDS
-    takes = parameter.is_text or parameter.is_number or takes_texts(parameter)
-    is_name = bool(words & nouns) and not parameter.name_words & (PATH_WORDS | LONG_TEXT_WORDS)
-    is_measure = bool(parameter.name_words & _MEASURE_WORDS)
+    takes_list = takes_texts(parameter) or _takes_numbers(parameter)
+    takes = parameter.is_text or parameter.is_number or takes_list
+    is_text = parameter.name_words & LONG_TEXT_WORDS and not parameter.is_identifier
+    is_place = parameter.name_words & (FILE_WORDS if _is_workspace_id(parameter) else PATH_WORDS)
+    is_name = bool(words & nouns) and _is_head(parameter, nouns) and not (is_text or is_place)
+    is_measure = bool(parameter.name_words & _MEASURE_WORDS) and not parameter.is_identifier
     is_kind = split_raw_name(parameter.name)[-1:] in _KIND_ENDINGS
+    is_kind = is_kind and not parameter.is_number
     return takes and not (parameter.members or is_measure or is_kind) and is_name
+
+
+def _is_workspace_id(parameter: ToolParameter) -> bool:
+    """Whether a workspace, by its name or description, is an account's and no folder."""
+    folder = parameter.name_and_description_words & (FILE_WORDS | _FOLDERS)
+    return "workspace" in parameter.name_words and not folder
+
+
+def _is_head(parameter: ToolParameter, nouns: frozenset[str]) -> bool:
+    """Whether a noun calls the thing itself: "worksheet", not "workbook", of `workbookSheetId`."""
+    words = [word for word in split_raw_name(parameter.name) if not _is_generic(word)]
+    return not words or not parameter.is_identifier or bool(_heads_of(words) & nouns)
+
+
+def _is_generic(word: str) -> bool:
+    return word != "list" and bool(normalize_word(word) & (_GENERIC_WORDS | {"slug", "gid"}))
+
+
+def _heads_of(words: list[str]) -> frozenset[str]:
+    """Return the words for the thing: the last, or "pull" of "pull request"."""
+    last = normalize_word(words[-1])
+    return last | normalize_word(words[0]) if words[-1] == "request" else last
 
 
 def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool:
     """Whether a token is a code, or a plain word for a parameter that names something."""
     if _CODE.fullmatch(value):
         return True
-    if parameter.is_identifier or parameter.is_number or not (is_last and value.islower()):
+    is_compound = _HYPHENATED.fullmatch(value) is not None
+    is_plain = value.islower() and not parameter.is_identifier
+    if parameter.is_number or not (is_last and (is_plain or is_compound)):
         return False
     if value in _ADVERBS or value.endswith("ly"):
         return False
@@ -238,7 +324,8 @@ def _is_name(one: PlainStatement, match: re.Match[str], value: str) -> bool:
     is_placed = not may_destroy(one.step) and bool(
         _PLACED.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun)
     )
-    return is_word and not value.endswith("ly") and (is_introduced or is_placed)
+    is_last = _LAST.match(one.part, name + len(value)) is not None
+    return is_word and not value.endswith("ly") and (is_introduced or (is_placed and is_last))
 
 
 def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:
@@ -308,9 +395,10 @@ def _share_stem(first: str, second: str) -> bool:
 def bind_forms(one: PlainStatement) -> None:
     """Bind cells, durations, people and branches, which their form or place gives away."""
     tool = set(plain_name_words(one))
-    _bind_only(one, _CELLS, has_name(_CELL_NAMES))
+    _bind_only(one, CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
     _bind_only(one, _DURATION, spent)
+    _bind_only(one, _EMOJI, has_name(frozenset({"emoji", "reaction"})))
     people = mentions(normalize_words(["assignee", "reviewer"]))
     _bind_only(one, _PERSON, people, "name")
     if tool & {"press", "key", "keyboard"}:

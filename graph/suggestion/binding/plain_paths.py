@@ -19,6 +19,7 @@ SOURCE_WORDS: Final = normalize_words(["source", "from", "src", "old", "input"])
 TARGET_WORDS: Final = normalize_words(["destination", "target", "to", "dest", "new", "output"])
 GLOB: Final = re.compile(r"(?<![\w/*.-])(?:\*\*?/)*[\w-]*\*[\w-]*(?:\.[\w*]+)+")
 
+_SOURCE_NAMES: Final = frozenset(["input", "input_data", "image_source"])
 _END_NAMES: Final = (
     SOURCE_WORDS | TARGET_WORDS | PATH_WORDS | normalize_words(["name", "location"])
 )
@@ -72,7 +73,12 @@ MAX_LEAD_CHARS: Final = 80
 
 def bind_paths(one: PlainStatement) -> None:
     """Bind the paths of a request to the parameters that take one."""
-    paths = [path for path in one.list_values(ValueKind.PATH) if not GLOB.fullmatch(path.text)]
+    taken = {(value.start, value.end) for value in one.found.values()}
+    paths = [
+        path
+        for path in one.list_values(ValueKind.PATH)
+        if not GLOB.fullmatch(path.text) and (path.start, path.end) not in taken
+    ]
     ends = [
         one.find_open(mentions(words), required=True) for words in (SOURCE_WORDS, TARGET_WORDS)
     ]
@@ -90,6 +96,7 @@ def bind_paths(one: PlainStatement) -> None:
     targets = one.find_open(
         lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
     )
+    targets = targets or one.find_open(_takes_source, required=True)
     if len(targets) == 1 and targets[0].is_array and paths:
         span = (paths[0].start, paths[-1].end)
         one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
@@ -127,6 +134,14 @@ def _can_hold_path(parameter: ToolParameter) -> bool:
 def _takes_path(parameter: ToolParameter) -> bool:
     takes_text = parameter.is_text or takes_texts(parameter)
     return takes_text and not parameter.members and bool(parameter.name_words & PATH_WORDS)
+
+
+def _takes_source(parameter: ToolParameter) -> bool:
+    """Whether a parameter takes what a tool works on, by its name or as a path described."""
+    is_source = parameter.name.lower() in _SOURCE_NAMES or (
+        parameter.name.lower() == "key" and "path" in parameter.description.lower()
+    )
+    return parameter.is_text and not parameter.members and is_source
 
 
 def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
-from graph.suggestion.binding.plain_statement import has_name
+from graph.suggestion.binding.plain_statement import has_name, plain_name
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import LONG_TEXT_WORDS, PATH_WORDS
 
@@ -21,6 +21,10 @@ _OLD_BRANCH_LIST: Final = "from_branch base_branch source_branch start_point fro
 _OLD_BRANCH_NAMES: Final = frozenset(_OLD_BRANCH_LIST.split())
 _SLUG: Final = re.compile(
     r"(?<![\w/.@~:-])(?P<owner>[A-Za-z0-9][\w-]{0,38})/(?P<repo>[A-Za-z0-9][\w.-]{0,99})(?<![.])(?![\w/])"
+)
+_OWNER_NAMES: Final = frozenset(["owner", "org", "organization", "username", "workspace"])
+_REPOSITORY_NAMES: Final = frozenset(
+    ["repo", "repository", "repo_name", "repository_name", "repo_slug", "repository_slug"]
 )
 _BRANCH_BEFORE: Final = re.compile(r"\bbranch(?:es)?\s+(?:called\s+|named\s+)?$", re.IGNORECASE)
 _BRANCH: Final = re.compile(
@@ -40,10 +44,11 @@ _HASH: Final = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"
 
 def bind_repository(one: PlainStatement) -> None:
     """Split "acme/widgets" over `owner` and `repo`; a whole intent that names one means it."""
-    owners = one.find_open(lambda p: p.is_text and p.name in ("owner", "org", "username"))
-    repositories = one.find_open(
-        lambda p: p.is_text and p.name in ("repo", "repository", "repo_name", "repoName")
-    )
+    owners = one.find_open(lambda p: p.is_text and p.name in _OWNER_NAMES)
+    repositories = one.find_open(lambda p: p.is_text and plain_name(p) in _REPOSITORY_NAMES)
+    if not repositories:
+        repositories = one.find_open(has_name(frozenset({"fullname", "full_name"})), required=True)
+        owners = []
     if len(repositories) != 1:
         return
     slugs = list(_iterate_slugs(one.text, one.start, one.end))
@@ -55,7 +60,7 @@ def bind_repository(one: PlainStatement) -> None:
     if len(owners) == 1:
         one.bind(owners, match["owner"], match.span("owner"), ValueKind.CODE)
         one.bind(repositories, match["repo"], match.span("repo"), ValueKind.CODE)
-    elif "owner/" in repositories[0].description.lower():
+    elif "owner/" in repositories[0].description.lower() or "full" in repositories[0].name:
         one.bind(repositories, match[0], match.span(), ValueKind.CODE)
 
 

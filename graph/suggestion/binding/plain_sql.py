@@ -21,7 +21,7 @@ _COMPARISON: Final = (
 _WHERE: Final = rf"(?:\s+where\s+{_COMPARISON}(?:\s+(?:and|or)\s+{_COMPARISON})*)?"
 _ROW: Final = r"\((?:[^()]|\([^()]*\))*\)"
 _CHANGE: Final = re.compile(
-    r"(?:(?:please|can|could|would|you|run|execute|the|this|following|sql|query|statement)\b"
+    r"(?:(?:please|can|could|would|you|do|run|execute|the|this|following|sql|query|statement)\b"
     r"[\s:,]*)*(?P<statement>"
     rf"insert\s+into\s+[\w.\"]+\s*(?:\([^()]*\)\s*)?values\s*{_ROW}(?:\s*,\s*{_ROW})*"
     rf"|update\s+[\w.\"]+\s+set\s+[\w.]+\s*=\s*{_TERM}(?:\s*,\s*[\w.]+\s*=\s*{_TERM})*{_WHERE}"

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import (
+    plain_addresses,
+    plain_files,
+    plain_identifiers,
     plain_measures,
     plain_names,
     plain_paths,
@@ -37,7 +40,6 @@ from graph.suggestion.binding.values import extract_values
 from graph.suggestion.binding.vocabulary import (
     LIMIT_WORDS,
     NUMBER_WORDS,
-    normalize_words,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +71,14 @@ _COUNT: Final = re.compile(
 )
 _TERM: Final = r"\({0,3}-?\d++(?:\.\d++)?\){0,3}"
 _SUM: Final = re.compile(rf"(?<![\w.(]){_TERM}(?:\s*[-+*/\u00d7\u00f7^%]\s*{_TERM})+")
+_NESTED: Final = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
+_CALL: Final = re.compile(
+    rf"(?<![\w.(\[])[A-Za-z_][\w.:]*\((?:{_NESTED}){{1,400}}\)(?:\s+by\s+\([\w\s,]*\))?(?![\w(])"
+)
+"""A function's name with balanced parentheses; in PromQL also with labels to group by."""
+_CLAUSE: Final = re.compile(r"\b(?:SELECT|FROM|WHERE|MATCH|RETURN|UPDATE|INSERT|DELETE)\b")
+"""Keywords of a query of which a call is only a part."""
+_EXPRESSION_NAMES: Final = frozenset(["query", "expression", "expr", "script", "pattern", "code"])
 _OPERATORS: Final = tuple(
     (re.compile(rf"(?<=\d)\s*{words}\s*(?=[\d(])", re.IGNORECASE), sign)
     for words, sign in (
@@ -82,22 +92,14 @@ _OPERATORS: Final = tuple(
 _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
-_IDENTIFIER: Final = re.compile(
-    r"(?<![\w./@#:-])(?=[\w.:-]*\d)(?=[\w.:-]{5,})[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+)*(?![\w/@])"
-)
-_NOT_IDENTIFIER: Final = re.compile(
-    r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
-)
-_DOMAIN: Final = re.compile(
-    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
-    re.IGNORECASE,
-)
 _SYMBOL: Final = re.compile(r"\b[A-Z]{2,5}(?:[.-][A-Z]{1,3})?\b")
 _CODED_NAME: Final = re.compile(
     r"\b(?P<code>[A-Z]{2,6})\s*\((?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\)"
     r"|\b(?P<name_first>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\s*\((?P<code_last>[A-Z]{2,6})\)"
 )
 _QUOTED_WORD: Final = re.compile(r"['\"`](\w[\w-]{0,30})['\"`]")
+_JOINED: Final = re.compile(r"[\w/.@:-]+\w")
+"""Behind a word, the rest of a longer token."""
 _FIRST_WORD: Final = re.compile(r"[A-Za-z]+")
 _PLACE_DE: Final = r"(?:\s+(?:mir|mal|bitte)|\s+(?:in|auf|bei|im)\s+(?:der\s+|dem\s+)?\w+){0,3}"
 _PLACE_ES: Final = r"(?:\s+en\s+(?:la\s+|el\s+)?\w+)?(?:\s+(?:el|la|los|las|por))?"
@@ -106,6 +108,8 @@ _QUERIES: Final = tuple(
     for pattern in (
         r"\b(?:search|look|query|google|hunt)\b[^.]{0,60}?\bfor\s+(?P<query>.+)$",
         r"\blook\s+up\s+(?P<query>.+)$",
+        r"^(?:(?!to\b)[a-z]+\s+){0,3}(?:papers?|articles?|books?|studies|headlines|publications"
+        r"|recipes|podcasts|talks)\s+(?:on|about|regarding)\s+(?P<query>.+)$",
         r"\b(?:find|get|show|list|search|fetch)\b[^.]{0,60}?\b(?:about|regarding)\s+(?P<query>.+)$",
         rf"\b(?:suche?|schaue?|google)\b{_PLACE_DE}\s+nach\s+(?P<query>.+)$",
         rf"\b(?:busca(?:me|r)?|búsca(?:me)?)\b{_PLACE_ES}\s+(?P<query>.+)$",
@@ -192,33 +196,6 @@ def _bind_pattern(one: PlainStatement) -> None:
         )
 
 
-def _bind_addresses(one: PlainStatement) -> None:
-    for kind, words in (
-        (ValueKind.URL, normalize_words(["url", "uri", "link"])),
-        (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
-    ):
-        values = one.list_values(kind)
-        if len(values) != 1:
-            continue
-        value, span = values[0], (values[0].start, values[0].end)
-        single = [p for p in one.find_open(mentions(words), required=True) if not p.is_identifier]
-        one.bind(single, value.text, span, kind)
-        lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
-        one.bind(lists, [value.text], span, kind)
-    domains = [
-        match
-        for match in _DOMAIN.finditer(one.part)
-        if not any(
-            value.kind in (ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH)
-            and value.start <= one.start + match.start() < value.end
-            for value in one.values
-        )
-    ]
-    if len(domains) == 1:
-        names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
-        one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
-
-
 def _bind_count(one: PlainStatement) -> None:
     """Bind "the last 20 lines" to `tail`, "the last 5 commits" to a limit."""
     counts = list(_COUNT.finditer(one.part))
@@ -252,6 +229,15 @@ def _write_operators(text: str) -> str:
     for pattern, sign in _OPERATORS:
         text = pattern.sub(sign, text)
     return text
+
+
+def _bind_call(one: PlainStatement) -> None:
+    """Bind the only expression that calls a function: "println(count)", "rate(x[5m])"."""
+    calls = list(_CALL.finditer(one.part))
+    if len(calls) == 1 and not _CLAUSE.search(one.part):
+        names = has_name(_EXPRESSION_NAMES)
+        parameters = one.find_open(names, required=True)
+        one.bind(parameters, calls[0][0], one.span_of(calls[0]), ValueKind.PHRASE)
 
 
 def _bind_range(one: PlainStatement) -> None:
@@ -308,7 +294,11 @@ def _bind_members(one: PlainStatement) -> None:
             ]
             if len(matching) == 1:
                 one.bind([parameter], matching[0], one.span_of(action), ValueKind.WORD)
-    words = {match[0].lower(): match for match in _FIRST_WORD.finditer(one.part)}
+    words = {
+        match[0].lower(): match
+        for match in _FIRST_WORD.finditer(one.part)
+        if not _JOINED.match(one.part, match.end())
+    }
     for parameter in one.find_open(lambda p: p.is_text and not p.members, required=True):
         described = {
             quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
@@ -340,47 +330,24 @@ def _bind_symbol(one: PlainStatement) -> None:
         one.bind(lists, [symbols[0][0]], one.span_of(symbols[0]), ValueKind.CODE)
 
 
-def _bind_identifier(one: PlainStatement) -> None:
-    """Bind the only token that looks like an identifier to the only parameter that needs one."""
-    taken = [(value.start, value.end) for value in one.found.values()]
-    taken += [
-        (value.start, value.end)
-        for value in one.values
-        if value.kind
-        in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
-        or value.kind is ValueKind.QUOTED
-    ]
-    tokens = [
-        match
-        for match in _IDENTIFIER.finditer(one.part)
-        if not _NOT_IDENTIFIER.fullmatch(match[0])
-        and not any(
-            first < one.start + match.end() and one.start + match.start() < last
-            for first, last in taken
-        )
-    ]
-    parameters = one.find_open(
-        lambda p: (p.is_text or takes_texts(p)) and not p.members and p.is_identifier,
-        required=True,
-    )
-    if len(tokens) == 1 and len(parameters) == 1:
-        token = tokens[0][0]
-        value = [token] if parameters[0].is_array else token
-        one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
-
-
 def _bind_query(one: PlainStatement) -> None:
     if one.list_values(ValueKind.QUOTED):
         return
-    parameters = one.find_open(has_name(_QUERY_NAMES), required=True)
+    is_search = bool(_SEARCHING & set(split_raw_name(one.step.tool.name)))
+    names = _QUERY_NAMES | {"subject"} if is_search else _QUERY_NAMES
+    parameters = one.find_open(has_name(names), required=True)
     if len(parameters) != 1:
         return
-    codes = list(_CODE_NAME.finditer(one.part))
+    codes = [
+        match
+        for match in _CODE_NAME.finditer(one.part)
+        if one.part[match.end() : match.end() + 1] not in ("(", "[")
+    ]
     if len(codes) == 1:
         one.bind(parameters, codes[0][0], one.span_of(codes[0]), ValueKind.CODE)
         return
     match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
-    if match is None and _SEARCHING & set(split_raw_name(one.step.tool.name)):
+    if match is None and is_search:
         match = _ASKED.search(one.part)
     if match is None:
         return
@@ -397,17 +364,22 @@ def _bind_query(one: PlainStatement) -> None:
 
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_revisions.bind_repository,
+    plain_files.bind_files,
     plain_paths.bind_paths,
     _bind_pattern,
     plain_texts.bind_replacement,
+    plain_texts.bind_quoted_list,
+    plain_texts.bind_quoted_ends,
     plain_texts.bind_labelled,
     plain_texts.bind_said,
     plain_texts.bind_assignment,
     plain_sql.bind_statement,
     plain_measures.bind_coordinates,
-    _bind_addresses,
+    plain_measures.bind_size,
+    plain_addresses.bind_addresses,
     _bind_count,
     _bind_sum,
+    _bind_call,
     plain_revisions.bind_branches,
     plain_revisions.bind_revision,
     plain_names.bind_forms,
@@ -421,7 +393,9 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     _bind_members,
     plain_names.bind_choices,
     _bind_symbol,
-    _bind_identifier,
+    plain_addresses.bind_place,
+    plain_identifiers.bind_identifier,
     _bind_query,
     plain_texts.bind_quoted,
+    plain_texts.bind_only_text,
 )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.arguments import DATE_WORDS, NOT_CONVERTIBLE, convert_value
+from graph.suggestion.binding.plain_names import SPOKEN_NAMES
 from graph.suggestion.binding.plain_statement import has_name, plain_name, takes_texts
 from graph.suggestion.binding.protection import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.values import are_listed
 from graph.suggestion.binding.vocabulary import (
     LONG_TEXT_WORDS,
     PATH_WORDS,
@@ -36,6 +39,11 @@ _LABEL: Final = re.compile(
 _LABEL_BEHIND: Final = re.compile(
     rf"{_QUOTE}?\s+as\s+(?:(?:the|its|an?)\s+)?(?P<label>[^\W\d_]{{2,20}})"
 )
+_CALL_IT: Final = re.compile(
+    rf"\b(?:call|name|title)\s+(?:it|this|that|the\s+\w+)\s+{_QUOTE}?$", re.IGNORECASE
+)
+_NOUN_BEHIND: Final = re.compile(rf"{_QUOTE}\s+(?P<label>tab|sheet|worksheet|folder|board|list)\b")
+"""Behind a quoted name, the noun that it belongs to: "the 'Rent' tab"."""
 MAX_LABEL_CHARS: Final = 60
 """Characters before a value that are read for its label."""
 _TITLES: Final = ("title", "summary", "subject", "name", "heading")
@@ -59,6 +67,15 @@ _CREATING_LIST: Final = (
     "generate draw plot render build upload draft compose log submit record book"
 )
 _CREATING: Final = normalize_words(_CREATING_LIST.split())
+_FINDING: Final = normalize_words(["search", "find", "query", "lookup", "ask", "rank", "grep"])
+_FREE_TEXTS_LIST: Final = (
+    "name title subject summary label heading query pattern term keyword keywords question prompt"
+)
+_FREE_TEXTS: Final = frozenset(_FREE_TEXTS_LIST.split())
+"""Last words of parameters that take any text."""
+_FROM_WORDS: Final = normalize_words(["source", "src", "from", "old", "current", "original"])
+_INTO_WORDS: Final = normalize_words(["destination", "dst", "dest", "to", "new", "target"])
+_BETWEEN_ENDS: Final = re.compile(rf"{_QUOTE}\s+(?:as|(?:in)?to|als|nach|como|a)\s+{_QUOTE}")
 _RENAMING: Final = normalize_words(["rename", "copy", "duplicate", "clone", "move"])
 _SAYING: Final = re.compile(
     r"\b(?:saying|(?:that|which)\s+says?|telling\s+(?:them|him|her|us|everyone)|diciendo)\b"
@@ -148,6 +165,12 @@ _REPLACEMENTS: Final = (
             (rf"\bcambia\s+(?:{_KIND_OF_TEXT}|(?={_QUOTE}))", r"\ba\b"),
         )
     ),
+    _compile_pair(
+        r"\b(?:every|each|all|any)\s+",
+        r"\b(?:should\s+(?:become|be)|becomes?|to\s+be)\b",
+        "old",
+        "new",
+    ),
     _compile_pair("把", "(?:替换|改|换)[成为]", "old", "new", word=_CHINESE_WORD),
 )
 """Of verbs that also change a title or a status, an old text needs quotation marks or a noun."""
@@ -179,12 +202,16 @@ def _read_labels(one: PlainStatement, value: StatedValue) -> list[str]:
     start = max(one.start, value.start - MAX_LABEL_CHARS)
     before = _LABEL.search(one.text, start, value.start)
     behind = _LABEL_BEHIND.match(one.text, value.end, one.end)
-    labels = [match["label"].lower() for match in (behind, before) if match is not None]
+    if _CALL_IT.search(one.text, start, value.start):
+        return ["called"]
+    noun = _NOUN_BEHIND.match(one.text, value.end, one.end)
+    labels = [match["label"].lower() for match in (behind, before, noun) if match is not None]
     return [label for label in labels if label != "replace"]
 
 
 def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
-    for words in map(normalize_word, (label, *_SPOKEN_LABELS.get(label, ()))):
+    meanings = (*_SPOKEN_LABELS.get(label, ()), *SPOKEN_NAMES.get(label, "").split())
+    for words in map(normalize_word, (label, *meanings)):
         called = _find_preferred(one, partial(_is_called, words=words, value=value))
         if label in _NAMING_LABELS:
             called = [parameter for parameter in called if _may_be_called(one, parameter)]
@@ -414,6 +441,52 @@ def bind_quoted(one: PlainStatement) -> None:
     )
     if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):
         one.bind(parameters, quoted[0].value, (quoted[0].start, quoted[0].end), ValueKind.QUOTED)
+
+
+def bind_quoted_list(one: PlainStatement) -> None:
+    """Bind the only quoted texts, if they are one list, to the only list of texts required."""
+    quoted = one.list_values(ValueKind.QUOTED)
+    lists = one.find_open(lambda p: takes_texts(p) and not p.members, required=True)
+    texts = one.find_open(lambda p: p.is_text and not p.is_identifier, required=True)
+    if len(quoted) < 2 or len(lists) != 1 or texts:
+        return
+    if all(are_listed(one.text, first, then) for first, then in pairwise(quoted)):
+        span = (quoted[0].start, quoted[-1].end)
+        one.bind(lists, [value.value for value in quoted], span, ValueKind.LIST)
+
+
+def bind_quoted_ends(one: PlainStatement) -> None:
+    """Bind "duplicate 'May' as 'June'" to the name of the source and of the target."""
+    quoted = one.list_values(ValueKind.QUOTED)
+    if len(quoted) != 2 or not _BETWEEN_ENDS.fullmatch(one.text, quoted[0].end, quoted[1].start):
+        return
+    texts = one.find_open(lambda p: p.is_text and not p.members and not p.is_identifier)
+    texts = [p for p in texts if p.is_required]
+    ends = [[p for p in texts if p.name_words & words] for words in (_FROM_WORDS, _INTO_WORDS)]
+    if all(len(parameters) == 1 for parameters in ends) and ends[0] != ends[1]:
+        for parameters, value in zip(ends, quoted, strict=True):
+            one.bind(parameters, value.value, (value.start, value.end), ValueKind.QUOTED)
+
+
+def bind_only_text(one: PlainStatement) -> None:
+    """Bind the only quoted text to the only text that a making or finding tool requires."""
+    quoted = one.list_values(ValueKind.QUOTED)
+    verbs = normalize_words(split_raw_name(one.step.tool.name))
+    if len(quoted) != 1 or not (one.step.is_read_only or verbs & (_CREATING | _FINDING)):
+        return
+    texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
+    if len(texts) == 1 and _is_free_text(one, texts[0]):
+        value = quoted[0]
+        one.bind(texts, value.value, (value.start, value.end), ValueKind.QUOTED)
+
+
+def _is_free_text(one: PlainStatement, parameter: ToolParameter) -> bool:
+    """Whether a parameter takes any text; the name of a thing, only of the one that is made."""
+    words = plain_name(parameter).split("_")
+    if words[-1] not in _FREE_TEXTS:
+        return False
+    made = normalize_words(_head_of(one.step.tool.name))
+    return words[-1] not in _NAMES or normalize_words(words[:-1]) <= made
 
 
 def _calls_parameter(one: PlainStatement, value: StatedValue) -> bool:

@@ -63,7 +63,8 @@ MIN_TIED_CLAUSE_RATIO = 0.5
 """Ratio to the largest share of any step in that clause that it must reach as well."""
 PROTECTING_PHRASE: Final = re.compile(
     r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
-    r"|avoid\w*|skip\w*|leav(?:e|es|ing)|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
+    r"|avoid\w*|skip\w*|leav(?:e|es|ing)(?!\s+(?:an?|this|my|your)\s+(?:\w+\s+)?(?:comment|remark|note|message|review|reply))"
+    r"|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
     r"|unless|apart from|other than|rather than|instead of"
     r"|nicht|kein\w*|nie|niemals|ohne|außer|ausser|bis auf|statt|behalt\w*|lass\w*|verschon\w*"
     r"|jamais|sauf|sans|gardez?|nunca|excepto|salvo|menos|sin|conserv\w+|mant[eé]n\w*|deja\w*"
@@ -101,13 +102,16 @@ _OUTPUT_WORDS: Final = normalize_words(["output"])
 MAX_OUTPUT_LEAD_CHARS: Final = 60
 """Characters before a path that are read for whether it is written."""
 _BEFORE_OUTPUT: Final = re.compile(
-    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named|nach|als|unter|al?|como|en)"
+    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named?|call|result|output|nach|als|unter|al?|como|en)"
     r"|\b(?:creat|mak|generat|writ|sav|export|produc|render|draw|plot|build|erstell|erzeug|schreib"
     r"|speicher|crea|genera|guard|escrib)\w*)"
     r"(?:\s+(?!(?:of|from|for|with|von|aus|de|des|del)\b)[\w-]{1,20}){0,3}\s+[\"'`]?$",
     re.IGNORECASE,
 )
 """Before the path of what a tool writes: "split a.pdf into b.pdf", "save the chart report.png"."""
+MIN_PRODUCT_LETTERS: Final = 4
+"""Letters by which a name is known to be the server's: "Argo" of `argocd`."""
+_NAME_KINDS: Final = frozenset({ValueKind.NAME, ValueKind.WORD, ValueKind.PHRASE})
 _QUOTABLE_KINDS: Final = frozenset(
     {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
 )
@@ -145,6 +149,7 @@ def compute_thresholds(
     thresholds[foreign & (thresholds < FOREIGN_CLAUSE_THRESHOLD)] = FOREIGN_CLAUSE_THRESHOLD
     is_destructive = [is_destructive_name(steps[owner]) for owner in owners]
     thresholds[foreign & np.array(is_destructive)[:, None]] = NEVER_BOUND
+    thresholds[_mark_product_names(steps, stated)[owners]] = NEVER_BOUND
     thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
     outputs = np.array([bool(one.name_words & _OUTPUT_WORDS) for one in parameters])[:, None]
     thresholds[is_writing & outputs & _mark_inputs(stated)] = NEVER_BOUND
@@ -247,6 +252,31 @@ def _mark_inputs(stated: StatedValues) -> Flags:
     """Return `(n,)`: which values are paths that the intent does not state as to be written."""
     is_read = np.array([not _is_output(stated.text, one.start) for one in stated.values])
     return np.asarray(is_read & stated.has_kind(ValueKind.PATH), dtype=bool)
+
+
+def _mark_product_names(steps: Sequence[BindingStep], stated: StatedValues) -> Flags:
+    """Return `(s, n)`: where a value without quotation marks names the step's server.
+
+    In "the Argo app guestbook", Argo is no app.
+    """
+    servers = [_letters(step.tool.tool.partition(":")[0]) for step in steps]
+    return np.array(
+        [
+            [one.kind in _NAME_KINDS and _is_name_of(server, one.text) for one in stated.values]
+            for server in servers
+        ],
+        dtype=bool,
+    ).reshape(len(steps), len(stated.values))
+
+
+def _is_name_of(server: str, text: str) -> bool:
+    stated = _letters(text)
+    shorter, longer = sorted((server, stated), key=len)
+    return len(shorter) >= MIN_PRODUCT_LETTERS and longer.startswith(shorter)
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalpha())
 
 
 def _mark_secrets(stated: StatedValues) -> Flags:

@@ -45,6 +45,23 @@ _PLAIN_KEY_WORDS: Final = normalize_words(
     ["redis", "hash", "field", "stream", "sorted", "store", "cache", "press", "keyboard"]
 )
 """Words of descriptions of keys in a store, or on a keyboard."""
+_DOCUMENTED: Final = (
+    r"^[ \t]{{0,20}}(?:[-*][ \t]+)?[`'\"]?{}[`'\"]?[ \t]*(?:\([^()\n]{{0,80}}\)[ \t]*)?"
+    r"(?::|-|\u2013)[ \t]+(?P<text>\S[^\n]*)"
+)
+"""A line about a parameter in a tool's description."""
+MAX_ABOUT = 8_000
+"""Characters of a tool's description that are searched for its parameters."""
+_NESTED: Final = re.compile(
+    r"\b(?:objects|dict(?:ionar(?:y|ies)|s)?|2d|two-dimensional)\b|[{]|\[\s*\[|\b(?:list|array)s?"
+    r" of (?:list|array|tuple)s?\b",
+    re.IGNORECASE,
+)
+"""In the description of a list whose items are no single values."""
+_JSON_TEXT: Final = re.compile(
+    r"\bJSON[- ](?:array|object|string|list|encoded|formatted)\b|\b(?:as|in) JSON\b|\[\{",
+    re.IGNORECASE,
+)
 _QUOTED_CHOICE: Final = re.compile(r"['\"`]([^'\"`]{1,40})['\"`]")
 
 
@@ -70,6 +87,7 @@ class ToolParameter:
         name_and_description_words: Words of its name and of the start of its description.
         description_words: Further words of its description.
         is_identifier: Whether it holds an identifier issued by a server.
+        is_json: Whether it is a text that holds a list or an object as JSON.
         is_secret: Whether it holds a secret.
         is_private: Whether it holds a secret or a private number such as that of a card.
     """
@@ -90,6 +108,7 @@ class ToolParameter:
     name_and_description_words: Words
     description_words: Words
     is_identifier: bool
+    is_json: bool
     is_secret: bool
     is_private: bool
 
@@ -202,19 +221,19 @@ def _read_parameter(
 ) -> ToolParameter:
     views = list(_iterate_subschemas(part, root))
     text = next((view["description"] for view in views if _has_description(view)), "")
-    text = text[:MAX_DESCRIPTION]
+    is_plain_key = name.lower() == "key" and _is_about_plain_keys(text[:MAX_DESCRIPTION] or about)
+    text = (text or _find_documented(name, about))[:MAX_DESCRIPTION]
     words = normalize_words([*split_raw_name(name), *split_name(name)])
     words_in_text = [word.lower() for word in re.findall(r"[^\W_]+", text)]
     leading_words = [word.lower() for word in re.findall(r"\w+", text[:MAX_LEADING_DESCRIPTION])]
     ending = split_raw_name(name)[-1:]
     types = _schema_types(views)
-    is_plain_key = name.lower() == "key" and _is_about_plain_keys(text or about)
     return ToolParameter(
         name=name,
         pointer=f"/{canonical.escape_token(name)}",
         schema=part,
         types=types,
-        item_types=_array_item_types(views, root),
+        item_types=_array_item_types(views, root) or _described_item_types(text),
         format=next((view["format"] for view in views if "format" in view), ""),
         description=text,
         is_required=is_required,
@@ -230,9 +249,23 @@ def _read_parameter(
         - words,
         is_identifier=not normalize_words(ending).isdisjoint(IDENTIFIER_ENDINGS)
         or name.lower().endswith("id"),
+        is_json=types == {"string"} and _holds_json(name, text, about),
         is_secret=(not types or "string" in types) and _is_secret(words) and not is_plain_key,
         is_private=is_private_name(name) and not is_plain_key,
     )
+
+
+def _find_documented(name: str, about: str) -> str:
+    r"""Return what a tool's description says of a parameter on a line of its own.
+
+    Servers made from functions often describe their parameters only there, under "Args:".
+
+    Example:
+        >>> _find_documented("sheet", "Read cells. Args:\n    sheet (str): The name of the tab")
+        'The name of the tab'
+    """
+    match = re.search(_DOCUMENTED.format(re.escape(name)), about[:MAX_ABOUT], re.MULTILINE)
+    return match["text"].strip() if match else ""
 
 
 def is_private_name(name: str) -> bool:
@@ -317,6 +350,18 @@ def _iterate_value_types(values: Any) -> Iterator[str]:
 def _array_item_types(views: list[Mapping[str, Any]], root: Mapping[str, Any]) -> frozenset[str]:
     items = [view["items"] for view in views if isinstance(view.get("items"), Mapping)]
     return _schema_types([inner for item in items for inner in _iterate_subschemas(item, root)])
+
+
+def _described_item_types(description: str) -> frozenset[str]:
+    """Return the item types of a list without a schema of its items, if its text tells them."""
+    return frozenset({"object"}) if _NESTED.search(description) else frozenset()
+
+
+def _holds_json(name: str, description: str, about: str) -> bool:
+    """Whether a text holds JSON, by its description or, of a plural, by its tool's."""
+    if description:
+        return _JSON_TEXT.search(description) is not None
+    return name.endswith("s") and _JSON_TEXT.search(about[:MAX_ABOUT]) is not None
 
 
 def _enumeration_members(views: list[Mapping[str, Any]]) -> tuple[Any, ...]:

@@ -33,7 +33,9 @@ class ValueKind(StrEnum):
 _EXTENSIONS: Final = (
     "txt|csv|tsv|json|jsonl|pdf|docx?|xlsx?|pptx?|odt|py|js|ts|tsx|java|go|rs|rb|sh|sql|md|rst|"
     "png|jpe?g|gif|svg|webp|mp[34]|wav|mov|html?|css|xml|ya?ml|toml|ini|conf|env|zip|gz|tar|log|"
-    "parquet|ipynb|db|bak"
+    "parquet|ipynb|db|bak|bin|pcap|apk|exe|iso|dmg|jar|patch|diff|srt|vtt|m4a|flac|ogg|aac|mkv|avi"
+    "|webm|wmv|bmp|tiff?|heic|psd|epub|mobi|rtf|tex|bib|ods|odp|dump|gpx|kml|geojson|cfg|lua|php"
+    "|cpp|hpp|swift|vue|jsx|scss|proto|7z|rar|bz2|xz|tgz|pem|crt|sqlite3?"
 )
 _NUMBER: Final = r"(?<![\w.])[-+]?[$€£¥]?"
 _CAPITAL: Final = (

@@ -12,6 +12,7 @@ from graph.explain import DisplayNames, ToolPath
 from graph.relations import RelationKind
 from graph.suggestion.binding.parameters import warn_unplaced
 from graph.suggestion.binding.steps import BindingStep
+from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow import wording
 from graph.suggestion.workflow.assign_tools import plan_requests
 from graph.suggestion.workflow.choose import choose_set, display_id, find_objection, is_risky
@@ -79,13 +80,9 @@ def build_workflow(
         return _empty_suggestion(request, ranking, context, is_unserved=is_unserved)
     replacements = wording.write_exchanges(chosen, replaced_tools, context)
     chosen = replace(chosen, changes=(*replacements, *chosen.changes))
-    dag = arrange_tasks(
-        chosen,
-        request,
-        ranking=ranking,
-        context=context,
-        requests=locate_requests(plan, replaced_tools),
-    )
+    located = locate_requests(plan, replaced_tools)
+    dag = arrange_tasks(chosen, request, ranking=ranking, context=context, requests=located)
+    conditions = find_conditions(request.reading.text)
     evidence = count_evidence(
         ranking, (tool for tool in chosen.tools if tool not in chosen.required_by)
     )
@@ -96,7 +93,7 @@ def build_workflow(
     return Suggestion(
         tasks=dag.tasks,
         order=tuple(task.id for task in dag.tasks),
-        confidence=limit_confidence(chosen.confidence, uncovered),
+        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions)),
         ranked_set=chosen.ranked_set,
         bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
         needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
@@ -113,10 +110,11 @@ def build_workflow(
             request=request,
             ranking=ranking,
             context=context,
-            unplaced=unplaced,
+            unplaced=(*wording.write_conditions(conditions, dag.tasks, located), *unplaced),
             uncovered=uncovered,
         ),
         uncovered=uncovered,
+        conditions=tuple(words for _, words in conditions),
     )
 
 

@@ -253,9 +253,9 @@ def is_known_workflow(chosen: ChosenTools, ranking: Ranking) -> bool:
     )
 
 
-def limit_confidence(confidence: float, uncovered: Sequence[str]) -> float:
-    """Return the confidence of a workflow that leaves parts of the intent undone: a draft's."""
-    return min(confidence, MAX_PARTIAL_CONFIDENCE) if uncovered else confidence
+def limit_confidence(confidence: float, ignored: Sequence[object]) -> float:
+    """Return the confidence of a workflow that ignores parts of the intent: a draft's."""
+    return min(confidence, MAX_PARTIAL_CONFIDENCE) if ignored else confidence
 
 
 def locate_requests(

@@ -156,6 +156,7 @@ class Suggestion:
         explanation: Reasons for this workflow, in short sentences.
         warnings: Caveats to know before running it.
         uncovered: Parts of the intent that ask for something no task does, verbatim.
+        conditions: Words by which the intent makes a task depend on what cannot be checked.
     """
 
     tasks: tuple[SuggestedTask, ...] = ()
@@ -171,3 +172,4 @@ class Suggestion:
     explanation: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()

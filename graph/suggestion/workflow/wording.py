@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graph.relations import Relation
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.dag import WorkflowDag
+    from graph.suggestion.workflow.types import SuggestedTask
 
 MAX_TOOLS: Final = 8
 """Limit of tools explained one by one."""
@@ -93,6 +94,29 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     listed = tuple(warnings)
     more = len(listed) - MAX_WARNINGS
     return (*listed[:MAX_WARNINGS], *((f"and {more} more",) if more > 0 else ()))
+
+
+def write_conditions(
+    conditions: Sequence[tuple[int, str]],
+    tasks: Sequence[SuggestedTask],
+    requests: Mapping[int, tuple[int, int]],
+) -> Iterator[str]:
+    """Warn of tasks that depend on a condition of the intent, which nothing here can check.
+
+    Args:
+        conditions: Start and words of each.
+        tasks: In their order.
+        requests: Where the intent asks for each tool.
+    """
+    for start, words in conditions:
+        ids = [task.id for task in tasks if requests.get(task.tool, (0, 0))[1] > start] or [
+            task.id for task in tasks[-1:]
+        ]
+        named = ", ".join(ids[:MAX_TOOLS])
+        yield (
+            f"“{words}” is a condition that the gateway cannot check: find out whether it holds "
+            f"before you run {named}"
+        )
 
 
 def write_exchanges(

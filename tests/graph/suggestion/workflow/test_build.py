@@ -143,6 +143,19 @@ def test_a_cycle_and_missing_tools_cause_warnings():
     )
 
 
+def test_a_condition_causes_a_warning_and_leaves_a_draft():
+    found = build_workflow(
+        make_request("see the status, and if not clean commit it"),
+        ranking(ranked(1, 3)),
+        context=make_context(),
+    )
+    (warning,) = found.warnings
+    assert warning.startswith("“if not” is a condition that the gateway cannot check")
+    assert warning.endswith("before you run commit")
+    assert found.conditions == ("if not",)
+    assert found.confidence == 0.5
+
+
 def test_a_truncated_intent_causes_a_warning():
     found = build_workflow(
         make_request("commit " * 5_000), ranking(ranked(1)), context=make_context()

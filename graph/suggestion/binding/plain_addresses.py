@@ -1,0 +1,88 @@
+"""Bind URLs, mail and chain addresses, domains and places that a request states plainly."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
+from graph.suggestion.binding.protection import may_destroy
+from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.vocabulary import normalize_words
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.plain_statement import PlainStatement
+
+
+_PLACED: Final = re.compile(r"\b(?:in|for|to|near|at|around|of|over|from)\s+$")
+_PLACE_NAMES: Final = frozenset(["location", "city", "place", "city_name", "town"])
+_TIME_NAME: Final = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august"
+    r"|september|october|november|december|christmas|easter",
+    re.IGNORECASE,
+)
+_TARGET_NAMES: Final = frozenset(["target", "input", "source", "resource", "input_data"])
+_CHAIN_ADDRESS: Final = re.compile(r"(?<![\w/.:-])0x[0-9a-fA-F]{4,}(?![\w/])")
+_DOMAIN: Final = re.compile(
+    r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
+    re.IGNORECASE,
+)
+
+
+def bind_addresses(one: PlainStatement) -> None:
+    """Bind the only URL, mail address or domain to the only parameter of that kind."""
+    for kind, words in (
+        (ValueKind.URL, normalize_words(["url", "uri", "link"])),
+        (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
+    ):
+        values = one.list_values(kind)
+        if len(values) != 1:
+            continue
+        value, span = values[0], (values[0].start, values[0].end)
+        single = [p for p in one.find_open(mentions(words), required=True) if not p.is_identifier]
+        one.bind(single, value.text, span, kind)
+        lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
+        one.bind(lists, [value.text], span, kind)
+    _bind_target(one)
+    domains = [
+        match
+        for match in _DOMAIN.finditer(one.part)
+        if not any(
+            value.kind in (ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH)
+            and value.start <= one.start + match.start() < value.end
+            for value in one.values
+        )
+    ]
+    if len(domains) == 1:
+        names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
+        one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
+
+
+def bind_place(one: PlainStatement) -> None:
+    """Bind the only name in a request, behind a preposition, to the only place required."""
+    names = one.list_values(ValueKind.NAME)
+    if len(names) != 1 or may_destroy(one.step):
+        return
+    name = names[0]
+    is_placed = _PLACED.search(one.text, one.start, name.start) is not None
+    if is_placed and not _TIME_NAME.fullmatch(name.text):
+        places = one.find_open(has_name(_PLACE_NAMES), required=True)
+        one.bind(places, name.text, (name.start, name.end), ValueKind.NAME)
+
+
+def _bind_target(one: PlainStatement) -> None:
+    """Bind the only URL, IP address or address on a chain to the only parameter that takes it."""
+    for kind in (ValueKind.URL, ValueKind.IP):
+        values = one.list_values(kind)
+        if len(values) == 1:
+            targets = one.find_open(has_name(_TARGET_NAMES), required=True)
+            one.bind(targets, values[0].text, (values[0].start, values[0].end), kind)
+    addresses = list(_CHAIN_ADDRESS.finditer(one.part))
+    if len(addresses) == 1:
+        takes = mentions(normalize_words(["address"]))
+        one.bind(
+            one.find_open(lambda p: takes(p) and not p.members, required=True),
+            addresses[0][0],
+            one.span_of(addresses[0]),
+            ValueKind.CODE,
+        )

@@ -1,0 +1,61 @@
+"""Find conditions that an intent puts on what it asks for: "if not, book the other room"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MAX_CONDITIONS: Final = 3
+_ASKING: Final = (
+    r"(?:check|see|know|tell\s+(?:me|us)|ask|find\s+out|look|test|verify|wonder|sure|remember|matter"
+    r"|even|as|what|only)"
+)
+_CONDITION: Final = re.compile(
+    r"\b(?:if\s+(?:so|not|yes|no)|unless|otherwise|or\s+else|only\s+if|in\s+case(?!\s+studies)"
+    r"|as\s+long\s+as|provided\s+that)\b"
+    r"|(?<!\w)(?P<plain>if)\b(?!\s+(?:possible|needed|necessary|any|you\s+(?:can|like|want|please)))"
+    r"|\b(?:falls|sofern|andernfalls|ansonsten|es\s+sei\s+denn|wenn)\b"
+    r"(?!\s+(?:möglich|nötig|du\s+(?:kannst|magst)))|,\s*sonst\b(?!\s+noch)"
+    r"|\b(?:si\s+no|en\s+caso\s+de\s+que|a\s+menos\s+que|de\s+lo\s+contrario)\b"
+    r"|(?<!\w)(?P<spanish>si)\s+(?!se\s+puede|es\s+posible|puedes)"
+    r"|如果|假如|要是|倘若|若是|否则|除非|的话",
+    re.IGNORECASE,
+)
+_ASKED_BEFORE: Final = re.compile(rf"\b{_ASKING}\s+$", re.IGNORECASE)
+_ASKED_BEFORE_SPANISH: Final = re.compile(
+    r"\b(?:mira|mire|comprueba|revisa|ver|sabes|saber|di(?:me|nos)?|averigua|pregunta\w*|como)\s+$",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|(?<!\w)'(?:[^']|'(?=\w))*'(?!\w)")
+MAX_ASKING_CHARS: Final = 20
+_SPANISH_WORD: Final = re.compile(
+    r"\b(?:el|la|los|las|una?|que|por|para|con|está|hay|del|al|mi)\b|[ñ¿¡áéíóú]", re.IGNORECASE
+)
+
+
+def find_conditions(text: str) -> list[tuple[int, str]]:
+    """Return where a text states conditions, and their words; at most `MAX_CONDITIONS`.
+
+    A question is no condition: "see if the room is free" only asks.
+
+    Example:
+        >>> find_conditions("see if the 3rd is free, and if not put the dentist in")
+        [(28, 'if not')]
+    """
+    plain = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    found = [
+        (match.start(), match[0].strip(" ,"))
+        for match in _CONDITION.finditer(plain)
+        if not _is_question(text, match)
+    ]
+    return found[:MAX_CONDITIONS]
+
+
+def _is_question(text: str, match: re.Match[str]) -> bool:
+    start = max(0, match.start() - MAX_ASKING_CHARS)
+    if match["plain"]:
+        return _ASKED_BEFORE.search(text, start, match.start()) is not None
+    if match["spanish"]:
+        is_asked = _ASKED_BEFORE_SPANISH.search(text, start, match.start()) is not None
+        return is_asked or _SPANISH_WORD.search(text) is None
+    return False

@@ -1,0 +1,31 @@
+"""Conditions that an intent puts on what it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph.suggestion.intent.conditions import find_conditions
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("see if the 3rd is free, and if not put the dentist in", ["if not"]),
+        ("only deploy if the tests pass", ["if"]),
+        ("delete it unless Anna uses it", ["unless"]),
+        ("schau ob am 3. frei ist, und falls ja trag ihn ein", ["falls"]),
+        ("wenn die Tests laufen, starte den Server", ["wenn"]),
+        ("mira si llueve y si no, riega las plantas", ["si no"]),
+        ("si está libre, pon el dentista", ["si"]),
+        ("\u5982\u679c\u6ca1\u4eba\u9884\u7ea6\u5c31\u8ba2\u4f1a\u8bae\u5ba4", ["\u5982\u679c"]),
+        ("check if the server is up", []),
+        ("tell me if Anna is online", []),
+        ("send it today if possible", []),
+        ("was gibt es sonst noch", []),
+        ("dime si llueve", []),
+        ("say 'call Mia if urgent'", []),
+        ("play a song in si minor", []),
+    ],
+)
+def test_conditions_are_found_but_no_questions(text: str, words: list[str]) -> None:
+    assert [found for _, found in find_conditions(text)] == words
