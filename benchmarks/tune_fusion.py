@@ -1,6 +1,6 @@
 """Reproduce the default fusion weights by cross-validation over public data sets.
 
-    FOREGATE_DATA=FOLDER python -m benchmarks.tune_fusion [--limit N]
+    FOREGATE_DATA=FOLDER python -m benchmarks.tune_fusion [--limit N] [--ratio R]
 
 FOLDER contains the data sets, one folder each. Candidates come from the real search, in a scratch
 schema. Paraphrases of one gold stay on one side of every split; in addition, every set is
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks.judged import FOLDS, Floats, JudgedQuery, judge_all_sets
 
-RATIOS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06, 0.1)
+RATIOS = (0.0, 0.005, 0.01, 0.0125, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06, 0.1)
 DEPTH = 10
 BINS = 10
 UNANSWERABLE = 0.25
@@ -53,9 +53,11 @@ def main() -> None:
     """Load the sets, cross-validate and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--limit", type=int, default=1_100, help="queries of each set, about")
-    sets = judge_all_sets(limit=parser.parse_args().limit)
-    ratio = report_order(sets)
-    report_scores(sets, ratio)
+    parser.add_argument("--ratio", type=float, help="weight of BM25 that the scores are fitted for")
+    arguments = parser.parse_args()
+    sets = judge_all_sets(limit=arguments.limit)
+    best = report_order(sets)
+    report_scores(sets, best if arguments.ratio is None else arguments.ratio)
 
 
 def worth(query: JudgedQuery, ratio: float) -> Floats:
