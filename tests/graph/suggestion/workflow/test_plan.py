@@ -246,7 +246,7 @@ def test_a_short_wish_without_evidence_of_a_tool_gets_a_warning_and_no_task(cosi
 
 @pytest.mark.parametrize(("length", "tools"), [(60, []), (120, [OTHER])])
 def test_a_longer_wish_needs_less_evidence(length: int, tools: list[int]) -> None:
-    found = suggest("summon my uncle".ljust(length, "e"), (candidate(OTHER, 0.44, word_share=0),))
+    found = suggest("summon my uncle".ljust(length, "e"), (candidate(OTHER, 0.4, word_share=0),))
     assert tools_of(found) == tools
 
 
