@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.fit_next_call import LabelledSet, fit_priors
 from execution.speculation.waste_budget import WasteBudget
 from gateway_project.evaluation import prefetch
-from gateway_project.evaluation.prefetch import FindTools
+from gateway_project.evaluation.prefetch import FindTools, PlanCalls
 from gateway_project.evaluation.session_files import (
     RecordedSession,
     SessionDataset,
@@ -60,25 +60,36 @@ def load_sets() -> list[SessionDataset]:
     ]
 
 
-def make_searches(sets: Sequence[SessionDataset]) -> dict[str, FindTools]:
-    """Return the search for the words of each set's users, by the name of the set."""
+def make_searches(
+    sets: Sequence[SessionDataset],
+) -> tuple[dict[str, FindTools], dict[str, PlanCalls]]:
+    """Return the search and the suggestions for the words of each set's users, by its name.
+
+    Needs a home folder of its own.
+    """
     import django
     from django.conf import settings
 
     from tools.embed.load import make_embedder
 
     django.setup()
+    from gateway_project.evaluation.plan_words import plan_statements
     from gateway_project.evaluation.search_words import make_word_search
+    from gateway_project.foundation.postgres import migrate
 
+    migrate.migrate_once()
     embedder = make_embedder(settings.FOREGATE)
-    return {data.name: make_word_search(data.tools, embedder) for data in sets}
+    return (
+        {data.name: make_word_search(data.tools, embedder) for data in sets},
+        {data.name: plan_statements(data, embedder, on_progress=lambda *_: None) for data in sets},
+    )
 
 
 def run() -> str:
     """Return the tables."""
     sets = load_sets()
-    searches = make_searches(sets)
-    labelled = [LabelledSet(data, searches[data.name]) for data in sets]
+    searches, plans = make_searches(sets)
+    labelled = [LabelledSet(data, searches[data.name], plans[data.name]) for data in sets]
     lines = [
         "| set | history | words | hit rate at 0.25 | 0.5 | 0.75 | ECE | ECE, chance ≥ 0.1 "
         "| plain, waste ≤ 0.5 |",
@@ -86,12 +97,18 @@ def run() -> str:
     ]
     for data in sets:
         priors = fit_priors([other for other in labelled if other.name != data.name])
-        replay = prefetch.prepare_replay(data, priors=priors, find=searches[data.name])
+        replay = prefetch.prepare_replay(
+            data, priors=priors, find=searches[data.name], plan=plans[data.name]
+        )
         for with_intent in (False, True):
             for size in (0, 5, 20, None):
                 lines.append(_measure(data, replay, size, with_intent=with_intent))
                 print(lines[-1], flush=True)
-    speeds = [line for data in sets for line in measure_learned_speed(data, searches[data.name])]
+    speeds = [
+        line
+        for data in sets
+        for line in measure_learned_speed(data, searches[data.name], plans[data.name])
+    ]
     return "\n".join([*lines, "", *speeds, *measure_speed()])
 
 
@@ -164,9 +181,9 @@ def _format(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def measure_learned_speed(data: SessionDataset, find: FindTools) -> Iterator[str]:
+def measure_learned_speed(data: SessionDataset, find: FindTools, plan: PlanCalls) -> Iterator[str]:
     """Yield the processor time of predictions in one fold, learned from the others."""
-    replay = prefetch.prepare_replay(data, find=find)
+    replay = prefetch.prepare_replay(data, find=find, plan=plan)
     tested, history = split_sessions(data.sessions, 0)
     for with_intent in (False, True):
         observed = [replay.observe(s, with_intent=with_intent) for s in history]
@@ -189,7 +206,7 @@ def _time_predictions(
     state = SessionState(replay.profiles)
     for turn in session.turns:
         if with_intent and turn.text:
-            state.add_statement(turn.text, replay.find(turn.text))
+            state.add_statement(turn.text, replay.find(turn.text), replay.plan(turn.text))
         for call in turn.calls:
             state.add_call(replay.complete(call))
             started = time.process_time()

@@ -41,6 +41,7 @@ def record_intent(
             confidence=confidence,
             tools=tuple(task.tool for task in tasks),
             found=answer.likely_tools,
+            planned=answer.planned_calls,
         ),
     )
     effects.predictions.note_intent(

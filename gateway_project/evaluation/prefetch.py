@@ -23,7 +23,7 @@ from gateway_project.evaluation.session_files import (
     SessionDataset,
 )
 from gateway_project.foundation.canonical import hash_json
-from graph.suggestion.next_call.call import CompletedCall, PredictedCall
+from graph.suggestion.next_call.call import CompletedCall, PlannedCall, PredictedCall
 from graph.suggestion.next_call.chance import ChanceModel, load_priors
 from graph.suggestion.next_call.fitting import fit_history, rehearse_history
 from graph.suggestion.next_call.model import NextCallModel
@@ -46,10 +46,18 @@ ReportProgress = Callable[[str, int, int], None]
 FindTools = Callable[[str], Mapping[int, float]]
 """Returns the tools that a search for some words finds, best first, each with its score."""
 
+PlanCalls = Callable[[str], Sequence[PlannedCall]]
+"""Returns the calls that a suggestion for some words consists of, in their order."""
+
 
 def find_nothing(_text: str) -> Mapping[int, float]:
     """Null implementation of `FindTools`."""
     return {}
+
+
+def plan_nothing(_text: str) -> Sequence[PlannedCall]:
+    """Null implementation of `PlanCalls`."""
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +108,7 @@ class Replay:
     tool_ids: Mapping[str, int]
     priors: Mapping[str, ChanceModel]
     find: FindTools = find_nothing
+    plan: PlanCalls = plan_nothing
 
     def observe(self, session: RecordedSession, *, with_intent: bool) -> list[CallObservation]:
         """Return what the calls of a session teach."""
@@ -107,7 +116,7 @@ class Replay:
         observations: list[CallObservation] = []
         for turn in session.turns:
             if with_intent and turn.text:
-                state.add_statement(turn.text, self.find(turn.text))
+                state.add_statement(turn.text, self.find(turn.text), self.plan(turn.text))
             observations.extend(state.add_call(self.complete(call)) for call in turn.calls)
         return observations
 
@@ -120,7 +129,7 @@ class Replay:
         predicted: list[tuple[str, PredictedCall]] = []
         for turn in session.turns:
             if with_intent and turn.text:
-                state.add_statement(turn.text, self.find(turn.text))
+                state.add_statement(turn.text, self.find(turn.text), self.plan(turn.text))
                 predicted.extend(self._predict(state, model))
             for call in turn.calls:
                 replayed.append(self._describe(call, tuple(predicted)))
@@ -174,6 +183,7 @@ def prepare_replay(
     *,
     priors: Mapping[str, ChanceModel] | None = None,
     find: FindTools = find_nothing,
+    plan: PlanCalls = plan_nothing,
 ) -> Replay:
     """Index the tools of a data set; what reads counts as granted.
 
@@ -181,6 +191,7 @@ def prepare_replay(
         data: The data set.
         priors: Coefficients to start from; None: the shipped ones.
         find: Searches its tools, numbered from 1, for the words of its users.
+        plan: Suggests a workflow of these tools for them.
     """
     tool_ids = {tool.id: number for number, tool in enumerate(data.tools, start=1)}
     profiles = build_profiles(
@@ -195,7 +206,8 @@ def prepare_replay(
         for tool in data.tools
     )
     access = {tool_ids[name]: access for name, access in data.access.items()}
-    return Replay(profiles, access, tool_ids, load_priors() if priors is None else priors, find)
+    used = load_priors() if priors is None else priors
+    return Replay(profiles, access, tool_ids, used, find, plan)
 
 
 def replay_sessions(
@@ -313,9 +325,10 @@ def evaluate_prefetch(
     on_progress: ReportProgress,
     priors: Mapping[str, ChanceModel] | None = None,
     find: FindTools = find_nothing,
+    plan: PlanCalls = plan_nothing,
 ) -> dict[str, Any]:
     """Replay the sessions of a data set; return the documented part of the report."""
-    replay = prepare_replay(data, priors=priors, find=find)
+    replay = prepare_replay(data, priors=priors, find=find, plan=plan)
     report: dict[str, Any] = {}
     calibration: dict[str, Any] = {}
     for with_intent, name in ((False, "prefetch"), (True, "prefetch_with_intent")):

@@ -12,6 +12,7 @@ from gateway_project.evaluation.gold_calls import GoldCall
 from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs
 from gateway_project.evaluation.learn_history import LearnedHistory
 from gateway_project.intent import suggest
+from gateway_project.intent.planned_calls import list_planned_calls
 from gateway_project.intent.suggest import SuggestionView
 from graph import read_runs
 from graph.rank_intent import rank_encoded
@@ -20,6 +21,7 @@ from graph.suggestion.binding.steps import BoundStep
 from graph.suggestion.workflow import dag
 
 if TYPE_CHECKING:
+    from graph.suggestion.next_call.call import PlannedCall
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.types import Suggestion
 
@@ -45,6 +47,16 @@ def suggest_answer(
     ranked = suggest.rank_with_related(view, intent.reading)
     suggestion = suggest.suggest_workflow(view, intent.reading, ranked)
     return _make_answer(suggestion, ranked.ranking, inputs.world.dataset_ids)
+
+
+def suggest_calls(
+    inputs: SuggestionInputs, learned: LearnedHistory, intent: EncodedQuery
+) -> tuple[PlannedCall, ...]:
+    """Return the calls of the workflow suggested for an intent, as prediction takes them in."""
+    view = _make_view(inputs, learned, intent)
+    ranked = suggest.rank_with_related(view, intent.reading)
+    suggestion = suggest.suggest_workflow(view, intent.reading, ranked)
+    return list_planned_calls(suggestion, ranked.ranking.tool_probabilities)
 
 
 def bind_gold_calls(

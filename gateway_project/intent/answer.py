@@ -12,6 +12,7 @@ from execution.mode import SuggestionMode
 from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
+from gateway_project.intent.planned_calls import list_planned_calls
 from gateway_project.intent.ran_ahead import NOT_CONSIDERED, RanAhead
 from graph import wording
 from graph.relations import NO_DETAIL
@@ -20,6 +21,7 @@ from tools.foreign_text import WITHHELD_TEXT, quote_foreign
 if TYPE_CHECKING:
     from graph.explain import ToolPath
     from graph.rank_intent import RankedIntent
+    from graph.suggestion.next_call.call import PlannedCall
     from graph.suggestion.workflow.types import SuggestedTask, Suggestion, SuggestionEvidence
 
 MAX_EVIDENCE_CHARS: Final = 200
@@ -105,6 +107,12 @@ class IntentAnswer:
             known |= self.ranked.ranking.tool_probabilities
         best = heapq.nsmallest(MAX_LIKELY, known, key=lambda pk: (-known[pk], pk))
         return {pk: known[pk] for pk in best}
+
+    @property
+    def planned_calls(self) -> tuple[PlannedCall, ...]:
+        """The suggested calls, as prediction takes them in."""
+        probabilities = {} if self.ranked is None else self.ranked.ranking.tool_probabilities
+        return list_planned_calls(self.suggestion, probabilities)
 
     @property
     def is_runnable(self) -> bool:

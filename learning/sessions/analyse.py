@@ -128,7 +128,7 @@ def analyse_session(
     resolved: list[ResolvedNextCall] = []
     for item in items:
         if isinstance(item, StatedWords):
-            analysis.state.add_statement(item.text, item.found)
+            analysis.state.add_statement(item.text, item.found, item.planned)
         else:
             is_read_only = is_known_to_read(item.tool, rules, team=session.team)
             resolved += _resolve_call(analysis, item, is_read_only=is_read_only)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from execution.call import EndedCall
     from execution.early_calls import EndedEarlyCall
     from gateway_project.foundation.caller import Caller
+    from graph.suggestion.next_call.call import PlannedCall
 
 NO_CONTEXT: Final = ContextKey(context=0, domain=0)
 
@@ -30,6 +31,7 @@ class AnsweredIntent:
         tools: Primary keys of the suggested tools, in their order.
         found: The likeliest tools by primary key, suggested or not, best first, each with the
             probability that it is needed.
+        planned: The suggested calls, in their order.
     """
 
     text: str
@@ -39,6 +41,7 @@ class AnsweredIntent:
     confidence: float
     tools: tuple[int, ...]
     found: Mapping[int, float]
+    planned: tuple[PlannedCall, ...] = ()
 
 
 class SessionMemory(Protocol):

@@ -207,7 +207,12 @@ class SessionRegistry:
         self._let_wait(
             session,
             StatedWords(
-                answered.text[:MAX_KEPT_WORDS], words_hash, answered.found, is_intent=True, at=at
+                answered.text[:MAX_KEPT_WORDS],
+                words_hash,
+                answered.found,
+                is_intent=True,
+                at=at,
+                planned=answered.planned,
             ),
         )
 

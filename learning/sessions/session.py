@@ -14,7 +14,7 @@ from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
-    from graph.suggestion.next_call.call import PredictedCall
+    from graph.suggestion.next_call.call import PlannedCall, PredictedCall
     from graph.suggestion.next_call.session import SessionState
     from tools.catalogue import CatalogueTool
 
@@ -35,6 +35,7 @@ class StatedWords(NamedTuple):
             needed.
         is_intent: Whether it is an intent.
         at: When it was answered, Unix time in seconds.
+        planned: Calls suggested for an intent, in their order; never stored.
     """
 
     text: str
@@ -42,6 +43,7 @@ class StatedWords(NamedTuple):
     found: Mapping[int, float]
     is_intent: bool
     at: float
+    planned: tuple[PlannedCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,7 +21,7 @@ def make_set(lead: int, count: int = 200) -> SimpleNamespace:
     labelled = LabelledCandidates(
         rows=rows, came=came, came_next=came, sessions=np.arange(count) // 10
     )
-    return SimpleNamespace(cold=[labelled], learned=[labelled])
+    return SimpleNamespace(cold=[labelled], planned=[labelled], learned=[labelled])
 
 
 def test_sets_that_differ_do_not_shrink_the_chances_before_history(monkeypatch):

@@ -76,3 +76,21 @@ async def test_a_likely_tool_is_predicted_that_an_intent_does_not_suggest(
     assert task["tool"] == LOG
     await live.pause()
     assert list_predicted(world, live) == predicted
+
+
+async def test_before_any_history_a_suggested_call_is_predicted_with_its_bound_arguments(
+    world, connect
+):
+    reads = [replace(one, danger=Danger.READ) for one in world.catalogue.tools.values()]
+    world.catalogue = catalogue(*reads)
+    live = Live(known=world.catalogue)
+    world.memory, world.caller = live.registry, ANN
+    log = pk(world, LOG)
+    suggested = ranking(ranked(log, confidence=0.9), probabilities={log: 0.9})
+    world.ranked = RankedIntent(ranking=suggested)
+    async with connect() as client:
+        await client.call_tool(
+            "run_intent", {"intent": WORDS, "mode": "suggest", "parameters": {"repo_path": "/r"}}
+        )
+    await live.pause()
+    assert (log, {"repo_path": "/r"}) in live.list_predicted()

@@ -81,6 +81,7 @@ def test_a_regular_client_is_served_from_what_earlier_sessions_taught(folder):
     assert 0 <= report["prefetch_calibration"]["ece"] <= 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_folder_without_queries_is_evaluated_on_its_sessions_alone(folder, capsys):
     call_command("evaluate", str(folder), "--sessions", str(folder / "sessions.jsonl"), "--json")
 

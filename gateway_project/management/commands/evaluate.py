@@ -74,14 +74,18 @@ class Command(BaseCommand):
 def _evaluate_sessions(options: dict[str, Any]) -> dict[str, Any]:
     from django.conf import settings
 
+    from gateway_project.evaluation.graph import GraphBusy
+    from gateway_project.evaluation.plan_words import plan_statements
     from gateway_project.evaluation.prefetch import evaluate_prefetch
     from gateway_project.evaluation.search_words import make_word_search
     from gateway_project.evaluation.session_files import load_sessions
+    from gateway_project.foundation.postgres import migrate
     from gateway_project.management.progress import show_progress
     from tools.embed.embedder import EmbeddingUnavailable
     from tools.embed.load import make_embedder
     from tools.embed.recipes import UnknownModel
 
+    migrate.migrate_once()
     data = load_sessions(
         options["dataset"],
         sessions=options["sessions"],
@@ -90,10 +94,12 @@ def _evaluate_sessions(options: dict[str, Any]) -> dict[str, Any]:
     )
     with show_progress() as on_progress:
         try:
-            find = make_word_search(data.tools, make_embedder(settings.FOREGATE))
-        except (EmbeddingUnavailable, UnknownModel) as error:
+            embedder = make_embedder(settings.FOREGATE)
+            find = make_word_search(data.tools, embedder)
+            plan = plan_statements(data, embedder, on_progress=on_progress)
+        except (EmbeddingUnavailable, UnknownModel, GraphBusy) as error:
             raise CommandError(str(error)) from None
-        return evaluate_prefetch(data, on_progress=on_progress, find=find)
+        return evaluate_prefetch(data, on_progress=on_progress, find=find, plan=plan)
 
 
 def _evaluate_queries(options: dict[str, Any]) -> Any:

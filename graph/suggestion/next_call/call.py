@@ -32,6 +32,23 @@ class CompletedCall:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedCall:
+    """A call of the workflow that the gateway suggested for a statement.
+
+    Attributes:
+        tool: Primary key of the tool.
+        arguments: Values that the statement gives; references to results are left out.
+        is_complete: Whether that is all that a call needs.
+        chance: Probability that the tool is needed, in [0, 1].
+    """
+
+    tool: int
+    arguments: Mapping[str, Any]
+    is_complete: bool
+    chance: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PredictedCall:
     """A call that may come next.
 
@@ -45,7 +62,8 @@ class PredictedCall:
         saves_ms: Estimate of the time that its result saves.
         reason: Why, in plain words, without any value.
         sources: Where each argument comes from: `result:SERVER` or `argument:SERVER` of an
-            earlier call of that server, `stated` by the client, or a `constant` of the schema.
+            earlier call of that server, `stated` by the client (also as the gateway read it into a
+            suggested call), or a `constant` of the schema.
         p95_ms: 95th percentile of the duration of the tool's calls; None: too few were seen.
     """
 

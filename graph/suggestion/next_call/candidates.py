@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -36,6 +36,8 @@ SAME_ITEM_FACTOR = 4.0
 """How much likelier it is that two arguments come from one item than from two."""
 PRIOR_WEIGHT = 2.0
 """Calls that the guess from names counts for beside those observed."""
+PLANNED_SHARE = 0.5
+"""Of the calls of a tool that have the arguments of a suggested call, if none had them yet."""
 NO_STEMS: Final[frozenset[str]] = frozenset()
 
 
@@ -54,12 +56,25 @@ def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candi
     for tool in select_tools(state, model):
         profile = state.tools.tools[tool]
         choices: dict[str, list[Choice]] = {}
-        for names, share in model.list_argument_sets(profile):
+        for names, share in _list_argument_sets(state, model, profile):
             for name in names:
                 if name not in choices:
                     choices[name] = list_choices(state, model, profile, profile.parameters[name])
             found.extend(_combine(profile, choices, names, share))
     return found
+
+
+def _list_argument_sets(
+    state: SessionState, model: NextCallModel, profile: ToolProfile
+) -> list[tuple[tuple[str, ...], float]]:
+    """Return which arguments a call may have, also those of suggested calls."""
+    found = dict(model.list_argument_sets(profile))
+    for planned in state.planned:
+        if planned.tool == profile.tool and planned.is_complete:
+            names = tuple(sorted({*planned.arguments, *planned.schema_arguments}))
+            if names not in found and set(names) >= set(profile.required):
+                found[names] = PLANNED_SHARE
+    return list(found.items())
 
 
 def select_tools(state: SessionState, model: NextCallModel) -> list[int]:
@@ -77,6 +92,7 @@ def select_tools(state: SessionState, model: NextCallModel) -> list[int]:
 
 def _iterate_tools(state: SessionState, model: NextCallModel) -> Iterator[int]:
     last = state.order[-1]
+    yield from (one.tool for one in state.planned)
     yield from model.list_followers(last)[:12]
     if model.counts["sessions",]:
         yield from state.found_tools
@@ -223,7 +239,15 @@ def list_choices(
                 known = best.get(number)
                 if known is None or choice.share > known.share:
                     best[number] = choice
-    found = [*best.values(), *_list_schema_choices(model, profile, parameter, state.schema_words)]
+    planned = {
+        one.schema_arguments.get(parameter.name)
+        for one in state.planned
+        if one.tool == profile.tool
+    }
+    found = [
+        *best.values(),
+        *_list_schema_choices(model, profile, parameter, state.schema_words, planned),
+    ]
     found.sort(key=_read_share, reverse=True)
     return found
 
@@ -237,7 +261,8 @@ def _list_sources(
 ) -> Iterator[tuple[Source, bool]]:
     """Yield the sources of values that an argument may take, and whether it took such values."""
     learned = model.list_sources(profile.tool, parameter.name)
-    for source in learned:
+    planned = "planned", profile.tool, parameter.name
+    for source in dict.fromkeys((planned, *learned)):
         if source in state.by_source:
             yield source, True
     for source in state.find_sources(parameter.stems - GENERIC_STEMS or parameter.stems):
@@ -336,17 +361,24 @@ def _is_number(shape: str) -> bool:
 
 
 def _list_schema_choices(
-    model: NextCallModel, profile: ToolProfile, parameter: Parameter, words: frozenset[str]
+    model: NextCallModel,
+    profile: ToolProfile,
+    parameter: Parameter,
+    words: frozenset[str],
+    planned: Container[int | None],
 ) -> Iterator[Choice]:
     total = model.count_given(profile.tool, parameter.name)
     named = [bool(stems) and stems <= words for stems in parameter.value_stems]
     for position, is_named in enumerate(named):
         hits = model.count_schema_value(profile.tool, parameter.name, position)
-        is_offered = parameter.is_enumerated or position == parameter.default or is_named
+        is_planned = position in planned
+        is_offered = (
+            parameter.is_enumerated or position == parameter.default or is_named or is_planned
+        )
         if not hits and not is_offered:
             continue
         guess = 0.5 if position == parameter.default else 0.5 / len(parameter.schema_values)
-        guess = 0.8 if is_named else guess
+        guess = 0.8 if is_named or is_planned else guess
         share = (hits + PRIOR_WEIGHT * guess) / (total + PRIOR_WEIGHT)
         fits = float(is_named) if any(named) else 0.5
         yield Choice(parameter.name, None, position, None, share, float(is_named), fits, total)

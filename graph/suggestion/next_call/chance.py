@@ -91,12 +91,19 @@ FEATURES: Final = (
     "found_rank_now",
     "stated_rank_now",
     "found_server",
+    "planned",
+    "planned_next",
+    "planned_tool",
+    "planned_ahead",
+    "planned_best",
+    "planned_logit",
 )
 """Names of the features, in their order."""
 
 PRIOR_FILE: Final = "prior.json"
 DECIMALS = 5
-PRIOR_NAMES: Final = ("cold", "learned")
+PRIOR_NAMES: Final = ("cold", "planned", "learned")
+PLANNED: Final = FEATURES.index("planned")
 MAX_SCALED = 6.0
 """Bound of a scaled feature: one far outside of what was seen must not decide alone."""
 
@@ -208,7 +215,9 @@ def read_priors(document: Mapping[str, Any]) -> Mapping[str, ChanceModel]:
 
 @cache
 def load_priors() -> Mapping[str, ChanceModel]:
-    """Return the shipped coefficients: `cold` before any history, `learned` after some.
+    """Return the shipped coefficients, by name.
+
+    `cold` before any history, `planned` then for suggested calls, `learned` after some history.
 
     Raises:
         ChancePriorError: If the file is damaged.

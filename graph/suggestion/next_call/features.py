@@ -7,10 +7,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from graph.suggestion.next_call.argument_features import ArgumentDescriber, compute_logit
+from graph.suggestion.next_call.argument_features import (
+    ArgumentDescriber,
+    compute_logit,
+    matches_call,
+)
 from graph.suggestion.next_call.candidates import Candidate
 from graph.suggestion.next_call.counts import MAX_AGAIN, MAX_SAID
 from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.observation import ObservedPlan
 from graph.suggestion.next_call.session import STATEMENT, SessionState
 
 STATED_RANK: Final = 15
@@ -26,6 +31,7 @@ def compute_features(
     for candidate in candidates:
         by_tool[candidate.tool].append(candidate)
     rows: dict[int, list[float]] = {}
+    best = max((one.chance for one in state.planned), default=0.0)
     for tool, group in by_tool.items():
         of_tool = _describe_group(state, model, group, len(candidates))
         describer = ArgumentDescriber(state, model, tool)
@@ -50,6 +56,7 @@ def compute_features(
                 arguments.order,
                 arguments.repeated,
                 *of_tool.words_now,
+                *_describe_planned(of_tool.planned, candidate, best),
             ]
     return [rows[id(candidate)] for candidate in candidates]
 
@@ -67,6 +74,7 @@ class ToolFeatures(NamedTuple):
         said: `said_sum`.
         found: From `found_score` to `found_rank`.
         words_now: From `said_sum_now` to `found_server`.
+        planned: Suggested calls of the tool, each with how many others come before it.
         total_share: Sum of the shares of its candidates.
         calls: How many different calls of the tool come where one comes.
     """
@@ -79,6 +87,7 @@ class ToolFeatures(NamedTuple):
     said: float
     found: Sequence[float]
     words_now: Sequence[float]
+    planned: Sequence[tuple[ObservedPlan, int]]
     total_share: float
     calls: float
 
@@ -113,6 +122,7 @@ def _describe_group(
         said=said,
         found=found,
         words_now=[*(now if is_now else NO_WORDS_NOW), _measure_found_server(state, tool)],
+        planned=_list_planned(state, tool),
         total_share=sum([candidate.share for candidate in group]) or 1.0,
         calls=(counts["any calls", tool] + 2) / (counts["any", tool] + 2),
     )
@@ -217,6 +227,41 @@ def _measure_found_server(state: SessionState, tool: int) -> float:
         p for one, p in state.found_tools.items() if one in tools and tools[one].server == server
     ]
     return sum(same) / total
+
+
+def _list_planned(state: SessionState, tool: int) -> list[tuple[ObservedPlan, int]]:
+    """Return the suggested calls of a tool, each with how many are to come before it."""
+    found, ahead = [], 0
+    for planned in state.planned:
+        if planned.tool == tool and not state.is_planned_call_done(planned):
+            found.append((planned, ahead))
+        elif planned.tool not in state.called_since_statement:
+            ahead += 1
+    return found
+
+
+def _describe_planned(
+    planned: Sequence[tuple[ObservedPlan, int]], candidate: Candidate, best: float
+) -> tuple[float, ...]:
+    """Return how likely a candidate is the suggested call of its tool, and when that comes.
+
+    First how likely it is needed if it has the suggested arguments, the same if it comes next,
+    then with whatever arguments, how many suggested calls come before it, how likely the likeliest
+    suggested call of all is needed, and the log-odds of the first.
+    """
+    if not planned:
+        return 0.0, 0.0, 0.0, 0.0, best, 0.0
+    likely = max(one.chance for one, _ in planned)
+    equal = [
+        (one.chance, -ahead)
+        for one, ahead in planned
+        if one.is_complete and matches_call(candidate, one.arguments, one.schema_arguments)
+    ]
+    if not equal:
+        return 0.0, 0.0, likely, 0.0, best, 0.0
+    chance, behind = max(equal)
+    sure = compute_logit(chance)
+    return chance, 0.0 if behind else chance, likely, math.log1p(-behind), best, sure
 
 
 def _describe_clause(state: SessionState, tool: int) -> list[float]:

@@ -181,7 +181,7 @@ def fit_in_steps(
     model = NextCallModel.from_observations(used)
     prior = priors["learned" if used else "cold"]
     if len(used) < MIN_SESSIONS:
-        return FittedHistory(model.with_chances(prior), (), ())
+        return FittedHistory(model.with_chances(prior, priors["planned"]), (), ())
     blocks = yield from _label_blocks(used[-MAX_SESSIONS:], tools)
     labelled = [stack_labels(chain.from_iterable(block)) for block in blocks]
     of_blocks = []

@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 
-from graph.suggestion.next_call.chance import ChanceModel, load_priors
+import numpy as np
+
+from graph.suggestion.next_call.chance import PLANNED, ChanceModel, Floats, load_priors
 from graph.suggestion.next_call.counts import (
     BUCKETS_PER_OCTAVE,
     Counts,
@@ -41,6 +43,7 @@ class NextCallModel:
         counts: What was counted in them.
         known: Where arguments came from, in any of them.
         chances: Turns features into chances; None: the shipped prior.
+        planned_chances: The same for suggested calls before any history.
     """
 
     def __init__(
@@ -49,10 +52,12 @@ class NextCallModel:
         *,
         known: KnownSources = frozenset(),
         chances: ChanceModel | None = None,
+        planned_chances: ChanceModel | None = None,
     ) -> None:
         self.counts: Counts = Counter() if counts is None else counts
         self.known = known
         self.chances = chances
+        self.planned_chances = planned_chances
         self._index()
 
     @classmethod
@@ -69,9 +74,13 @@ class NextCallModel:
             counts.update(count_session(session, known))
         return NextCallModel(counts, known=known, chances=self.chances)
 
-    def with_chances(self, chances: ChanceModel) -> NextCallModel:
+    def with_chances(
+        self, chances: ChanceModel, planned: ChanceModel | None = None
+    ) -> NextCallModel:
         """Return the model with other coefficients."""
-        return NextCallModel(self.counts, known=self.known, chances=chances)
+        return NextCallModel(
+            self.counts, known=self.known, chances=chances, planned_chances=planned
+        )
 
     def _index(self) -> None:
         followers: dict[int, list[tuple[float, int]]] = defaultdict(list)
@@ -151,11 +160,18 @@ class NextCallModel:
         """
         return self._p95_ms.get(tool)
 
-    def select_chances(self) -> ChanceModel:
-        """Return the coefficients that turn features into chances."""
-        if self.chances is not None:
-            return self.chances
-        return load_priors()["learned" if self.counts["sessions",] else "cold"]
+    def estimate_chances(self, rows: Floats) -> tuple[list[float], list[float]]:
+        """Return for features how likely each call comes, and how likely it is the very next."""
+        chances = self.chances
+        if chances is None:
+            chances = load_priors()["learned" if self.counts["sessions",] else "cold"]
+        ever, soon = chances.ever.estimate(rows), chances.soon.estimate(rows)
+        if not self.counts["sessions",] and len(rows):
+            planned = self.planned_chances or load_priors()["planned"]
+            for at in np.flatnonzero(rows[:, PLANNED] > 0):
+                (ever[at],) = planned.ever.estimate(rows[at : at + 1])
+                (soon[at],) = planned.soon.estimate(rows[at : at + 1])
+        return ever, soon
 
 
 def _rank_sources(counted: Counter[Source]) -> list[Source]:

@@ -27,6 +27,25 @@ class PlacedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedPlan:
+    """A suggested call, without its values.
+
+    Attributes:
+        tool: Primary key of the tool.
+        chance: Probability that the tool is needed, in [0, 1].
+        arguments: Number of the value of each argument.
+        schema_arguments: Arguments that equal a value of the schema: its position there.
+        is_complete: Whether that is all that a call needs.
+    """
+
+    tool: int
+    chance: float
+    arguments: Mapping[str, int]
+    schema_arguments: Mapping[str, int]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ObservedStatement:
     """A statement of the client: the numbers of its values and the tools it may speak of.
 
@@ -38,6 +57,7 @@ class ObservedStatement:
         schema_words: Stems of values that schemas list and the statement names.
         found: Tools in the answer to the statement, best first, each with the probability that it
             is needed.
+        planned: Calls of the workflow suggested for it, in their order.
     """
 
     values: tuple[tuple[str, frozenset[str], int, int], ...]
@@ -45,6 +65,7 @@ class ObservedStatement:
     clauses: Mapping[int, int] = field(default_factory=dict)
     schema_words: frozenset[str] = frozenset()
     found: Mapping[int, float] = field(default_factory=dict)
+    planned: tuple[ObservedPlan, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,11 +162,12 @@ def _write_statement(said: ObservedStatement) -> dict[str, Any]:
         "tools": [[tool, score, said.clauses.get(tool, 0)] for tool, score in said.tools.items()],
         **({"words": sorted(said.schema_words)} if said.schema_words else {}),
         **({"found": [[tool, score] for tool, score in said.found.items()]} if said.found else {}),
+        **({"planned": [_write_plan(one) for one in said.planned]} if said.planned else {}),
     }
 
 
 def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
-    """Read a statement; older ones have no clauses, no words and no answer."""
+    """Read a statement; older ones have no clauses, words, answer or plan."""
     values: Sequence[Any] = document["values"]
     tools: Sequence[Any] = document["tools"]
     return ObservedStatement(
@@ -157,4 +179,27 @@ def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
         clauses={int(tool): int(clause) for tool, _, *rest in tools for clause in rest},
         schema_words=frozenset(map(str, document.get("words", ()))),
         found={int(tool): float(score) for tool, score in document.get("found", ())},
+        planned=tuple(_read_plan(*one) for one in document.get("planned", ())),
+    )
+
+
+def _write_plan(planned: ObservedPlan) -> list[Any]:
+    return [
+        planned.tool,
+        planned.chance,
+        dict(planned.arguments),
+        dict(planned.schema_arguments),
+        planned.is_complete,
+    ]
+
+
+def _read_plan(
+    tool: Any, chance: Any, numbers: Mapping[str, Any], positions: Mapping[str, Any], complete: Any
+) -> ObservedPlan:
+    return ObservedPlan(
+        int(tool),
+        float(chance),
+        {str(name): int(number) for name, number in numbers.items()},
+        {str(name): int(position) for name, position in positions.items()},
+        bool(complete),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Source = tuple[str, int, str]
-"""Kind (`result`, `argument` or `stated`), tool, and path, argument name or shape."""
+"""Kind (`result`, `argument`, `planned` or `stated`), tool, and path, argument name or shape."""
 
 
 @dataclass(frozen=True, slots=True)

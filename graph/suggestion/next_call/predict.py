@@ -38,8 +38,7 @@ def predict_calls(
     state.tools = tools
     candidates = generate_candidates(state, model)
     rows = np.array(compute_features(state, model, candidates))
-    chances = model.select_chances().ever.estimate(rows)
-    soon = model.select_chances().soon.estimate(rows)
+    chances, soon = model.estimate_chances(rows)
     order = sorted(range(len(candidates)), key=lambda index: (-chances[index], index))
     found: list[PredictedCall] = []
     for index in order:
@@ -129,8 +128,10 @@ def _describe_source(state: SessionState, choice: Choice) -> str:
     if choice.occurrence is None:
         return "constant"
     kind, tool, _ = choice.occurrence.source
+    if kind in ("stated", "planned"):
+        return "stated"
     profile = state.tools.tools.get(tool)
-    return kind if kind == "stated" else f"{kind}:{profile.server if profile else ''}"
+    return f"{kind}:{profile.server if profile else ''}"
 
 
 def _explain(candidate: Candidate) -> str:
@@ -148,4 +149,5 @@ _PLACES: Final = {
     "result": "was in an earlier result",
     "argument": "was an argument of an earlier call",
     "stated": "was stated by the client",
+    "planned": "was read from what the client stated",
 }

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
-from graph.suggestion.next_call.call import CompletedCall
+from graph.suggestion.next_call.call import CompletedCall, PlannedCall
 from graph.suggestion.next_call.observation import (
     CallObservation,
+    ObservedPlan,
     ObservedStatement,
     PlacedValue,
 )
@@ -32,6 +33,8 @@ MAX_NUMBERS = 20_000
 """Values of a session that are remembered."""
 MAX_FOUND = 8
 """Tools in the answer to a statement that are remembered, the best."""
+MAX_PLANNED = 8
+"""Suggested calls for a statement that are remembered, the first."""
 SCORE_DIGITS = 3
 
 MAX_LATEST = 64
@@ -88,6 +91,7 @@ class SessionState:
         self.all_stated_tools: dict[int, float] = {}
         self.stated_clauses: dict[int, int] = {}
         self.found_tools: dict[int, float] = {}
+        self.planned: tuple[ObservedPlan, ...] = ()
         self.called_since_statement: set[int] = set()
         self.clause_of_number: dict[int, int] = {}
         self.clause_done = -1
@@ -104,7 +108,10 @@ class SessionState:
         self._restarts = False
 
     def add_statement(
-        self, text: str, found: Mapping[int, float] = NOTHING_FOUND
+        self,
+        text: str,
+        found: Mapping[int, float] = NOTHING_FOUND,
+        planned: Iterable[PlannedCall] = (),
     ) -> ObservedStatement:
         """Take in what the client said: a query, an intent, or its user's words.
 
@@ -112,6 +119,7 @@ class SessionState:
             text: The words.
             found: Tools in the answer to them, best first, each with the probability that it is
                 needed.
+            planned: Calls of the workflow suggested for them, in their order.
         """
         values = []
         for stated in read_statement(text):
@@ -126,6 +134,7 @@ class SessionState:
             self.tools.find_clauses(split_clauses(prepare_statement(text)), tools),
             self.tools.find_schema_words(text),
             {tool: round(p, SCORE_DIGITS) for tool, p in islice(found.items(), MAX_FOUND)},
+            tuple(self._read_plan(one) for one in islice(planned, MAX_PLANNED)),
         )
         self._apply_statement(statement)
         self._pending.append(statement)
@@ -136,7 +145,7 @@ class SessionState:
         if len(self.calls) >= MAX_CALLS or len(self.values) >= MAX_NUMBERS:
             self._reset()
             self._restarts = True
-        arguments, schema_arguments, is_complete = self._read_arguments(call)
+        arguments, schema_arguments, is_complete = self._read_arguments(call.tool, call.arguments)
         values = tuple(sorted(self._read_result(call), key=lambda value: value.path))
         observation = CallObservation(
             tool=call.tool,
@@ -177,13 +186,21 @@ class SessionState:
             self.shapes[number] = describe_value(value)
         return number
 
-    def _read_arguments(self, call: CompletedCall) -> tuple[dict[str, int], dict[str, int], bool]:
+    def _read_plan(self, planned: PlannedCall) -> ObservedPlan:
+        numbers, positions, is_complete = self._read_arguments(planned.tool, planned.arguments)
+        chance = round(planned.chance, SCORE_DIGITS)
+        is_complete &= planned.is_complete
+        return ObservedPlan(planned.tool, chance, numbers, positions, is_complete)
+
+    def _read_arguments(
+        self, tool: int, arguments: Mapping[str, Any]
+    ) -> tuple[dict[str, int], dict[str, int], bool]:
         """Number the arguments; those that no parameter of the tool is named for are left out."""
-        profile = self.tools.tools.get(call.tool)
+        profile = self.tools.tools.get(tool)
         numbers: dict[str, int] = {}
         positions: dict[str, int] = {}
         is_complete = profile is not None
-        for name, value in call.arguments.items():
+        for name, value in arguments.items():
             parameter = profile.parameters.get(name) if profile else None
             if parameter is None:
                 is_complete = False
@@ -214,6 +231,7 @@ class SessionState:
         self.stated_tools = dict(statement.tools)
         self.stated_clauses = dict(statement.clauses)
         self.found_tools = dict(statement.found)
+        self.planned = statement.planned
         self.called_since_statement.clear()
         self.clause_of_number = {number: clause for _, _, number, clause in statement.values}
         self.clause_done = -1
@@ -227,6 +245,11 @@ class SessionState:
             found.append(
                 Occurrence(("stated", 0, shape), step, (index,), siblings[shape], number, near)
             )
+        found += [
+            Occurrence(("planned", one.tool, name), step, (place,), 1, number)
+            for place, one in enumerate(statement.planned)
+            for name, number in one.arguments.items()
+        ]
         self._add_occurrences(found)
 
     def _apply_call(self, observation: CallObservation) -> None:
@@ -281,6 +304,7 @@ class SessionState:
     def _index_source(self, source: Source) -> None:
         if source[0] == "stated":
             self.stated_sources[source] = self.by_source[source]
+        if source[0] in ("stated", "planned"):
             return
         own, above = split_path(source[2])
         stems = own | above
@@ -290,6 +314,15 @@ class SessionState:
         self._found_sources.clear()
         for stem in stems:
             self.sources_by_stem[stem][source] = None
+
+    def is_planned_call_done(self, planned: ObservedPlan) -> bool:
+        """Return whether a suggested call was made since the statement that it is for."""
+        return any(
+            self.calls[at].arguments == planned.arguments
+            and self.calls[at].schema_arguments == planned.schema_arguments
+            for at in self.calls_of.get(planned.tool, ())
+            if self.steps[at] > self.last_statement
+        )
 
     def keep_weighed(self, *weighed_for: object) -> None:
         """Forget the weighed choices if they are many, or were weighed for something else."""

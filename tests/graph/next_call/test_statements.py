@@ -4,11 +4,13 @@ import json
 
 import pytest
 
+from graph.suggestion.next_call.call import PlannedCall
 from graph.suggestion.next_call.candidates import generate_candidates
 from graph.suggestion.next_call.chance import FEATURES
 from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
+from graph.suggestion.next_call.predict import predict_calls
 from graph.suggestion.next_call.session import SessionState
 from graph.suggestion.next_call.statements import read_statement, split_clauses
 from tests.graph.next_call import worlds
@@ -213,3 +215,90 @@ def test_statements_stored_without_clauses_are_read():
     assert statement.tools
     assert statement.clauses == {}
     assert {clause for *_, clause in statement.values} == {0}
+
+
+def plan(tool, arguments, chance=0.9, *, is_complete=True):
+    return PlannedCall(tool=tool, arguments=arguments, is_complete=is_complete, chance=chance)
+
+
+def find_planned(state):
+    """Return the arguments of the candidates that are suggested calls, with their features."""
+    return [
+        (c.tool, {o.name: o.number or o.position for o in c.choices}, row)
+        for c, row in describe(state)
+        if row["planned"]
+    ]
+
+
+def test_before_any_history_a_suggested_call_is_predicted_with_its_arguments():
+    state = SessionState(SHOP)
+    state.add_statement(
+        "Anything of today?", planned=[plan(worlds.COUNT, {"file": "a b.txt", "mode": "words"})]
+    )
+
+    (best, *_) = predict_calls(state, NextCallModel(), SHOP, limit=3)
+
+    assert (best.tool, best.arguments) == (worlds.COUNT, {"file": "a b.txt", "mode": "words"})
+    assert best.sources["file"] == "stated"
+    assert best.chance > 0.5
+
+
+def test_without_a_history_a_likelier_suggested_call_has_a_higher_chance():
+    chances = []
+    for chance in (0.3, 0.6, 0.9):
+        state = SessionState(SHOP)
+        state.add_statement("Anything?", planned=[plan(worlds.LIST_TYPES, {}, chance)])
+        (best,) = predict_calls(state, NextCallModel(), SHOP, limit=1)
+        chances.append(best.chance)
+
+    assert chances == sorted(chances)
+    assert chances[-1] > 1.5 * chances[0]
+
+
+def test_a_suggested_call_is_next_once_those_before_it_were_made():
+    state = SessionState(SHOP)
+    state.add_statement(
+        "Anything?",
+        planned=[plan(worlds.CANCEL, {"order_id": "O1"}), plan(worlds.LIST_TYPES, {}, 0.8)],
+    )
+    ((_, _, before),) = find_planned(state)
+    state.add_call(worlds.complete(worlds.CANCEL, {"order_id": "O1"}, "done"))
+    ((_, _, after),) = find_planned(state)
+
+    assert (before["planned_next"], before["planned_ahead"] > 0) == (0.0, True)
+    assert (after["planned_next"], after["planned_ahead"]) == (0.8, 0.0)
+
+
+def test_a_suggested_call_that_was_made_or_lacks_an_argument_is_none_any_more():
+    state = SessionState(SHOP)
+    state.add_statement(
+        "Anything?",
+        planned=[
+            plan(worlds.LIST_TYPES, {}),
+            plan(worlds.GET_ORDER, {}, is_complete=False),
+        ],
+    )
+    state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {}))
+
+    assert find_planned(state) == []
+
+
+def test_suggested_calls_are_forgotten_with_the_next_statement():
+    state = SessionState(SHOP)
+    state.add_statement("Anything?", planned=[plan(worlds.LIST_TYPES, {})])
+    state.add_statement("Thanks.")
+
+    assert find_planned(state) == []
+
+
+def test_an_observation_says_what_was_suggested_without_its_values():
+    state = SessionState(SHOP)
+    planned = [plan(worlds.COUNT, {"file": "secret words.txt", "mode": "words"}, 0.75)]
+    state.add_statement("Anything?", planned=planned)
+    observation = state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {}))
+
+    stored = json.dumps(observation.to_json())
+
+    assert "secret" not in stored
+    assert CallObservation.from_json(json.loads(stored)) == observation
+    assert observation.statements[0].planned[0].chance == 0.75

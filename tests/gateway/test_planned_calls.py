@@ -1,0 +1,35 @@
+"""The calls of a suggestion that prediction takes in."""
+
+import pytest
+
+from gateway_project.intent.planned_calls import list_planned_calls
+from graph.suggestion.binding.steps import Binding, BindingSource
+from graph.suggestion.workflow.types import SuggestedTask, Suggestion
+
+
+def suggest(**sources):
+    """Return a suggestion of one task, with the source of each argument."""
+    task = SuggestedTask(id="a", tool=7, name="s:t", arguments=dict.fromkeys(sources, "v"))
+    bindings = tuple(
+        Binding(pointer=f"/{name}", source=source, evidence="", confidence=0.5)
+        for name, source in sources.items()
+    )
+    return Suggestion(tasks=(task,), order=("a",), confidence=0.6, bindings={"a": bindings})
+
+
+def test_a_call_is_as_likely_as_its_tool_and_each_of_its_arguments():
+    (planned,) = list_planned_calls(
+        suggest(q=BindingSource.USER, file=BindingSource.LITERAL), {7: 0.8}
+    )
+
+    assert (planned.tool, planned.arguments) == (7, {"q": "v", "file": "v"})
+    assert planned.is_complete
+    assert planned.chance == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("source", [BindingSource.LEARNED, BindingSource.REFERENCE])
+def test_what_the_client_did_not_state_is_left_out(source):
+    (planned,) = list_planned_calls(suggest(q=BindingSource.USER, file=source), {})
+
+    assert planned.arguments == {"q": "v"}
+    assert not planned.is_complete
