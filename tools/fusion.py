@@ -54,7 +54,7 @@ class FusionWeights:
 # `python -m benchmarks.search_context`. docs/search.md has the held-out figures.
 DEFAULT_WEIGHTS = FusionWeights(
     dense=1.2,
-    lexical=0.024,
+    lexical=0.015,
     bias=-2.94,
     affinity=0.06,
     gap=5.9,
