@@ -53,7 +53,9 @@ def main() -> None:
     """Load the sets, cross-validate and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--limit", type=int, default=1_100, help="queries of each set, about")
-    parser.add_argument("--ratio", type=float, help="weight of BM25 that the scores are fitted for")
+    parser.add_argument(
+        "--ratio", type=float, help="weight of BM25 that the scores are fitted for"
+    )
     arguments = parser.parse_args()
     sets = judge_all_sets(limit=arguments.limit)
     best = report_order(sets)
