@@ -11,10 +11,10 @@ from typing import Final
 from tools.fusion import logistic_score
 
 # Printed by `python -m benchmarks.fit_closeness`; docs/search.md has the held-out figures.
-COSINE_WEIGHT: Final = 10.0
-BM25_WEIGHT: Final = 0.034
-BIAS: Final = -4.46
-MIN_CLOSENESS: Final = 0.15
+COSINE_WEIGHT: Final = 11.6
+BM25_WEIGHT: Final = 0.04
+BIAS: Final = -5.62
+MIN_CLOSENESS: Final = 0.16
 """Closeness below which nothing is close: 5 % of the queries that a tool fits are below it."""
 NOTHING_CLOSE_WARNING: Final = (
     "nothing close was found: probably no tool here does this, whatever the best match is"

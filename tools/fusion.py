@@ -53,13 +53,13 @@ class FusionWeights:
 # Printed by `python -m benchmarks.tune_fusion` over nine public sets; the affinity by
 # `python -m benchmarks.search_context`. docs/search.md has the held-out figures.
 DEFAULT_WEIGHTS = FusionWeights(
-    dense=1.2,
-    lexical=0.015,
-    bias=-2.94,
-    affinity=0.06,
-    gap=5.9,
-    spread=4.35,
-    tenth=0.51,
+    dense=1.56,
+    lexical=0.0196,
+    bias=-2.99,
+    affinity=0.08,
+    gap=5.8,
+    spread=4.06,
+    tenth=0.62,
 )
 
 
