@@ -101,7 +101,7 @@ class ConsoleAdmin(admin.ModelAdmin[Any]):
 
     def _can_hold(self, name: str, value: Any) -> bool:
         field, rest = _resolve_lookup(self.model, name)
-        if field is None or rest:
+        if not isinstance(field, models.Field) or rest:
             return False
         kind = field.target_field if isinstance(field, models.ForeignKey) else field
         try:

@@ -129,7 +129,7 @@ def test_a_team_does_not_see_tools_of_another():
         (("x", "--parameters", "{"), "--parameters is not valid JSON"),
         (("x", "--parameters", "[1]"), "must be a JSON object"),
         (("x", "--team", "none"), "no team 'none'"),
-        (("weather", "--parameters", '{"city": {"a": 1}}'), "city"),
+        (("get weather", "--parameters", '{"city": {"a": 1}}'), "city"),
     ],
 )
 @pytest.mark.usefixtures("weather")

@@ -335,14 +335,14 @@ def _unit_features(parameters: Sequence[ToolParameter], stated: StatedValues) ->
         if words:
             fits[:, column] = _word_flags(parameters, words, of_name=False)[:, 0] > 0
             mismatches[:, column] = ~fits[:, column]
-        elif one.kind in (ValueKind.NUMBER, ValueKind.NUMBER_WORD) and _is_result_count(
+        elif one.kind in (ValueKind.NUMBER, ValueKind.NUMBER_WORD) and is_result_count(
             stated, column
         ):
             fits[:, column] = _word_flags(parameters, LIMIT_WORDS)[:, 0] > 0
     return {"unit": fits, "other_unit": mismatches}
 
 
-def _is_result_count(stated: StatedValues, column: int) -> bool:
+def is_result_count(stated: StatedValues, column: int) -> bool:
     """Whether a number is a result count: "the last 3 commits", "the 3 latest ones"."""
     return stated.introduced_by[column] in RANK_WORDS or stated.followed_by[column] in RANK_WORDS
 

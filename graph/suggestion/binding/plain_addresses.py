@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import has_name, mentions, takes_texts
 from graph.suggestion.binding.protection import may_destroy
 from graph.suggestion.binding.value_patterns import ValueKind
-from graph.suggestion.binding.vocabulary import normalize_words
+from graph.suggestion.binding.vocabulary import PAYING_WORDS, normalize_words
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.plain_statement import PlainStatement
@@ -23,6 +24,7 @@ _TIME_NAME: Final = re.compile(
 )
 _TARGET_NAMES: Final = frozenset(["target", "input", "source", "resource", "input_data"])
 _CHAIN_ADDRESS: Final = re.compile(r"(?<![\w/.:-])0x[0-9a-fA-F]{4,}(?![\w/])")
+_PAID_TO: Final = re.compile(r"(?:\b(?:to|an|para)|给|→)\s*$", re.IGNORECASE)
 _DOMAIN: Final = re.compile(
     r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,10}(?![\w/.-])",
     re.IGNORECASE,
@@ -70,6 +72,12 @@ def bind_place(one: PlainStatement) -> None:
         one.bind(places, name.text, (name.start, name.end), ValueKind.NAME)
 
 
+def _is_paid(one: PlainStatement, address: re.Match[str]) -> bool:
+    """Whether a tool that pays is told to pay to an address; of other tools it is the subject."""
+    pays = bool(normalize_words(split_raw_name(one.step.tool.name)) & PAYING_WORDS)
+    return not pays or _PAID_TO.search(one.part, 0, address.start()) is not None
+
+
 def _bind_target(one: PlainStatement) -> None:
     """Bind the only URL, IP address or address on a chain to the only parameter that takes it."""
     for kind in (ValueKind.URL, ValueKind.IP):
@@ -78,7 +86,7 @@ def _bind_target(one: PlainStatement) -> None:
             targets = one.find_open(has_name(_TARGET_NAMES), required=True)
             one.bind(targets, values[0].text, (values[0].start, values[0].end), kind)
     addresses = list(_CHAIN_ADDRESS.finditer(one.part))
-    if len(addresses) == 1:
+    if len(addresses) == 1 and _is_paid(one, addresses[0]):
         takes = mentions(normalize_words(["address"]))
         one.bind(
             one.find_open(lambda p: takes(p) and not p.members, required=True),

@@ -26,6 +26,7 @@ _NOT_IDENTIFIER: Final = re.compile(
     r"\d{1,4}(?:[.:-]\d{1,2})*|\d{4}-\d{2}-\d{2}.*|\d{1,3}(?:,\d{3})+"
 )
 _WORD_BEFORE: Final = re.compile(r"(?P<word>[A-Za-z]+)\s+$")
+MAX_WORD_CHARS: Final = 40
 _COUNTED: Final = re.compile(r"\s+[A-Za-z]")
 _COUNTING: Final = frozenset(["the", "all", "these", "those", "first", "last", "top", "any"])
 _COMPARING_LIST: Final = "than since before after until till over under above below about around"
@@ -75,7 +76,7 @@ def bind_identifier(one: PlainStatement) -> None:
 
 def _is_amount(text: str, match: re.Match[str]) -> bool:
     """Whether a number is rather an amount or a date: "the 12345 oldest", "since 20240101"."""
-    before = _WORD_BEFORE.search(text, 0, match.start())
+    before = _WORD_BEFORE.search(text, max(0, match.start() - MAX_WORD_CHARS), match.start())
     word = before["word"].lower() if before else ""
     if word in STOP_WORDS:
         return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graph.data_flow.words import split_raw_name
+from graph.suggestion.binding.orders import is_ordered
 from graph.suggestion.binding.value_patterns import SECRET, ValueKind
 from graph.suggestion.binding.values import StatedValue
 
@@ -78,10 +79,11 @@ class PlainStatement:
             first < end and start < last for first, last in (self.forbidden if is_whole else taken)
         )
         text = self.text[start:end]
-        if len(parameters) == 1 and not is_forbidden and not SECRET.fullmatch(text):
-            self.found[parameters[0].name] = StatedValue(
-                text=text, value=value, kind=kind, start=start, end=end
-            )
+        if len(parameters) != 1 or is_forbidden or SECRET.fullmatch(text):
+            return
+        stated = StatedValue(text=text, value=value, kind=kind, start=start, end=end)
+        if is_ordered(self.step, parameters[0], stated, part=self.part, start=self.start):
+            self.found[parameters[0].name] = stated
 
     def list_values(self, kind: ValueKind) -> list[StatedValue]:
         """Return the values of a kind in the part, in the order of the text, once each."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import secrets
+from graph.suggestion.binding.features import is_result_count
 from graph.suggestion.binding.knowledge import (
     EMPTY_KNOWLEDGE,
     BindingKnowledge,
@@ -39,7 +40,7 @@ from graph.suggestion.binding.vocabulary import (
 if TYPE_CHECKING:
     from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.steps import BindingStep, BindTool
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 
@@ -91,6 +92,10 @@ _ALL_BUT_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 """Before any value, "everything but" protects it."""
+_ANOTHER_BEFORE: Final = re.compile(
+    r"\b(?:than|(?:cop(?:y|ies)|backups?|duplicates?)\s+of)(?:\s+the)?\s+[\"'`“]?$", re.IGNORECASE
+)
+"""Before what something else is compared with or made of: "older than /a", "the backup of /a"."""
 MAX_BUT_CHARS: Final = 40
 """Characters before a value that are read for them."""
 _LIST_CONTINUATION: Final = re.compile(
@@ -98,6 +103,7 @@ _LIST_CONTINUATION: Final = re.compile(
 )
 """Beginning of a clause that continues the list of the previous clause."""
 _CLAUSE_CONNECTIVE: Final = re.compile(r"\b(?:and|then|but|before|after)\b|[.;!?]\s")
+_NUMBER_WORDS: Final = normalize_words(["number"])
 _OUTPUT_WORDS: Final = normalize_words(["output"])
 MAX_OUTPUT_LEAD_CHARS: Final = 60
 """Characters before a path that are read for whether it is written."""
@@ -148,7 +154,10 @@ def compute_thresholds(
     foreign = is_risky_target & ~own[owners]
     thresholds[foreign & (thresholds < FOREIGN_CLAUSE_THRESHOLD)] = FOREIGN_CLAUSE_THRESHOLD
     is_destructive = [is_destructive_name(steps[owner]) for owner in owners]
-    thresholds[foreign & np.array(is_destructive)[:, None]] = NEVER_BOUND
+    others = foreign | (is_risky_target & _mark_others(stated))
+    thresholds[others & np.array(is_destructive)[:, None]] = NEVER_BOUND
+    numbered = [_names_one(tool, one) for tool, one in zip(tools, parameters, strict=True)]
+    thresholds[is_writing & np.array(numbered)[:, None] & _mark_counts(stated)] = NEVER_BOUND
     thresholds[_mark_product_names(steps, stated)[owners]] = NEVER_BOUND
     thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
     outputs = np.array([bool(one.name_words & _OUTPUT_WORDS) for one in parameters])[:, None]
@@ -252,6 +261,31 @@ def _mark_inputs(stated: StatedValues) -> Flags:
     """Return `(n,)`: which values are paths that the intent does not state as to be written."""
     is_read = np.array([not _is_output(stated.text, one.start) for one in stated.values])
     return np.asarray(is_read & stated.has_kind(ValueKind.PATH), dtype=bool)
+
+
+def _mark_others(stated: StatedValues) -> Flags:
+    """Return `(n,)`: which values name something else than what is to be acted on."""
+    return np.array(
+        [
+            _ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_BUT_CHARS), one.start)
+            is not None
+            for one in stated.values
+        ],
+        dtype=bool,
+    )
+
+
+def _names_one(tool: BindTool, parameter: ToolParameter) -> bool:
+    """Whether a parameter names one thing: an identifier, or `issue_number` of `close_issue`."""
+    of_tool = parameter.name_words & normalize_words(split_raw_name(tool.name))
+    return parameter.is_identifier or bool(of_tool and parameter.name_words & _NUMBER_WORDS)
+
+
+def _mark_counts(stated: StatedValues) -> Flags:
+    """Return `(n,)`: which values say how many, not which: "close the 3 oldest issues"."""
+    counts = [is_result_count(stated, column) for column in range(len(stated.values))]
+    is_number = stated.has_kind(ValueKind.NUMBER, ValueKind.NUMBER_WORD)
+    return np.asarray(np.array(counts, dtype=bool) & is_number, dtype=bool)
 
 
 def _mark_product_names(steps: Sequence[BindingStep], stated: StatedValues) -> Flags:

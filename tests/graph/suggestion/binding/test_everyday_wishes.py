@@ -188,3 +188,43 @@ def test_parameters_are_described_by_the_text_of_their_tool() -> None:
         act(sheet=text()), description="Read.\n\nArgs:\n    sheet (str): Name of the tab\n"
     )
     assert load_schema(one).parameters["sheet"].description == "Name of the tab"
+
+
+@pytest.mark.parametrize(
+    ("intent", "one"),
+    [
+        ("close the 3 oldest issues", act("close_issue", issue_number=NUMBER)),
+        ("delete the file that is older than /srv/a.txt", act("delete_file", path=text())),
+        ("delete the backup of /srv/a.txt", act("delete_file", path=text())),
+    ],
+)
+def test_counts_and_what_something_is_compared_with_are_no_targets(
+    intent: str, one: BindTool
+) -> None:
+    assert given(intent, one) == {}
+
+
+@pytest.mark.parametrize(
+    ("intent", "one"),
+    [
+        ("delete the user who blocked lee215", act("delete_user", username=text())),
+        ("delete lee215's friend", act("delete_user", username=text())),
+        ("do I need to erase 18aa01 and 18aa02?", act("delete_entries", ids=TEXTS)),
+        ("remove entries 51, 52 and 53, no wait, not 53", act("remove_entries", ids=TEXTS)),
+        ("delete the duplicates of card 455", act("delete_task", task_id=NUMBER)),
+        ("document d9 was deleted, why?", act("delete_document", id=text())),
+        ("delete the document after document d9", act("delete_document", id=text())),
+        ("merge PR 93 or 94", act("merge_pull_request", pull_request_id=text())),
+        ("revert PR 93", act("merge_pull_request", pull_request_id=text())),
+        ("hands off container shop-app", act("stop_container", container_id=text())),
+        ("who scanned 192.168.1.10?", act("scan_ports", target=text())),
+        ("transfer from 0xab58f1", act("transfer_tokens", address=text())),
+    ],
+)
+def test_only_an_order_names_what_is_changed(intent: str, one: BindTool) -> None:
+    assert given(intent, one) == {}
+
+
+def test_an_order_names_what_is_deleted_directly_behind_its_verb() -> None:
+    one = act("delete_task", task_id=NUMBER)
+    assert given("could you please delete card 455", one) == {"task_id": 455}

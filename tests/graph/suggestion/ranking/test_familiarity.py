@@ -21,7 +21,7 @@ OTHER_WORK = past(
 )
 UNFAMILIAR = (
     "travel",
-    "forecast of a hotel",
+    "a hotel forecast",
     "what to pay at a hotel in rome",
 )
 
