@@ -11,12 +11,15 @@ from typing import Any, Protocol
 from mcp.shared.dispatcher import as_request_id
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
-from mcp_types import RequestId
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import UpstreamError
 
 RELISTEN_S, RELISTEN_CAP_S = 5.0, 300.0  # between subscriptions that the server keeps ending
+
+LASTING_S = 60.0
+"""A stream that was open for longer is reopened as soon as the first one."""
 
 SubscriptionFilter = Mapping[str, Any]
 """A `SubscriptionFilter` of the protocol."""
@@ -106,15 +109,20 @@ class SubscriptionListener:
 
     async def _keep_open(self, subscription: Subscription, renewed: Callable[[], None]) -> None:
         delay_s, honored = RELISTEN_S, subscription.honored
+        loop = asyncio.get_running_loop()
         while True:
+            opened_at = loop.time()
             try:
                 await self._hold_stream(subscription, renewed if honored.done() else None)
             except (MCPError, UpstreamError) as error:
-                # The server lacks subscriptions, or the connection has ended.
                 if not honored.done():
                     honored.set_exception(error)
                     honored.exception()  # marks it retrieved: it may have no waiter
-                return
+                    return
+                if not _may_pass(error):  # the connection has ended, say
+                    return
+            if loop.time() - opened_at > LASTING_S:
+                delay_s = RELISTEN_S
             await asyncio.sleep(delay_s)
             delay_s = min(2 * delay_s, RELISTEN_CAP_S)
 
@@ -152,6 +160,11 @@ class SubscriptionListener:
         finally:
             del self._streams[request_id]
             sent.cancel()
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether a server that once accepted a subscription may accept it again."""
+    return isinstance(error, MCPError) and error.code not in (METHOD_NOT_FOUND, CONNECTION_CLOSED)
 
 
 def _resolve_future(future: asyncio.Future[Mapping[str, Any]], value: Mapping[str, Any]) -> None:

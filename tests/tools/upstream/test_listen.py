@@ -15,6 +15,7 @@ from tools.upstream.listen import SubscriptionListener
 ID = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 GONE = MCPError(-32601, "no more")
+BUSY = MCPError(-32603, "busy")
 
 
 class Server:
@@ -36,7 +37,7 @@ class Server:
         assert method == "subscriptions/listen"
         self.wanted.append(params["notifications"])
         end = self.ends.pop(0) if self.ends else asyncio.Event()
-        if end is GONE:
+        if end in (GONE, BUSY):
             raise end
         await asyncio.sleep(0)
         self.open.append(request_id)
@@ -101,6 +102,34 @@ async def test_a_refusal_is_raised_and_ends_the_subscription(group, renewed):
         await subscription.honored
     await subscription.task
     assert len(server.wanted) == 1
+
+
+async def test_a_passing_refusal_does_not_end_a_subscription_that_was_accepted(group, renewed):
+    server = Server(None, BUSY, None, GONE)
+    subscription = subscribe(server, group, renewed)
+    await subscription.honored
+    await subscription.task
+    assert len(server.wanted) == 4
+    assert renewed == [1]
+
+
+@pytest.mark.parametrize(("lasting_s", "pauses"), [(60.0, [1.0, 2.0, 4.0]), (-1.0, [1.0] * 3)])
+async def test_only_streams_that_end_soon_are_reopened_ever_later(
+    lasting_s, pauses, group, renewed, monkeypatch
+):
+    slept, sleep = [], asyncio.sleep
+
+    async def note(delay_s):
+        if delay_s:
+            slept.append(delay_s)
+        await sleep(0)
+
+    monkeypatch.setattr(listen, "RELISTEN_S", 1.0)
+    monkeypatch.setattr(listen, "LASTING_S", lasting_s)
+    monkeypatch.setattr(listen.asyncio, "sleep", note)
+    subscription = subscribe(Server(None, None, None, GONE), group, renewed)
+    await subscription.task
+    assert slept == pauses
 
 
 async def test_a_subscription_that_ends_unacknowledged_is_opened_again(group, renewed):
