@@ -41,7 +41,8 @@ _TAKEN_BACK: Final = frozenset(_TAKEN_BACK_LIST.split())
 """First words of a request that takes something back, unless the tool's name has them too."""
 _POLITE: Final = re.compile(
     r"\W*(?:(?:please|bitte|por favor|ok|hey|now|then)\W+)*"
-    r"(?:(?:can|could|would|will|kannst|könntest|puedes|podrías)\s+(?:you|du)?\b\s*(?:please\b)?\s*)?",
+    r"(?P<asked>(?:can|could|would|will|kannst|könntest|puedes|podrías)\s+(?:you|du)?\b\s*"
+    r"(?:please\b)?\s*)?",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(
@@ -56,11 +57,13 @@ _NEGATION: Final = re.compile(
     re.IGNORECASE,
 )
 _REPORT: Final = re.compile(
-    r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido)\b|[?？]\s*$",  # noqa: RUF001
-    re.IGNORECASE,
+    r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido)\b", re.IGNORECASE
 )
+_ENDS_ASKING: Final = re.compile(r"[?？]\s*$")  # noqa: RUF001
 _ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o)\s+[\w#./-]*\d", re.IGNORECASE)
-_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'(?!\w)|`[^`]*`|“[^”]*”|„[^“”]*[“”]")
+_QUOTED: Final = re.compile(
+    r"\"[^\"]{0,300}\"|'[^']{0,300}'(?!\w)|`[^`]{0,300}`|“[^”]{0,300}”|„[^“”]{0,300}[“”]"
+)
 _RELATION_LIST: Final = (
     "of by who whom whose that which what after before next near behind beside besides than from "
     "in on with without for about to at under over like as asked version item s von vom bei nach "
@@ -96,13 +99,14 @@ def is_ordered(
     destroys = may_destroy(step)
     if step.is_read_only or (not destroys and _CHANGING.isdisjoint(words)):
         return True
-    if not _is_order(part[_find_order(part) :], frozenset(words)):
+    begin, is_polite = _find_order(part)
+    if not _is_order(part[begin:], frozenset(words), is_polite=is_polite):
         return False
     span = max(0, value.start - start), max(0, value.end - start)
     has_rules = value.kind in _OWN_RULES or span == (0, len(part))
     if has_rules:
         return True
-    before = {word.lower() for word in _WORD.findall(part, _find_order(part), span[0])}
+    before = {word.lower() for word in _WORD.findall(part, begin, span[0])}
     if (
         not destroys
         or is_scope_parameter(step, parameter)
@@ -112,20 +116,21 @@ def is_ordered(
     return before.isdisjoint(_RELATION) and _ANOTHER_AFTER.match(part, span[1]) is None
 
 
-def _find_order(part: str) -> int:
+def _find_order(part: str) -> tuple[int, bool]:
+    """Return where the order begins, and whether it is asked for politely: "could you …?"."""
     polite = _POLITE.match(part)
-    return polite.end() if polite else 0
+    return (polite.end(), polite["asked"] is not None) if polite else (0, False)
 
 
-def _is_order(order: str, tool_words: frozenset[str]) -> bool:
+def _is_order(order: str, tool_words: frozenset[str], *, is_polite: bool) -> bool:
     plain = _QUOTED.sub(" ", order)
     first = _WORD.search(plain)
     word = first[0].lower() if first else ""
-    is_taken_back = word in _TAKEN_BACK and word not in tool_words
     return not (
-        is_taken_back
+        (word in _TAKEN_BACK and word not in tool_words)
         or _QUESTION.match(plain)
         or _NEGATION.search(plain)
         or _REPORT.search(plain)
         or _ALTERNATIVE.search(plain)
+        or (not is_polite and _ENDS_ASKING.search(plain))
     )

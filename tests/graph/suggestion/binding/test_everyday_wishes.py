@@ -227,4 +227,4 @@ def test_only_an_order_names_what_is_changed(intent: str, one: BindTool) -> None
 
 def test_an_order_names_what_is_deleted_directly_behind_its_verb() -> None:
     one = act("delete_task", task_id=NUMBER)
-    assert given("could you please delete card 455", one) == {"task_id": 455}
+    assert given("could you please delete card 455?", one) == {"task_id": 455}
