@@ -17,6 +17,7 @@ from graph.suggestion.binding.protection import (
     may_destroy,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
+from tools.operator_verbs import find_operator_verbs
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
@@ -33,7 +34,7 @@ _CHANGING_LIST: Final = (
     "swap sync tag toggle transfer trigger turn undo unlock unsubscribe update upload write"
 )
 _CHANGING: Final = frozenset(_CHANGING_LIST.split())
-"""Words of a tool's name by which it may change something."""
+"""Words of a tool's name by which it may change something, beside those of operators."""
 _TAKEN_BACK_LIST: Final = (
     "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
 )
@@ -95,12 +96,13 @@ def is_ordered(
         part: The part of the intent that asks for the step.
         start: Where the part begins in the intent.
     """
-    words = split_raw_name(step.tool.name)
+    words = frozenset(split_raw_name(step.tool.name))
     destroys = may_destroy(step)
-    if step.is_read_only or (not destroys and _CHANGING.isdisjoint(words)):
+    changes = destroys or bool(words & _CHANGING or find_operator_verbs(step.tool.name))
+    if step.is_read_only or not changes:
         return True
     begin, is_polite = _find_order(part)
-    if not _is_order(part[begin:], frozenset(words), is_polite=is_polite):
+    if not _is_order(part[begin:], words, is_polite=is_polite):
         return False
     span = max(0, value.start - start), max(0, value.end - start)
     has_rules = value.kind in _OWN_RULES or span == (0, len(part))
