@@ -150,8 +150,8 @@ async def test_without_the_database_meaning_is_compared_if_the_index_is_in_memor
     world.search_error = django.db.OperationalError("cannot reach PostgreSQL")
     words = catalogue_index.index_words(world.catalogue.tools.values())
     vectors = np.eye(len(words.tools), world.embedder.dimensions, dtype=np.float32)
+    (vectors[0],) = world.embedder.embed(["show the log"], kind="query")
     world.index = replace(words, embeddings=words.tools, vectors=vectors)
-    world.embedder.embed(["show the log"], kind="query")
     found = await find(world)
     assert {card.tool for card in found.tools} == set(world.catalogue.tools)
     assert found.warnings == (
