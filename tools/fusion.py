@@ -50,8 +50,8 @@ class FusionWeights:
     tenth: float = 0.0
 
 
-# Printed by `python -m benchmarks.tune_fusion` over nine public sets; the affinity by
-# `python -m benchmarks.search_context`. docs/search.md has the held-out figures.
+# Printed by `python -m benchmarks.tune_fusion --ratio 0.0125` over nine public sets; the affinity,
+# 0.05 of a cosine, by `python -m benchmarks.search_context`; docs/search.md has held-out figures.
 DEFAULT_WEIGHTS = FusionWeights(
     dense=1.56,
     lexical=0.0196,

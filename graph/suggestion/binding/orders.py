@@ -17,6 +17,7 @@ from graph.suggestion.binding.protection import (
     may_destroy,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.intent.masks import QUOTED
 from tools.operator_verbs import find_operator_verbs
 
 if TYPE_CHECKING:
@@ -62,9 +63,6 @@ _REPORT: Final = re.compile(
 )
 _ENDS_ASKING: Final = re.compile(r"[?？]\s*$")  # noqa: RUF001
 _ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o)\s+[\w#./-]*\d", re.IGNORECASE)
-_QUOTED: Final = re.compile(
-    r"\"[^\"]{0,300}\"|'[^']{0,300}'(?!\w)|`[^`]{0,300}`|“[^”]{0,300}”|„[^“”]{0,300}[“”]"
-)
 _RELATION_LIST: Final = (
     "of by who whom whose that which what after before next near behind beside besides than from "
     "in on with without for about to at under over like as asked version item s von vom bei nach "
@@ -125,7 +123,7 @@ def _find_order(part: str) -> tuple[int, bool]:
 
 
 def _is_order(order: str, tool_words: frozenset[str], *, is_polite: bool) -> bool:
-    plain = _QUOTED.sub(" ", order)
+    plain = QUOTED.sub(" ", order)
     first = _WORD.search(plain)
     word = first[0].lower() if first else ""
     return not (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from graph.suggestion.intent.masks import QUOTED
+
 MAX_CONDITIONS: Final = 3
 _ASKING: Final = (
     r"(?:check|see|know|tell\s+(?:me|us)|ask|find\s+out|look|test|verify|wonder|sure|remember|matter"
@@ -26,7 +28,6 @@ _ASKED_BEFORE_SPANISH: Final = re.compile(
     r"\b(?:mira|mire|comprueba|revisa|ver|sabes|saber|di(?:me|nos)?|averigua|pregunta\w*|como)\s+$",
     re.IGNORECASE,
 )
-_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|(?<!\w)'(?:[^']|'(?=\w))*'(?!\w)")
 MAX_ASKING_CHARS: Final = 20
 _SPANISH_WORD: Final = re.compile(
     r"\b(?:el|la|los|las|una?|que|por|para|con|está|hay|del|al|mi)\b|[ñ¿¡áéíóú]", re.IGNORECASE
@@ -42,7 +43,7 @@ def find_conditions(text: str) -> list[tuple[int, str]]:
         >>> find_conditions("see if the 3rd is free, and if not put the dentist in")
         [(28, 'if not')]
     """
-    plain = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    plain = QUOTED.sub(lambda match: " " * len(match[0]), text)
     found = [
         (match.start(), match[0].strip(" ,"))
         for match in _CONDITION.finditer(plain)

@@ -168,9 +168,10 @@ class NextCallModel:
         ever, soon = chances.ever.estimate(rows), chances.soon.estimate(rows)
         if not self.counts["sessions",] and len(rows):
             planned = self.planned_chances or load_priors()["planned"]
-            for at in np.flatnonzero(rows[:, PLANNED] > 0):
-                (ever[at],) = planned.ever.estimate(rows[at : at + 1])
-                (soon[at],) = planned.soon.estimate(rows[at : at + 1])
+            places = np.flatnonzero(rows[:, PLANNED] > 0)
+            own = planned.ever.estimate(rows[places]), planned.soon.estimate(rows[places])
+            for at, *estimates in zip(places, *own, strict=True):
+                ever[at], soon[at] = estimates
         return ever, soon
 
 

@@ -26,7 +26,7 @@ ASKED_WEIGHTS: Final[Mapping[str, float]] = {"action": 0.48, "values": 0.48, "se
 `request_scores`. Both and `COVERING_WEIGHTS` are printed by `python -m benchmarks.fit_plan`."""
 NEAR_SERVER_BONUS: Final = 2.5
 """Of tools of one server for neighbouring requests: steps of one wish tend to concern one product.
-The best on everyday wishes of 0, 1, 1.5, 2, 3 and 4."""
+Beside weights a third smaller, 2 was the best on everyday wishes of 0, 1, 1.5, 2, 3 and 4."""
 SAME_OBJECT_BONUS: Final = 1.5
 """Further bonus if the later request refers back ("close it"), the tool does what is asked for,
 and the request leads nowhere else: it names no server, and no address, path or the like."""
@@ -210,17 +210,18 @@ def _link_requests(
     chosen = _choose_together([np.array([fit.score for fit in one]) for one in fitted], links)
     found = []
     for at, fits in enumerate(fitted):
-        bonus = np.zeros(len(fits))
+        bonus, means_object = np.zeros(len(fits)), False
+        before = fitted[at - 1][chosen[at - 1]] if at else None
         if at:
             bonus += links[at - 1][chosen[at - 1]]
+            means_object = _means_object(requests[at], fits)
         if at < len(links):
             bonus += links[at][:, chosen[at + 1]]
-        before = fitted[at - 1][chosen[at - 1]] if at else None
         moved = [
             replace(
                 fit,
                 score=fit.score + float(more),
-                coverage=fit.coverage + _favour_object(requests[at], fit, fits, before),
+                coverage=fit.coverage + _favour_object(before, fit, means_object=means_object),
             )
             for fit, more in zip(fits, bonus, strict=True)
         ]
@@ -236,11 +237,12 @@ def _compare_neighbours(
 ) -> Floats:
     """Return what each pair of tools adds to the scores, shape (len(earlier), len(later))."""
     repeats = REPETITION_COST if before.action != after.action else 0.0
+    means_object = _means_object(after, later)
     return np.array(
         [
             [
                 NEAR_SERVER_BONUS * (one.server == other.server)
-                + _favour_object(after, other, later, one)
+                + _favour_object(one, other, means_object=means_object)
                 - repeats * (one.tool.pk == other.tool.pk)
                 for other in later
             ]
@@ -249,27 +251,18 @@ def _compare_neighbours(
     )
 
 
-def _favour_object(
-    request: StatedRequest,
-    fit: FittedTool,
-    fits: Sequence[FittedTool],
-    before: FittedTool | None,
-) -> float:
+def _favour_object(before: FittedTool | None, fit: FittedTool, *, means_object: bool) -> float:
     """Return the bonus of a tool that acts on what the tool before it was about."""
-    if before is None or before.server != fit.server or fit.action <= 0:
-        return 0.0
-    return (
-        SAME_OBJECT_BONUS if _means_object(request, frozenset(one.server for one in fits)) else 0.0
-    )
+    is_about = before is not None and before.server == fit.server and fit.action > 0
+    return SAME_OBJECT_BONUS if means_object and is_about else 0.0
 
 
-@lru_cache(maxsize=256)
-def _means_object(request: StatedRequest, servers: frozenset[str]) -> bool:
+def _means_object(request: StatedRequest, fits: Sequence[FittedTool]) -> bool:
     """Whether a request refers back and leads nowhere else."""
     return (
         _BACK_REFERENCE.search(request.english) is not None
         and not list_kinds(request.text)
-        and not any(_is_named(server, request.text) for server in servers)
+        and not any(_is_named(fit.server, request.text) for fit in fits)
     )
 
 
