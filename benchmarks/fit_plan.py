@@ -212,7 +212,7 @@ def _rate_request(
     return RequestEvidence(
         asked=np.array([[*a, *b.values()] for a, b in zip(text, asked, strict=True)]),
         covering=np.array(covering),
-        servers=tuple(tool.tool.partition(":")[0] for tool in tools),
+        servers=tuple(tool.server for tool in tools),
         is_right=np.array([tool.pk in right for tool in tools]),
     )
 

@@ -76,7 +76,7 @@ def bind_statement(one: PlainStatement) -> None:
 def _find_statement(one: PlainStatement) -> re.Match[str] | None:
     stated = one.part.rstrip(" .?!;")
     tail = _STATEMENT_TAIL.search(stated)
-    server = one.step.tool.tool.partition(":")[0].lower()
+    server = one.step.tool.server.lower()
     if tail is not None and tail["place"].lower() in _DATABASES | {server}:
         stated = stated[: tail.start()].rstrip()
     change = _CHANGE.fullmatch(stated)

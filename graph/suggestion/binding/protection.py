@@ -293,7 +293,7 @@ def _mark_product_names(steps: Sequence[BindingStep], stated: StatedValues) -> F
 
     In "the Argo app guestbook", Argo is no app.
     """
-    servers = [_letters(step.tool.tool.partition(":")[0]) for step in steps]
+    servers = [_letters(step.tool.server) for step in steps]
     return np.array(
         [
             [one.kind in _NAME_KINDS and _is_name_of(server, one.text) for one in stated.values]

@@ -73,11 +73,6 @@ class FittedTool:
     coverage: float
     action: float
 
-    @property
-    def server(self) -> str:
-        """Name of the tool's server."""
-        return self.tool.tool.partition(":")[0]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannedRequest:
@@ -165,7 +160,7 @@ def measure_asked(
     return {
         "action": measure_action(request, tool.name),
         "values": measure_values(request, reading.text, tool.input_schema),
-        "server_named": float(_is_named(tool.tool.partition(":")[0], request.text)),
+        "server_named": float(_is_named(tool.server, request.text)),
     }
 
 
@@ -241,7 +236,7 @@ def _compare_neighbours(
     return np.array(
         [
             [
-                NEAR_SERVER_BONUS * (one.server == other.server)
+                NEAR_SERVER_BONUS * (one.tool.server == other.tool.server)
                 + _favour_object(one, other, means_object=means_object)
                 - repeats * (one.tool.pk == other.tool.pk)
                 for other in later
@@ -253,7 +248,7 @@ def _compare_neighbours(
 
 def _favour_object(before: FittedTool | None, fit: FittedTool, *, means_object: bool) -> float:
     """Return the bonus of a tool that acts on what the tool before it was about."""
-    is_about = before is not None and before.server == fit.server and fit.action > 0
+    is_about = before is not None and before.tool.server == fit.tool.server and fit.action > 0
     return SAME_OBJECT_BONUS if means_object and is_about else 0.0
 
 
@@ -262,7 +257,7 @@ def _means_object(request: StatedRequest, fits: Sequence[FittedTool]) -> bool:
     return (
         _BACK_REFERENCE.search(request.english) is not None
         and not list_kinds(request.text)
-        and not any(_is_named(fit.server, request.text) for fit in fits)
+        and not any(_is_named(fit.tool.server, request.text) for fit in fits)
     )
 
 
