@@ -40,7 +40,7 @@ def bind_addresses(one: PlainStatement) -> None:
         values = one.list_values(kind)
         if len(values) != 1:
             continue
-        value, span = values[0], (values[0].start, values[0].end)
+        value, span = values[0], values[0].span
         single = [p for p in one.find_open(mentions(words), required=True) if not p.is_identifier]
         one.bind(single, value.text, span, kind)
         lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
@@ -69,7 +69,7 @@ def bind_place(one: PlainStatement) -> None:
     is_placed = _PLACED.search(one.text, one.start, name.start) is not None
     if is_placed and not _TIME_NAME.fullmatch(name.text):
         places = one.find_open(has_name(_PLACE_NAMES), required=True)
-        one.bind(places, name.text, (name.start, name.end), ValueKind.NAME)
+        one.bind(places, name.text, name.span, ValueKind.NAME)
 
 
 def _is_paid(one: PlainStatement, address: re.Match[str]) -> bool:
@@ -84,7 +84,7 @@ def _bind_target(one: PlainStatement) -> None:
         values = one.list_values(kind)
         if len(values) == 1:
             targets = one.find_open(has_name(_TARGET_NAMES), required=True)
-            one.bind(targets, values[0].text, (values[0].start, values[0].end), kind)
+            one.bind(targets, values[0].text, values[0].span, kind)
     addresses = list(_CHAIN_ADDRESS.finditer(one.part))
     if len(addresses) == 1 and _is_paid(one, addresses[0]):
         takes = mentions(normalize_words(["address"]))

@@ -60,7 +60,7 @@ def bind_files(one: PlainStatement) -> None:
         written = [path for path in paths if is_any_left and _is_written(one, path, outputs[0])]
         if len(written) == 1:
             path = written[0]
-            one.bind(outputs, path.text, (path.start, path.end), ValueKind.PATH)
+            one.bind(outputs, path.text, path.span, ValueKind.PATH)
             paths = [other for other in paths if other is not path]
     inputs = one.find_open(_takes_input, required=True)
     if len(paths) == len(inputs) == 2 and not any(parameter.is_array for parameter in inputs):
@@ -118,7 +118,7 @@ def _bind_pair(
     else:
         return
     for parameter, path in pairs:
-        one.bind([parameter], path.text, (path.start, path.end), ValueKind.PATH)
+        one.bind([parameter], path.text, path.span, ValueKind.PATH)
 
 
 def _first_word(parameter: ToolParameter) -> str:

@@ -35,18 +35,23 @@ _HEX_WORDS: Final = normalize_words(["address", "wallet", "hash", "transaction",
 _MIXED: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*\d)\w+")
 _ACCOUNT_NAMES: Final = frozenset(["username", "user_name", "handle", "login"])
 _COMPARING: Final = frozenset(_COMPARING_LIST.split())
+_CLAIMING_KINDS: Final = frozenset(
+    {
+        ValueKind.PATH,
+        ValueKind.URL,
+        ValueKind.EMAIL,
+        ValueKind.DATE,
+        ValueKind.TIME,
+        ValueKind.QUOTED,
+    }
+)
+"""Kinds of values of which no part is an identifier."""
 
 
 def bind_identifier(one: PlainStatement) -> None:
     """Bind the only token that looks like an identifier to the only parameter that needs one."""
-    taken = [(value.start, value.end) for value in one.found.values()]
-    taken += [
-        (value.start, value.end)
-        for value in one.values
-        if value.kind
-        in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
-        or value.kind is ValueKind.QUOTED
-    ]
+    taken = [value.span for value in one.found.values()]
+    taken += [value.span for value in one.values if value.kind in _CLAIMING_KINDS]
     taken += [one.span_of(match) for match in plain_names.CELLS.finditer(one.part)]
     tokens = [
         match

@@ -366,7 +366,7 @@ def bind_choices(one: PlainStatement) -> None:
             continue
         stated = {word: one.span_of(match) for word, match in words.items()}
         if parameter.is_required:
-            whole = (one.start, one.end)
+            whole = one.span
             stated = dict.fromkeys(re.findall(r"[a-z]+", plain), whole) | stated
         exact = [member for member in members if member.lower() in stated]
         found = exact or [
@@ -444,7 +444,7 @@ def bind_items(one: PlainStatement) -> None:
     quoted = one.list_values(ValueKind.QUOTED)
     if len(texts) == 1 and len(fields) == 1 and len(quoted) == 1:
         value = quoted[0]
-        one.bind(lists, [{texts[0]: value.value}], (value.start, value.end), ValueKind.QUOTED)
+        one.bind(lists, [{texts[0]: value.value}], value.span, ValueKind.QUOTED)
 
 
 def _read_number(text: str) -> int | float:

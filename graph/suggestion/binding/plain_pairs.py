@@ -152,7 +152,7 @@ def bind_assignment(one: PlainStatement) -> None:
         return
     quoted = one.list_values(ValueKind.QUOTED)
     if len(quoted) == 1:
-        span = (quoted[0].start, quoted[0].end)
+        span = quoted[0].span
         one.bind(values, quoted[0].value, span, ValueKind.QUOTED)
 
 
@@ -179,4 +179,4 @@ def bind_quoted_ends(one: PlainStatement) -> None:
     ends = [[p for p in texts if p.name_words & words] for words in (_FROM_WORDS, _INTO_WORDS)]
     if all(len(parameters) == 1 for parameters in ends) and ends[0] != ends[1]:
         for parameters, value in zip(ends, quoted, strict=True):
-            one.bind(parameters, value.value, (value.start, value.end), ValueKind.QUOTED)
+            one.bind(parameters, value.value, value.span, ValueKind.QUOTED)

@@ -73,11 +73,11 @@ MAX_LEAD_CHARS: Final = 80
 
 def bind_paths(one: PlainStatement) -> None:
     """Bind the paths of a request to the parameters that take one."""
-    taken = {(value.start, value.end) for value in one.found.values()}
+    taken = {value.span for value in one.found.values()}
     paths = [
         path
         for path in one.list_values(ValueKind.PATH)
-        if not GLOB.fullmatch(path.text) and (path.start, path.end) not in taken
+        if not GLOB.fullmatch(path.text) and path.span not in taken
     ]
     ends = [
         one.find_open(mentions(words), required=True) for words in (SOURCE_WORDS, TARGET_WORDS)
@@ -85,12 +85,12 @@ def bind_paths(one: PlainStatement) -> None:
     if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
         if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
             for parameters, path in zip(ends, paths, strict=True):
-                one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
+                one.bind(parameters, path.text, path.span, ValueKind.PATH)
         return
     if len(paths) == 1 and all(len(parameters) == 1 for parameters in ends):
         end = _find_end(one, paths[0], source=ends[0][0], target=ends[1][0])
         if end is not None:
-            one.bind([end], paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
+            one.bind([end], paths[0].text, paths[0].span, ValueKind.PATH)
             return
     paths = _bind_by_extension(one, _bind_workspace(one, paths))
     targets = one.find_open(
@@ -153,7 +153,7 @@ def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[State
     if len(workspace) != 1 or not places:
         return paths
     place = places[0]
-    one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
+    one.bind(workspace, place.text, place.span, ValueKind.PATH)
     return [path for path in paths if path is not place]
 
 
@@ -164,7 +164,7 @@ def _bind_by_extension(one: PlainStatement, paths: list[StatedValue]) -> list[St
         extension = path.text.rpartition(".")[2].lower()
         named = [p for p in one.find_open(_takes_path) if extension in p.name_words]
         if len(paths) > 1 and len(named) == 1:
-            one.bind(named, path.text, (path.start, path.end), ValueKind.PATH)
+            one.bind(named, path.text, path.span, ValueKind.PATH)
         else:
             left.append(path)
     return left

@@ -43,6 +43,11 @@ class PlainStatement:
     found: dict[str, StatedValue] = field(default_factory=dict)
 
     @property
+    def span(self) -> tuple[int, int]:
+        """The place of that part in the intent: start and end."""
+        return self.start, self.end
+
+    @property
     def part(self) -> str:
         """The part of the intent."""
         return self.text[self.start : self.end]
@@ -72,9 +77,9 @@ class PlainStatement:
         What is read from the whole part, such as the choice that an idiom means, is no place.
         """
         start, end = span
-        places = [(one.start, one.end) for one in self.found.values()]
-        taken = [*self.forbidden, *(place for place in places if place != (self.start, self.end))]
-        is_whole = span == (self.start, self.end)
+        places = [one.span for one in self.found.values()]
+        taken = [*self.forbidden, *(place for place in places if place != self.span)]
+        is_whole = span == self.span
         is_forbidden = any(
             first < end and start < last for first, last in (self.forbidden if is_whole else taken)
         )

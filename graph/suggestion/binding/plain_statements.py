@@ -218,9 +218,7 @@ def _bind_sum(one: PlainStatement) -> None:
     sums = list(_SUM.finditer(one.part))
     spoken = list(_SUM.finditer(_write_operators(one.part)))
     if len(spoken) == 1 and (not sums or spoken[0][0] != sums[0][0]):
-        one.bind(
-            one.find_open(names), spoken[0][0].strip(), (one.start, one.end), ValueKind.QUOTED
-        )
+        one.bind(one.find_open(names), spoken[0][0].strip(), one.span, ValueKind.QUOTED)
     elif len(sums) == 1:
         one.bind(one.find_open(names), sums[0][0].strip(), one.span_of(sums[0]), ValueKind.QUOTED)
 

@@ -154,12 +154,12 @@ def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
         if called:
             converted = convert_value(called[0], value)
             if converted is not NOT_CONVERTIBLE:
-                one.bind(called, converted, (value.start, value.end), value.kind)
+                one.bind(called, converted, value.span, value.kind)
             return
     if value.kind is ValueKind.QUOTED and _is_object(one, label):
         is_own = partial(_is_own_name, one=one, noun=normalize_word(label))
         own = one.find_open(is_own, required=True)
-        one.bind(own, value.value, (value.start, value.end), value.kind)
+        one.bind(own, value.value, value.span, value.kind)
 
 
 def _is_object(one: PlainStatement, label: str) -> bool:
@@ -276,9 +276,9 @@ def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozens
 
 def bind_quoted(one: PlainStatement) -> None:
     """Bind the only quoted text that no label explains to the only text that is required."""
-    taken = [(value.start, value.end) for value in one.found.values()]
+    taken = [value.span for value in one.found.values()]
     stated = one.list_values(ValueKind.QUOTED)
-    quoted = [value for value in stated if (value.start, value.end) not in taken]
+    quoted = [value for value in stated if value.span not in taken]
     parameters = one.find_open(
         lambda p: (
             p.is_text
@@ -288,7 +288,7 @@ def bind_quoted(one: PlainStatement) -> None:
         required=True,
     )
     if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):
-        one.bind(parameters, quoted[0].value, (quoted[0].start, quoted[0].end), ValueKind.QUOTED)
+        one.bind(parameters, quoted[0].value, quoted[0].span, ValueKind.QUOTED)
 
 
 def bind_quoted_list(one: PlainStatement) -> None:
@@ -312,7 +312,7 @@ def bind_only_text(one: PlainStatement) -> None:
     texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
     if len(texts) == 1 and _is_free_text(one, texts[0]):
         value = quoted[0]
-        one.bind(texts, value.value, (value.start, value.end), ValueKind.QUOTED)
+        one.bind(texts, value.value, value.span, ValueKind.QUOTED)
 
 
 def _is_free_text(one: PlainStatement, parameter: ToolParameter) -> bool:

@@ -331,9 +331,7 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
     A value protected once is protected wherever the intent states it.
     """
     values = stated.values
-    plain = _blank_spans(
-        stated.text, [(v.start, v.end) for v in values if v.kind in _QUOTABLE_KINDS]
-    )
+    plain = _blank_spans(stated.text, [v.span for v in values if v.kind in _QUOTABLE_KINDS])
     behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
     before = np.array([match.start() for match in TRAILING_PROTECTION.finditer(plain)])
     is_but = [_follows_but(plain, one) for one in values]
