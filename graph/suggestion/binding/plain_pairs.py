@@ -85,31 +85,31 @@ _KEY_NAMES: Final = frozenset({"key", "name", "variable", "setting", "option"})
 _VALUE_NAMES: Final = frozenset({"value", "element", "item", "member"})
 
 
-def bind_replacement(one: PlainStatement) -> None:
+def bind_replacement(statement: PlainStatement) -> None:
     """Bind "change colour to color" to an old and a new text, also of a list of edits."""
-    matches = [match for pattern in _REPLACEMENTS for match in pattern.finditer(one.part)]
-    if len(matches) != 1 or _is_protected(one, matches[0]):
+    matches = [match for pattern in _REPLACEMENTS for match in pattern.finditer(statement.part)]
+    if len(matches) != 1 or _is_protected(statement, matches[0]):
         return
     match = matches[0]
     ends = [_read_text(match, group) for group in ("old", "new")]
     if _has_vague_end(ends):
         return
-    texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
+    texts = statement.find_open(lambda p: p.is_text and not p.members, required=True)
     named = [[p for p in texts if p.name_words & words] for words in (_OLD_WORDS, _NEW_WORDS)]
     if all(len(parameters) == 1 for parameters in named) and named[0] != named[1]:
         for parameters, (text, group) in zip(named, ends, strict=True):
-            one.bind(parameters, text, one.span_of(match, group), ValueKind.PHRASE)
+            statement.bind(parameters, text, statement.span_of(match, group), ValueKind.PHRASE)
         return
-    lists = one.find_open(lambda p: _find_edit_fields(p) is not None, required=True)
+    lists = statement.find_open(lambda p: _find_edit_fields(p) is not None, required=True)
     fields = _find_edit_fields(lists[0]) if len(lists) == 1 else None
     if fields is not None:
         edit = dict(zip(fields, (text for text, _ in ends), strict=True))
-        one.bind(lists, [edit], one.span_of(match), ValueKind.PHRASE)
+        statement.bind(lists, [edit], statement.span_of(match), ValueKind.PHRASE)
 
 
-def _is_protected(one: PlainStatement, match: re.Match[str]) -> bool:
+def _is_protected(statement: PlainStatement, match: re.Match[str]) -> bool:
     """Whether the rest of the part limits what a match asks for: "but not in chapter 2"."""
-    rest = f"{one.part[: match.start()]} {one.part[match.end() :]}"
+    rest = f"{statement.part[: match.start()]} {statement.part[match.end() :]}"
     return PROTECTING_PHRASE.search(rest) is not None
 
 
@@ -139,44 +139,46 @@ def _find_edit_fields(parameter: ToolParameter) -> tuple[str, str] | None:
     return (old[0], new[0]) if len(old) == len(new) == 1 and old != new else None
 
 
-def bind_assignment(one: PlainStatement) -> None:
+def bind_assignment(statement: PlainStatement) -> None:
     """Bind "set the key greeting to hello", or the only quoted text, to what the tool stores."""
-    values = one.find_open(
+    values = statement.find_open(
         lambda p: not p.is_number and plain_name(p) in _VALUE_NAMES, required=True
     )
     if len(values) != 1:
         return
-    match = _ASSIGNMENT.search(one.part)
+    match = _ASSIGNMENT.search(statement.part)
     if match is not None:
-        _bind_assigned(one, match, values)
+        _bind_assigned(statement, match, values)
         return
-    quoted = one.list_values(ValueKind.QUOTED)
+    quoted = statement.list_values(ValueKind.QUOTED)
     if len(quoted) == 1:
         span = quoted[0].span
-        one.bind(values, quoted[0].value, span, ValueKind.QUOTED)
+        statement.bind(values, quoted[0].value, span, ValueKind.QUOTED)
 
 
 def _bind_assigned(
-    one: PlainStatement, match: re.Match[str], values: Sequence[ToolParameter]
+    statement: PlainStatement, match: re.Match[str], values: Sequence[ToolParameter]
 ) -> None:
     """Bind a key together with its value; of several names, "key" is the key."""
-    keys = one.find_open(has_name(_KEY_NAMES), required=True)
+    keys = statement.find_open(has_name(_KEY_NAMES), required=True)
     keys = [parameter for parameter in keys if plain_name(parameter) == "key"] or keys
     ends = [_read_text(match, group) for group in ("key", "value")]
     if len(keys) != 1 or _has_vague_end(ends):
         return
     for parameters, (text, group) in zip((keys, values), ends, strict=True):
-        one.bind(parameters, text, one.span_of(match, group), ValueKind.QUOTED)
+        statement.bind(parameters, text, statement.span_of(match, group), ValueKind.QUOTED)
 
 
-def bind_quoted_ends(one: PlainStatement) -> None:
+def bind_quoted_ends(statement: PlainStatement) -> None:
     """Bind "duplicate 'May' as 'June'" to the name of the source and of the target."""
-    quoted = one.list_values(ValueKind.QUOTED)
-    if len(quoted) != 2 or not _BETWEEN_ENDS.fullmatch(one.text, quoted[0].end, quoted[1].start):
+    quoted = statement.list_values(ValueKind.QUOTED)
+    if len(quoted) != 2 or not _BETWEEN_ENDS.fullmatch(
+        statement.text, quoted[0].end, quoted[1].start
+    ):
         return
-    texts = one.find_open(lambda p: p.is_text and not p.members and not p.is_identifier)
+    texts = statement.find_open(lambda p: p.is_text and not p.members and not p.is_identifier)
     texts = [p for p in texts if p.is_required]
     ends = [[p for p in texts if p.name_words & words] for words in (_FROM_WORDS, _INTO_WORDS)]
     if all(len(parameters) == 1 for parameters in ends) and ends[0] != ends[1]:
         for parameters, value in zip(ends, quoted, strict=True):
-            one.bind(parameters, value.value, value.span, ValueKind.QUOTED)
+            statement.bind(parameters, value.value, value.span, ValueKind.QUOTED)

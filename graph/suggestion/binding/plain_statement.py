@@ -111,12 +111,12 @@ def _start_of(value: StatedValue) -> int:
 def has_name(*names: frozenset[str]) -> Callable[[ToolParameter], bool]:
     """Return a test for a text parameter whose name is one of these."""
     listed = frozenset[str]().union(*names)
-    return lambda one: one.is_text and not one.members and plain_name(one) in listed
+    return lambda p: p.is_text and not p.members and plain_name(p) in listed
 
 
 def mentions(words: Words) -> Callable[[ToolParameter], bool]:
     """Return a test for a text parameter whose name contains one of these words."""
-    return lambda one: one.is_text and bool(one.name_words & words)
+    return lambda p: p.is_text and bool(p.name_words & words)
 
 
 def is_number(parameter: ToolParameter) -> bool:

@@ -186,41 +186,50 @@ def bind_plain_values(
     return bound
 
 
-def _bind_pattern(one: PlainStatement) -> None:
-    globs = list(plain_paths.GLOB.finditer(one.part))
+def _bind_pattern(statement: PlainStatement) -> None:
+    globs = list(plain_paths.GLOB.finditer(statement.part))
     if len(globs) == 1:
-        one.bind(
-            one.find_open(has_name(frozenset({"pattern", "glob", "file_pattern"}))),
+        statement.bind(
+            statement.find_open(has_name(frozenset({"pattern", "glob", "file_pattern"}))),
             globs[0][0],
-            one.span_of(globs[0]),
+            statement.span_of(globs[0]),
             ValueKind.QUOTED,
         )
 
 
-def _bind_count(one: PlainStatement) -> None:
+def _bind_count(statement: PlainStatement) -> None:
     """Bind "the last 20 lines" to `tail`, "the last 5 commits" to a limit."""
-    counts = list(_COUNT.finditer(one.part))
+    counts = list(_COUNT.finditer(statement.part))
     if len(counts) != 1:
         return
     match = counts[0]
     raw = match["number"].lower()
     number = int(raw) if raw.isdigit() else NUMBER_WORDS[raw]
     is_first = match["rank"].lower() in ("first", "top", "oldest")
-    ends = one.find_open(lambda p: p.is_number and p.name == ("head" if is_first else "tail"))
-    limits = one.find_open(
+    ends = statement.find_open(
+        lambda p: p.is_number and p.name == ("head" if is_first else "tail")
+    )
+    limits = statement.find_open(
         lambda p: p.is_number and bool(p.name_words & LIMIT_WORDS or p.name == "per_page")
     )
-    one.bind(ends or limits, number, one.span_of(match, "number"), ValueKind.NUMBER)
+    statement.bind(ends or limits, number, statement.span_of(match, "number"), ValueKind.NUMBER)
 
 
-def _bind_sum(one: PlainStatement) -> None:
+def _bind_sum(statement: PlainStatement) -> None:
     names = has_name(frozenset({"expression", "formula", "equation", "calculation"}))
-    sums = list(_SUM.finditer(one.part))
-    spoken = list(_SUM.finditer(_write_operators(one.part)))
+    sums = list(_SUM.finditer(statement.part))
+    spoken = list(_SUM.finditer(_write_operators(statement.part)))
     if len(spoken) == 1 and (not sums or spoken[0][0] != sums[0][0]):
-        one.bind(one.find_open(names), spoken[0][0].strip(), one.span, ValueKind.QUOTED)
+        statement.bind(
+            statement.find_open(names), spoken[0][0].strip(), statement.span, ValueKind.QUOTED
+        )
     elif len(sums) == 1:
-        one.bind(one.find_open(names), sums[0][0].strip(), one.span_of(sums[0]), ValueKind.QUOTED)
+        statement.bind(
+            statement.find_open(names),
+            sums[0][0].strip(),
+            statement.span_of(sums[0]),
+            ValueKind.QUOTED,
+        )
 
 
 def _write_operators(text: str) -> str:
@@ -230,124 +239,130 @@ def _write_operators(text: str) -> str:
     return text
 
 
-def _bind_call(one: PlainStatement) -> None:
+def _bind_call(statement: PlainStatement) -> None:
     """Bind the only expression that calls a function: "println(count)", "rate(x[5m])"."""
-    calls = list(_CALL.finditer(one.part))
-    if len(calls) == 1 and not _CLAUSE.search(one.part):
+    calls = list(_CALL.finditer(statement.part))
+    if len(calls) == 1 and not _CLAUSE.search(statement.part):
         names = has_name(_EXPRESSION_NAMES)
-        parameters = one.find_open(names, required=True)
-        one.bind(parameters, calls[0][0], one.span_of(calls[0]), ValueKind.PHRASE)
+        parameters = statement.find_open(names, required=True)
+        statement.bind(parameters, calls[0][0], statement.span_of(calls[0]), ValueKind.PHRASE)
 
 
-def _bind_range(one: PlainStatement) -> None:
-    match = _BETWEEN.search(one.part)
+def _bind_range(statement: PlainStatement) -> None:
+    match = _BETWEEN.search(statement.part)
     if match is None:
         return
     for group, names in (("low", _LOWER_NAMES), ("high", _UPPER_NAMES)):
-        parameters = [p for p in one.find_open(is_number) if plain_name(p) in names]
+        parameters = [p for p in statement.find_open(is_number) if plain_name(p) in names]
         number = float(match[group])
         value = int(number) if number.is_integer() else number
-        one.bind(parameters, value, one.span_of(match, group), ValueKind.NUMBER)
+        statement.bind(parameters, value, statement.span_of(match, group), ValueKind.NUMBER)
 
 
-def _bind_zones(one: PlainStatement) -> None:
+def _bind_zones(statement: PlainStatement) -> None:
     """Bind "09:30 in Tokyo in Berlin" or "from Tokyo to Berlin" to source and target zones."""
     ends = [
-        [p for p in one.find_open(mentions(words)) if "timezone" in p.name_words]
+        [p for p in statement.find_open(mentions(words)) if "timezone" in p.name_words]
         for words in (plain_paths.SOURCE_WORDS, plain_paths.TARGET_WORDS)
     ]
     if not all(len(parameters) == 1 for parameters in ends):
         return
-    cities = list(_iterate_cities(one))
+    cities = list(_iterate_cities(statement))
     if len(cities) != 2:
         return
     for parameters, (zone, span) in zip(ends, cities, strict=True):
-        one.bind(parameters, zone, span, ValueKind.NAME)
+        statement.bind(parameters, zone, span, ValueKind.NAME)
 
 
-def _iterate_cities(one: PlainStatement) -> Iterator[tuple[str, tuple[int, int]]]:
+def _iterate_cities(statement: PlainStatement) -> Iterator[tuple[str, tuple[int, int]]]:
     seen = -1
-    words = list(re.finditer(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*", one.part))
+    words = list(re.finditer(r"[^\W\d_]+(?:[.'-][^\W\d_]+)*", statement.part))
     for at, word in enumerate(words):
         for length in (3, 2, 1):
             last = at + length - 1
             if last >= len(words) or word.start() < seen:
                 continue
-            zone = ZONES_BY_CITY.get(one.part[word.start() : words[last].end()].lower())
+            zone = ZONES_BY_CITY.get(statement.part[word.start() : words[last].end()].lower())
             if zone is not None:
                 seen = words[last].end()
-                yield zone, (one.start + word.start(), one.start + seen)
+                yield zone, (statement.start + word.start(), statement.start + seen)
                 break
 
 
-def _bind_members(one: PlainStatement) -> None:
+def _bind_members(statement: PlainStatement) -> None:
     """Bind the state that the verb leads to ("close it": closed), and choices a text describes."""
-    action = _FIRST_WORD.match(one.part)
+    action = _FIRST_WORD.match(statement.part)
     if action is not None:
         verb = action[0].lower()
-        for parameter in one.find_open(lambda p: p.name_words & {"state", "status"} != set()):
+        for parameter in statement.find_open(
+            lambda p: p.name_words & {"state", "status"} != set()
+        ):
             matching = [
                 member
                 for member in parameter.members
                 if isinstance(member, str) and member.lower() in (f"{verb}d", f"{verb}ed")
             ]
             if len(matching) == 1:
-                one.bind([parameter], matching[0], one.span_of(action), ValueKind.WORD)
+                statement.bind([parameter], matching[0], statement.span_of(action), ValueKind.WORD)
     words = {
         match[0].lower(): match
-        for match in _FIRST_WORD.finditer(one.part)
-        if not _JOINED.match(one.part, match.end())
+        for match in _FIRST_WORD.finditer(statement.part)
+        if not _JOINED.match(statement.part, match.end())
     }
-    for parameter in one.find_open(lambda p: p.is_text and not p.members, required=True):
+    for parameter in statement.find_open(lambda p: p.is_text and not p.members, required=True):
         described = {
             quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
         }
         named = [choice for choice in described if choice in words]
         if len(named) == 1 and (len(described) > 1 or parameter.is_identifier):
             match = words[named[0]]
-            one.bind([parameter], described[named[0]], one.span_of(match), ValueKind.WORD)
+            statement.bind(
+                [parameter], described[named[0]], statement.span_of(match), ValueKind.WORD
+            )
 
 
-def _bind_symbol(one: PlainStatement) -> None:
+def _bind_symbol(statement: PlainStatement) -> None:
     """Bind a code that the part states, or whose name it states if the schema tells the code."""
-    for parameter in one.find_open(lambda p: p.is_text and bool(plain_name(p).split("_"))):
+    for parameter in statement.find_open(lambda p: p.is_text and bool(plain_name(p).split("_"))):
         for pair in _CODED_NAME.finditer(parameter.description):
             name, code = pair["name"] or pair["name_first"], pair["code"] or pair["code_last"]
-            match = re.search(rf"\b{re.escape(name)}\b", one.part, re.IGNORECASE)
+            match = re.search(rf"\b{re.escape(name)}\b", statement.part, re.IGNORECASE)
             if match is not None and (not parameter.members or code in parameter.members):
-                one.bind([parameter], code, one.span_of(match), ValueKind.NAME)
-    symbols = list(_SYMBOL.finditer(one.part))
+                statement.bind([parameter], code, statement.span_of(match), ValueKind.NAME)
+    symbols = list(_SYMBOL.finditer(statement.part))
     if len(symbols) == 1:
         names = has_name(_SYMBOL_NAMES)
-        one.bind(
-            one.find_open(names, required=True),
+        statement.bind(
+            statement.find_open(names, required=True),
             symbols[0][0],
-            one.span_of(symbols[0]),
+            statement.span_of(symbols[0]),
             ValueKind.CODE,
         )
-        lists = [p for p in one.find_open(takes_texts, required=True) if p.name in _SYMBOL_LISTS]
-        one.bind(lists, [symbols[0][0]], one.span_of(symbols[0]), ValueKind.CODE)
+        lists = [
+            p for p in statement.find_open(takes_texts, required=True) if p.name in _SYMBOL_LISTS
+        ]
+        statement.bind(lists, [symbols[0][0]], statement.span_of(symbols[0]), ValueKind.CODE)
 
 
-def _bind_query(one: PlainStatement) -> None:
-    if one.list_values(ValueKind.QUOTED):
+def _bind_query(statement: PlainStatement) -> None:
+    if statement.list_values(ValueKind.QUOTED):
         return
-    is_search = bool(_SEARCHING & set(split_raw_name(one.step.tool.name)))
+    is_search = bool(_SEARCHING & set(split_raw_name(statement.step.tool.name)))
     names = _QUERY_NAMES | {"subject"} if is_search else _QUERY_NAMES
-    parameters = one.find_open(has_name(names), required=True)
+    parameters = statement.find_open(has_name(names), required=True)
     if len(parameters) != 1:
         return
     codes = [
         match
-        for match in _CODE_NAME.finditer(one.part)
-        if one.part[match.end() : match.end() + 1] not in ("(", "[")
+        for match in _CODE_NAME.finditer(statement.part)
+        if statement.part[match.end() : match.end() + 1] not in ("(", "[")
     ]
     if len(codes) == 1:
-        one.bind(parameters, codes[0][0], one.span_of(codes[0]), ValueKind.CODE)
+        statement.bind(parameters, codes[0][0], statement.span_of(codes[0]), ValueKind.CODE)
         return
-    match = next((m for pattern in _QUERIES if (m := pattern.search(one.part))), None)
+    match = next((m for pattern in _QUERIES if (m := pattern.search(statement.part))), None)
     if match is None and is_search:
-        match = _ASKED.search(one.part)
+        match = _ASKED.search(statement.part)
     if match is None:
         return
     query = match["query"]
@@ -357,8 +372,8 @@ def _bind_query(one: PlainStatement) -> None:
     skipped = head.end() if head else 0
     query = query[skipped:]
     if query and len(query.split()) <= MAX_QUERY_WORDS and query.lower() not in ("it", "them"):
-        start = one.start + match.start("query") + skipped
-        one.bind(parameters, query, (start, start + len(query)), ValueKind.PHRASE)
+        start = statement.start + match.start("query") + skipped
+        statement.bind(parameters, query, (start, start + len(query)), ValueKind.PHRASE)
 
 
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (

@@ -119,34 +119,37 @@ _NOT_OBJECT: Final = re.compile(
 """Between a verb and a noun, what shows that the noun is not the verb's object."""
 
 
-def bind_labelled(one: PlainStatement) -> None:
+def bind_labelled(statement: PlainStatement) -> None:
     """Bind "titled 'Login'" or "due 2026-12-01" to the parameter that the word before calls."""
-    for value in (*one.list_values(ValueKind.QUOTED), *one.list_values(ValueKind.DATE)):
-        for label in _read_labels(one, value):
-            _bind_value(one, label, value)
+    for value in (
+        *statement.list_values(ValueKind.QUOTED),
+        *statement.list_values(ValueKind.DATE),
+    ):
+        for label in _read_labels(statement, value):
+            _bind_value(statement, label, value)
 
 
-def _read_labels(one: PlainStatement, value: StatedValue) -> list[str]:
+def _read_labels(statement: PlainStatement, value: StatedValue) -> list[str]:
     """Return the word that calls a value, before it or, with "as", behind it.
 
     "Replace" is no label: what follows it is the old text.
     """
-    start = max(one.start, value.start - MAX_LABEL_CHARS)
-    before = _LABEL.search(one.text, start, value.start)
-    behind = _LABEL_BEHIND.match(one.text, value.end, one.end)
-    if _CALL_IT.search(one.text, start, value.start):
+    start = max(statement.start, value.start - MAX_LABEL_CHARS)
+    before = _LABEL.search(statement.text, start, value.start)
+    behind = _LABEL_BEHIND.match(statement.text, value.end, statement.end)
+    if _CALL_IT.search(statement.text, start, value.start):
         return ["called"]
-    noun = _NOUN_BEHIND.match(one.text, value.end, one.end)
+    noun = _NOUN_BEHIND.match(statement.text, value.end, statement.end)
     labels = [match["label"].lower() for match in (behind, before, noun) if match is not None]
     return [label for label in labels if label != "replace"]
 
 
-def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
+def _bind_value(statement: PlainStatement, label: str, value: StatedValue) -> None:
     meanings = (*_SPOKEN_LABELS.get(label, ()), *SPOKEN_NAMES.get(label, "").split())
     for words in map(normalize_word, (label, *meanings)):
-        called = _find_preferred(one, partial(_is_called, words=words, value=value))
+        called = _find_preferred(statement, partial(_is_called, words=words, value=value))
         if label in _NAMING_LABELS:
-            called = [parameter for parameter in called if _may_be_called(one, parameter)]
+            called = [parameter for parameter in called if _may_be_called(statement, parameter)]
         if len(called) > 1:
             called = [parameter for parameter in called if parameter.name_words <= words]
             if len(called) != 1:
@@ -154,17 +157,17 @@ def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
         if called:
             converted = convert_value(called[0], value)
             if converted is not NOT_CONVERTIBLE:
-                one.bind(called, converted, value.span, value.kind)
+                statement.bind(called, converted, value.span, value.kind)
             return
-    if value.kind is ValueKind.QUOTED and _is_object(one, label):
-        is_own = partial(_is_own_name, one=one, noun=normalize_word(label))
-        own = one.find_open(is_own, required=True)
-        one.bind(own, value.value, value.span, value.kind)
+    if value.kind is ValueKind.QUOTED and _is_object(statement, label):
+        is_own = partial(_is_own_name, statement=statement, noun=normalize_word(label))
+        own = statement.find_open(is_own, required=True)
+        statement.bind(own, value.value, value.span, value.kind)
 
 
-def _is_object(one: PlainStatement, label: str) -> bool:
+def _is_object(statement: PlainStatement, label: str) -> bool:
     """Whether the tool is named after what a word calls: "the page 'Retro'" of `create_page`."""
-    words = normalize_words(split_raw_name(one.step.tool.name)[1:])
+    words = normalize_words(split_raw_name(statement.step.tool.name)[1:])
     return bool(normalize_word(label) & words)
 
 
@@ -182,28 +185,28 @@ def _is_called(parameter: ToolParameter, *, words: frozenset[str], value: Stated
     )
 
 
-def _find_preferred(one: PlainStatement, accepts: Accepts) -> list[ToolParameter]:
+def _find_preferred(statement: PlainStatement, accepts: Accepts) -> list[ToolParameter]:
     """Return the required parameters that a test accepts, else the optional ones."""
-    return one.find_open(accepts, required=True) or one.find_open(accepts)
+    return statement.find_open(accepts, required=True) or statement.find_open(accepts)
 
 
-def bind_said(one: PlainStatement) -> None:
+def bind_said(statement: PlainStatement) -> None:
     """Bind "saying that the button does nothing" to the text that the tool writes.
 
     Without quotation marks, only the end of the intent ends what is said.
     """
-    match = _SAYING.search(one.part) or _WITH_TEXT.search(one.part)
-    if match is None or one.text[one.end :].strip(" .!?") or '"' in match["said"]:
+    match = _SAYING.search(statement.part) or _WITH_TEXT.search(statement.part)
+    if match is None or statement.text[statement.end :].strip(" .!?") or '"' in match["said"]:
         return
     said = match["said"].rstrip(". \n")
     if not 0 < len(said) <= MAX_SAID_CHARS or not _is_stated(match, said):
         return
     for name in _TEXTS:
-        called = _find_preferred(one, has_name(frozenset({name})))
+        called = _find_preferred(statement, has_name(frozenset({name})))
         if called:
-            start = one.start + match.start("said")
-            if not _names_place(one, said, besides=called):
-                one.bind(called, said, (start, start + len(said)), ValueKind.PHRASE)
+            start = statement.start + match.start("said")
+            if not _names_place(statement, said, besides=called):
+                statement.bind(called, said, (start, start + len(said)), ValueKind.PHRASE)
             return
 
 
@@ -213,35 +216,39 @@ def _is_stated(match: re.Match[str], said: str) -> bool:
     return not (_DESCRIBED.match(said) or _FURTHER.search(said) or is_source)
 
 
-def _names_place(one: PlainStatement, said: str, *, besides: Sequence[ToolParameter]) -> bool:
+def _names_place(
+    statement: PlainStatement, said: str, *, besides: Sequence[ToolParameter]
+) -> bool:
     """Whether a text without quotation marks holds "on channel news", which the tool requires."""
     needed = frozenset[str]().union(
-        *(p.name_words for p in one.find_open(lambda p: p not in besides, required=True))
+        *(p.name_words for p in statement.find_open(lambda p: p not in besides, required=True))
     )
-    before = one.part.partition(said)[0].lower()
+    before = statement.part.partition(said)[0].lower()
     nouns = (match["noun"].lower() for match in _PLACE.finditer(said))
     return any(normalize_word(noun) & needed and noun not in before for noun in nouns)
 
 
-def bind_called(one: PlainStatement) -> None:
+def bind_called(statement: PlainStatement) -> None:
     """Bind "a sheet named Hotels" to the only name that the tool requires, or takes."""
-    matches = list(_CALLED.finditer(one.part))
-    if len(matches) != 1 or PROTECTING_PHRASE.search(one.part, 0, matches[0].start()):
+    matches = list(_CALLED.finditer(statement.part))
+    if len(matches) != 1 or PROTECTING_PHRASE.search(statement.part, 0, matches[0].start()):
         return
     match = matches[0]
     group = "name" if match["noun"] else "chinese"
     noun = normalize_word((match["noun"] or "").lower())
-    if match[group].lower() in VAGUE_WORDS or not _is_object_called(one, match, noun):
+    if match[group].lower() in VAGUE_WORDS or not _is_object_called(statement, match, noun):
         return
-    is_own = partial(_is_own_name, one=one, noun=noun)
-    called = _find_preferred(one, lambda p: is_own(p) and _may_be_called(one, p))
-    one.bind(called, match[group], one.span_of(match, group), ValueKind.NAME)
+    is_own = partial(_is_own_name, statement=statement, noun=noun)
+    called = _find_preferred(statement, lambda p: is_own(p) and _may_be_called(statement, p))
+    statement.bind(called, match[group], statement.span_of(match, group), ValueKind.NAME)
 
 
-def _is_object_called(one: PlainStatement, match: re.Match[str], noun: frozenset[str]) -> bool:
+def _is_object_called(
+    statement: PlainStatement, match: re.Match[str], noun: frozenset[str]
+) -> bool:
     """Whether a name belongs to what the tool makes, not to "the card" it makes a list on."""
-    is_of_tool = bool(noun & normalize_words(_head_of(one.step.tool.name)[-1:]))
-    return is_of_tool or not _NOT_OBJECT.search(one.part, 0, match.start())
+    is_of_tool = bool(noun & normalize_words(_head_of(statement.step.tool.name)[-1:]))
+    return is_of_tool or not _NOT_OBJECT.search(statement.part, 0, match.start())
 
 
 def _head_of(tool: str) -> list[str]:
@@ -251,20 +258,22 @@ def _head_of(tool: str) -> list[str]:
     return words[:place]
 
 
-def _may_be_called(one: PlainStatement, parameter: ToolParameter) -> bool:
+def _may_be_called(statement: PlainStatement, parameter: ToolParameter) -> bool:
     """Whether "titled 'Login'" may state a parameter's value, not only what the tool changes."""
-    verbs = normalize_words(split_raw_name(one.step.tool.name))
-    if one.step.is_read_only or verbs & _CREATING:
+    verbs = normalize_words(split_raw_name(statement.step.tool.name))
+    if statement.step.is_read_only or verbs & _CREATING:
         return True
     is_new = "new" in split_raw_name(parameter.name)
     return parameter.is_required and not is_new and not verbs & _RENAMING
 
 
-def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozenset[str]) -> bool:
+def _is_own_name(
+    parameter: ToolParameter, *, statement: PlainStatement, noun: frozenset[str]
+) -> bool:
     """Whether a parameter is the name of what the tool makes or changes."""
     words = plain_name(parameter).split("_")
     rest = normalize_words(word for word in words[:-1] if word not in ("new", "display"))
-    known = normalize_words(split_raw_name(one.step.tool.name)) | noun
+    known = normalize_words(split_raw_name(statement.step.tool.name)) | noun
     return (
         parameter.is_text
         and not parameter.members
@@ -274,12 +283,12 @@ def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozens
     )
 
 
-def bind_quoted(one: PlainStatement) -> None:
+def bind_quoted(statement: PlainStatement) -> None:
     """Bind the only quoted text that no label explains to the only text that is required."""
-    taken = [value.span for value in one.found.values()]
-    stated = one.list_values(ValueKind.QUOTED)
+    taken = [value.span for value in statement.found.values()]
+    stated = statement.list_values(ValueKind.QUOTED)
     quoted = [value for value in stated if value.span not in taken]
-    parameters = one.find_open(
+    parameters = statement.find_open(
         lambda p: (
             p.is_text
             and not (p.members or p.is_identifier)
@@ -287,47 +296,47 @@ def bind_quoted(one: PlainStatement) -> None:
         ),
         required=True,
     )
-    if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):
-        one.bind(parameters, quoted[0].value, quoted[0].span, ValueKind.QUOTED)
+    if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(statement, quoted[0])):
+        statement.bind(parameters, quoted[0].value, quoted[0].span, ValueKind.QUOTED)
 
 
-def bind_quoted_list(one: PlainStatement) -> None:
+def bind_quoted_list(statement: PlainStatement) -> None:
     """Bind the only quoted texts, if they are one list, to the only list of texts required."""
-    quoted = one.list_values(ValueKind.QUOTED)
-    lists = one.find_open(lambda p: takes_texts(p) and not p.members, required=True)
-    texts = one.find_open(lambda p: p.is_text and not p.is_identifier, required=True)
+    quoted = statement.list_values(ValueKind.QUOTED)
+    lists = statement.find_open(lambda p: takes_texts(p) and not p.members, required=True)
+    texts = statement.find_open(lambda p: p.is_text and not p.is_identifier, required=True)
     if len(quoted) < 2 or len(lists) != 1 or texts:
         return
-    if all(are_listed(one.text, first, then) for first, then in pairwise(quoted)):
+    if all(are_listed(statement.text, first, then) for first, then in pairwise(quoted)):
         span = (quoted[0].start, quoted[-1].end)
-        one.bind(lists, [value.value for value in quoted], span, ValueKind.LIST)
+        statement.bind(lists, [value.value for value in quoted], span, ValueKind.LIST)
 
 
-def bind_only_text(one: PlainStatement) -> None:
+def bind_only_text(statement: PlainStatement) -> None:
     """Bind the only quoted text to the only text that a making or finding tool requires."""
-    quoted = one.list_values(ValueKind.QUOTED)
-    verbs = normalize_words(split_raw_name(one.step.tool.name))
-    if len(quoted) != 1 or not (one.step.is_read_only or verbs & (_CREATING | _FINDING)):
+    quoted = statement.list_values(ValueKind.QUOTED)
+    verbs = normalize_words(split_raw_name(statement.step.tool.name))
+    if len(quoted) != 1 or not (statement.step.is_read_only or verbs & (_CREATING | _FINDING)):
         return
-    texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
-    if len(texts) == 1 and _is_free_text(one, texts[0]):
+    texts = statement.find_open(lambda p: p.is_text and not p.members, required=True)
+    if len(texts) == 1 and _is_free_text(statement, texts[0]):
         value = quoted[0]
-        one.bind(texts, value.value, value.span, ValueKind.QUOTED)
+        statement.bind(texts, value.value, value.span, ValueKind.QUOTED)
 
 
-def _is_free_text(one: PlainStatement, parameter: ToolParameter) -> bool:
+def _is_free_text(statement: PlainStatement, parameter: ToolParameter) -> bool:
     """Whether a parameter takes any text; the name of a thing, only of the one that is made."""
     words = plain_name(parameter).split("_")
     if words[-1] not in _FREE_TEXTS:
         return False
-    made = normalize_words(_head_of(one.step.tool.name))
+    made = normalize_words(_head_of(statement.step.tool.name))
     return words[-1] not in _NAMES or normalize_words(words[:-1]) <= made
 
 
-def _calls_parameter(one: PlainStatement, value: StatedValue) -> bool:
+def _calls_parameter(statement: PlainStatement, value: StatedValue) -> bool:
     """Whether the word before a value calls a parameter that takes no such text."""
-    words = frozenset[str]().union(*map(normalize_word, _read_labels(one, value)))
+    words = frozenset[str]().union(*map(normalize_word, _read_labels(statement, value)))
     return any(
         parameter.name_words & words and not parameter.name_words & LONG_TEXT_WORDS
-        for parameter in one.schema.parameters.values()
+        for parameter in statement.schema.parameters.values()
     )
