@@ -20,7 +20,6 @@ from graph.suggestion.binding.vocabulary import (
     normalize_word,
     normalize_words,
 )
-from tools.idioms import rewrite_idioms
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.plain_statement import PlainStatement
@@ -116,17 +115,6 @@ _PAIR: Final = re.compile(
     r"(?P<number>-?\d+(?:\.\d+)?)(?=\s*(?:[,;\uff0c\u3001]|and\b|$))"
 )
 _MIN_PAIRS: Final = 2
-_SPOKEN_MEMBERS: Final[Mapping[str, str]] = {
-    "bike": "bicycling",
-    "bicycle": "bicycling",
-    "foot": "walking",
-    "car": "driving",
-    "bus": "transit",
-    "train": "transit",
-    "metro": "transit",
-}
-"""Everyday words for members of enumerations."""
-_MIN_STEM: Final = 4
 
 
 def bind_named(statement: PlainStatement) -> None:
@@ -360,51 +348,9 @@ def _find_objects(statement: PlainStatement) -> frozenset[str]:
     return frozenset(word.lower() for word in re.findall(r"[A-Za-z]{3,20}", sentence))
 
 
-def bind_choices(statement: PlainStatement) -> None:
-    """Bind the member of an enumeration whose stem the request states, also by an idiom."""
-    plain = rewrite_idioms(statement.part)
-    words = {match[0].lower(): match for match in re.finditer(r"[A-Za-z]+", statement.part)}
-    spoken = {
-        _SPOKEN_MEMBERS[word]: match for word, match in words.items() if word in _SPOKEN_MEMBERS
-    }
-    for parameter in statement.find_open(lambda p: p.is_text and bool(p.members)):
-        members = [member for member in parameter.members if isinstance(member, str)]
-        named = [member for member in members if member.lower() in spoken]
-        if len(named) == 1:
-            match = spoken[named[0].lower()]
-            statement.bind([parameter], named[0], statement.span_of(match), ValueKind.WORD)
-            continue
-        stated = {word: statement.span_of(match) for word, match in words.items()}
-        if parameter.is_required:
-            whole = statement.span
-            stated = dict.fromkeys(re.findall(r"[a-z]+", plain), whole) | stated
-        exact = [member for member in members if member.lower() in stated]
-        found = exact or [
-            member
-            for member in members
-            if parameter.is_required and any(_share_stem(member.lower(), word) for word in stated)
-        ]
-        if len(found) == 1 and len(found[0]) >= _MIN_STEM:
-            span = next(
-                span
-                for word, span in stated.items()
-                if word == found[0].lower() or _share_stem(found[0].lower(), word)
-            )
-            statement.bind([parameter], found[0], span, ValueKind.WORD)
-
-
-def _share_stem(first: str, second: str) -> bool:
-    short, long = sorted((first, second), key=len)
-    return (
-        len(short) >= _MIN_STEM
-        and long.startswith(short.removesuffix("e"))
-        and long[len(short.removesuffix("e")) :] in ("", "e", "d", "ed", "s", "es", "ing")
-    )
-
-
 def bind_forms(statement: PlainStatement) -> None:
     """Bind cells, durations, people and branches, which their form or place gives away."""
-    tool = set(plain_name_words(statement))
+    tool = set(re.findall(r"[a-z]+", statement.step.tool.name.lower()))
     _bind_only(statement, CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
     _bind_only(statement, _DURATION, spent)
@@ -417,11 +363,6 @@ def bind_forms(statement: PlainStatement) -> None:
         _bind_only(
             statement, _BRANCH_TOKEN, has_name(frozenset({"branch", "branch_name"})), "name"
         )
-
-
-def plain_name_words(statement: PlainStatement) -> tuple[str, ...]:
-    """Return the words of the tool's name."""
-    return tuple(re.findall(r"[a-z]+", statement.step.tool.name.lower()))
 
 
 def _bind_only(

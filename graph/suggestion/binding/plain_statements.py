@@ -12,15 +12,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import (
     plain_addresses,
+    plain_choices,
     plain_files,
     plain_identifiers,
     plain_measures,
     plain_names,
     plain_pairs,
     plain_paths,
+    plain_queries,
     plain_revisions,
     plain_sql,
     plain_texts,
@@ -32,7 +33,6 @@ from graph.suggestion.binding.plain_statement import (
     is_number,
     mentions,
     plain_name,
-    takes_texts,
 )
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.time_zones import ZONES_BY_CITY
@@ -52,17 +52,10 @@ if TYPE_CHECKING:
 CONFIDENCE: Final = 0.9
 """Confidence of a value bound by a rule: below that of what the caller states."""
 
-_QUERY_NAMES_LIST: Final = (
-    "query q search keyword keywords search_query search_term searchterm term terms topic"
-)
-_QUERY_NAMES: Final = frozenset(_QUERY_NAMES_LIST.split())
 _LOWER_NAMES_LIST: Final = "low min minimum lower from start min_value lower_bound"
 _LOWER_NAMES: Final = frozenset(_LOWER_NAMES_LIST.split())
 _UPPER_NAMES_LIST: Final = "high max maximum upper to end max_value upper_bound"
 _UPPER_NAMES: Final = frozenset(_UPPER_NAMES_LIST.split())
-_SYMBOL_NAMES: Final = frozenset(["symbol", "ticker", "stock_symbol", "ticker_symbol", "stock"])
-_SYMBOL_LISTS: Final = frozenset(["symbols", "tickers"])
-
 _COUNT: Final = re.compile(
     r"\b(?P<rank>last|latest|newest|most recent|recent|first|top|oldest"
     r"|at most|up to|no more than)\s+"
@@ -93,53 +86,6 @@ _OPERATORS: Final = tuple(
 _BETWEEN: Final = re.compile(
     r"\b(?:between|from)\s+(?P<low>-?\d+(?:\.\d+)?)\s+(?:and|to)\s+(?P<high>-?\d+(?:\.\d+)?)\b"
 )
-_SYMBOL: Final = re.compile(r"\b[A-Z]{2,5}(?:[.-][A-Z]{1,3})?\b")
-_CODED_NAME: Final = re.compile(
-    r"\b(?P<code>[A-Z]{2,6})\s*\((?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\)"
-    r"|\b(?P<name_first>[A-Z][a-z]+(?: [A-Z][a-z]+)?)\s*\((?P<code_last>[A-Z]{2,6})\)"
-)
-_QUOTED_WORD: Final = re.compile(r"['\"`](\w[\w-]{0,30})['\"`]")
-_JOINED: Final = re.compile(r"[\w/.@:-]+\w")
-"""Behind a word, the rest of a longer token."""
-_FIRST_WORD: Final = re.compile(r"[A-Za-z]+")
-_PLACE_DE: Final = r"(?:\s+(?:mir|mal|bitte)|\s+(?:in|auf|bei|im)\s+(?:der\s+|dem\s+)?\w+){0,3}"
-_PLACE_ES: Final = r"(?:\s+en\s+(?:la\s+|el\s+)?\w+)?(?:\s+(?:el|la|los|las|por))?"
-_QUERIES: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\b(?:search|look|query|google|hunt)\b[^.]{0,60}?\bfor\s+(?P<query>.+)$",
-        r"\blook\s+up\s+(?P<query>.+)$",
-        r"^(?:(?!to\b)[a-z]+\s+){0,3}(?:papers?|articles?|books?|studies|headlines|publications"
-        r"|recipes|podcasts|talks)\s+(?:on|about|regarding)\s+(?P<query>.+)$",
-        r"\b(?:find|get|show|list|search|fetch)\b[^.]{0,60}?\b(?:about|regarding)\s+(?P<query>.+)$",
-        rf"\b(?:suche?|schaue?|google)\b{_PLACE_DE}\s+nach\s+(?P<query>.+)$",
-        rf"\b(?:busca(?:me|r)?|búsca(?:me)?)\b{_PLACE_ES}\s+(?P<query>.+)$",
-        r"(?:搜索?|搜寻|查找|查询)(?:一下)?\s*(?P<query>.+)$",
-    )
-)
-_QUERY_TAIL: Final = re.compile(
-    r"\s+(?:(?:on|in|at|from|via|using|with)\s+(?:the\s+|my\s+|our\s+)?\w+|for me|please)\s*$"
-    r"|,?\s+(?:within|at most|no more than|up to)\s+\d+(?:\s+[a-z]+)?\s*$"
-    r"|[\s.?!,;]+$",
-    re.IGNORECASE,
-)
-_QUERY_HEAD: Final = re.compile(
-    r"^(?:(?:all|any|some|the|recent|new|latest)\s+)*(?:papers?|articles?|pages?|posts?|books?"
-    r"|repositories|repos|results|information|info|news|notes?|entries|videos?|images?)\s+"
-    r"(?:on|about|regarding|of|for|named|called)\s+",
-    re.IGNORECASE,
-)
-_CODE_NAME: Final = re.compile(r"(?<![\w/.])(?:[a-z]{2,}[A-Z]\w*|[a-z]+_\w+)(?![\w/.])")
-_SEARCHING: Final = frozenset({"search", "find", "lookup"})
-_ASKED: Final = re.compile(
-    r"^where\s+(?:(?:is|are|was|do|does|did|have|has|we|i|you|our|my|your|the|a|an|put|find)\s+)+"
-    r"(?P<query>.+)$",
-    re.IGNORECASE,
-)
-"""A question, with what is asked for behind its first words."""
-MAX_QUERY_WORDS: Final = 12
-MAX_TRIMMED_PHRASES: Final = 4
-"""Limit of places and polite words cut from the end of a query."""
 
 
 def bind_plain_values(
@@ -289,93 +235,6 @@ def _iterate_cities(statement: PlainStatement) -> Iterator[tuple[str, tuple[int,
                 break
 
 
-def _bind_members(statement: PlainStatement) -> None:
-    """Bind the state that the verb leads to ("close it": closed), and choices a text describes."""
-    action = _FIRST_WORD.match(statement.part)
-    if action is not None:
-        verb = action[0].lower()
-        for parameter in statement.find_open(
-            lambda p: p.name_words & {"state", "status"} != set()
-        ):
-            matching = [
-                member
-                for member in parameter.members
-                if isinstance(member, str) and member.lower() in (f"{verb}d", f"{verb}ed")
-            ]
-            if len(matching) == 1:
-                statement.bind([parameter], matching[0], statement.span_of(action), ValueKind.WORD)
-    words = {
-        match[0].lower(): match
-        for match in _FIRST_WORD.finditer(statement.part)
-        if not _JOINED.match(statement.part, match.end())
-    }
-    for parameter in statement.find_open(lambda p: p.is_text and not p.members, required=True):
-        described = {
-            quoted.lower(): quoted for quoted in _QUOTED_WORD.findall(parameter.description)
-        }
-        named = [choice for choice in described if choice in words]
-        if len(named) == 1 and (len(described) > 1 or parameter.is_identifier):
-            match = words[named[0]]
-            statement.bind(
-                [parameter], described[named[0]], statement.span_of(match), ValueKind.WORD
-            )
-
-
-def _bind_symbol(statement: PlainStatement) -> None:
-    """Bind a code that the part states, or whose name it states if the schema tells the code."""
-    for parameter in statement.find_open(lambda p: p.is_text and bool(plain_name(p).split("_"))):
-        for pair in _CODED_NAME.finditer(parameter.description):
-            name, code = pair["name"] or pair["name_first"], pair["code"] or pair["code_last"]
-            match = re.search(rf"\b{re.escape(name)}\b", statement.part, re.IGNORECASE)
-            if match is not None and (not parameter.members or code in parameter.members):
-                statement.bind([parameter], code, statement.span_of(match), ValueKind.NAME)
-    symbols = list(_SYMBOL.finditer(statement.part))
-    if len(symbols) == 1:
-        names = has_name(_SYMBOL_NAMES)
-        statement.bind(
-            statement.find_open(names, required=True),
-            symbols[0][0],
-            statement.span_of(symbols[0]),
-            ValueKind.CODE,
-        )
-        lists = [
-            p for p in statement.find_open(takes_texts, required=True) if p.name in _SYMBOL_LISTS
-        ]
-        statement.bind(lists, [symbols[0][0]], statement.span_of(symbols[0]), ValueKind.CODE)
-
-
-def _bind_query(statement: PlainStatement) -> None:
-    if statement.list_values(ValueKind.QUOTED):
-        return
-    is_search = bool(_SEARCHING & set(split_raw_name(statement.step.tool.name)))
-    names = _QUERY_NAMES | {"subject"} if is_search else _QUERY_NAMES
-    parameters = statement.find_open(has_name(names), required=True)
-    if len(parameters) != 1:
-        return
-    codes = [
-        match
-        for match in _CODE_NAME.finditer(statement.part)
-        if statement.part[match.end() : match.end() + 1] not in ("(", "[")
-    ]
-    if len(codes) == 1:
-        statement.bind(parameters, codes[0][0], statement.span_of(codes[0]), ValueKind.CODE)
-        return
-    match = next((m for pattern in _QUERIES if (m := pattern.search(statement.part))), None)
-    if match is None and is_search:
-        match = _ASKED.search(statement.part)
-    if match is None:
-        return
-    query = match["query"]
-    for _ in range(MAX_TRIMMED_PHRASES):
-        query = _QUERY_TAIL.sub("", query)
-    head = _QUERY_HEAD.match(query)
-    skipped = head.end() if head else 0
-    query = query[skipped:]
-    if query and len(query.split()) <= MAX_QUERY_WORDS and query.lower() not in ("it", "them"):
-        start = statement.start + match.start("query") + skipped
-        statement.bind(parameters, query, (start, start + len(query)), ValueKind.PHRASE)
-
-
 _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_revisions.bind_repository,
     plain_files.bind_files,
@@ -404,12 +263,13 @@ _RULES: Final[tuple[Callable[[PlainStatement], None], ...]] = (
     plain_measures.bind_quantities,
     _bind_range,
     _bind_zones,
-    _bind_members,
-    plain_names.bind_choices,
-    _bind_symbol,
+    plain_choices.bind_states,
+    plain_choices.bind_described_choices,
+    plain_choices.bind_choices,
+    plain_choices.bind_symbol,
     plain_addresses.bind_place,
     plain_identifiers.bind_identifier,
-    _bind_query,
+    plain_queries.bind_query,
     plain_texts.bind_quoted,
     plain_texts.bind_only_text,
 )
