@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graph.suggestion.binding import protection
+from graph.suggestion.binding.protected_values import find_protected_values
 from graph.suggestion.binding.value_patterns import ValueKind
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def make_guard(
 
 
 def _iterate_protected(grid: FeatureGrid, reading: IntentReading) -> Iterator[tuple[int, int]]:
-    protected = protection.find_protected_values(grid.stated, reading)
+    protected = find_protected_values(grid.stated, reading)
     for value, is_protected in zip(grid.stated.values, protected, strict=True):
         if is_protected:
             yield value.start, value.end

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_statement import has_name, plain_name
-from graph.suggestion.binding.protection import PROTECTING_PHRASE
+from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import QUOTE, ValueKind
 from graph.suggestion.binding.vocabulary import VAGUE_WORDS, normalize_words
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from graph.suggestion.binding.plain_statement import plain_name
-from graph.suggestion.binding.protection import PROTECTING_PHRASE
+from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import ValueKind
 
 if TYPE_CHECKING:

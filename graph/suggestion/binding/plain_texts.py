@@ -12,7 +12,7 @@ from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.arguments import DATE_WORDS, NOT_CONVERTIBLE, convert_value
 from graph.suggestion.binding.plain_names import SPOKEN_NAMES
 from graph.suggestion.binding.plain_statement import has_name, plain_name, takes_texts
-from graph.suggestion.binding.protection import PROTECTING_PHRASE
+from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import QUOTE, ValueKind
 from graph.suggestion.binding.values import are_listed
 from graph.suggestion.binding.vocabulary import (

@@ -63,6 +63,11 @@ class IntentReading:
         """The text to embed as the masked form; never empty."""
         return non_empty_masked_text(self.wording, self.masked)
 
+    def find_clause_at(self, place: int) -> int:
+        """Return the index of the last clause that begins at or before a place in the text."""
+        found = (at for at, clause in enumerate(self.clauses) if clause.start <= place)
+        return max(found, default=0)
+
     @property
     def distinct_texts(self) -> tuple[str, ...]:
         """The distinct texts to embed."""
