@@ -14,7 +14,7 @@ from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
-from learning.predictions.open_intents import IntentRan
+from learning.predictions.open_intents import IntentRan, PredictedIntent
 from learning.sessions.memory import AnsweredIntent
 from learning.suggested_episodes import build_run_episode
 
@@ -45,17 +45,20 @@ def record_intent(
         ),
     )
     effects.predictions.note_intent(
-        caller,
-        speculation,
-        intent=request.intent,
-        tasks=tasks,
-        confidence=confidence,
-        ranked_confidence=answer.ranked_confidence,
-        threshold=threshold,
-        is_admitted=answer.would_speculate,
-        is_runnable=answer.is_runnable,
-        context=context,
-        ran=_describe_run(answer, intent=request.intent),
+        PredictedIntent(
+            id=speculation,
+            caller=caller.session_key,
+            intent=request.intent,
+            tasks=tasks,
+            confidence=confidence,
+            ranked_confidence=answer.ranked_confidence,
+            threshold=threshold,
+            is_admitted=answer.would_speculate,
+            is_runnable=answer.is_runnable,
+            context=context,
+            at=time.time(),
+            ran=_describe_run(answer, intent=request.intent),
+        )
     )
 
 
