@@ -235,7 +235,7 @@ def _describe_tools(rules: AdmissibilityRules, caller: Caller) -> Iterator[Any]:
 
     for tool in rules.catalogue.tools.values():
         if caller.can_see(tool):
-            yield profiles.CatalogueTool(
+            yield profiles.ToolEntry(
                 tool=tool.pk,
                 server=tool.server,
                 name=tool.name,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Session,
         SessionAnalysis,
     )
-    from learning.sessions.team_models import TeamModels
+    from learning.sessions.team_models import NextCallModels
     from tools.upstream.downstream import Downstream
 
 IDLE_S: Final = 0.1
@@ -81,7 +81,7 @@ class SessionAnalyst:
         self,
         registry: SessionRegistry,
         *,
-        models: TeamModels,
+        models: NextCallModels,
         rules: Callable[[], AdmissibilityRules],
         record: Callable[[Event], None],
         record_words: RecordWords = _ignore_words,

@@ -73,7 +73,7 @@ class LiteralOption:
     @property
     def span(self) -> tuple[int, int]:
         """Span of its likeliest statement."""
-        return (self.stated.start, self.stated.end)
+        return self.stated.span
 
 
 def choose_literals(
