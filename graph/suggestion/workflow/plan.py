@@ -89,8 +89,7 @@ def apply_plan(
         confidence=estimate_confidence(plan, ranking),
         probability=0.0,
     )
-    others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
-    alternatives = [one for one in others if set(one.tools) != set(best.tools)]
+    alternatives = [one for one in ranking.sets if set(one.tools) != set(best.tools)]
     probabilities = dict(ranking.tool_probabilities)
     for one in used:
         tool = one.tools[0]
