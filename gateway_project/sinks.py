@@ -14,7 +14,7 @@ from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
-from learning.predictions.open_intents import IntentRan, PredictedIntent
+from learning.predictions.open_intents import AheadRecord, PredictedIntent
 from learning.sessions.memory import AnsweredIntent
 from learning.suggested_episodes import build_run_episode
 
@@ -62,12 +62,12 @@ def record_intent(
     )
 
 
-def _describe_run(answer: IntentAnswer, *, intent: str) -> IntentRan:
+def _describe_run(answer: IntentAnswer, *, intent: str) -> AheadRecord:
     """Return what is recorded of a suggestion that was run ahead, or why it was not."""
     run = answer.ahead.run
     if run is None:
-        return IntentRan(fallback=answer.ahead.fallback_code)
-    return IntentRan(
+        return AheadRecord(fallback=answer.ahead.fallback_code)
+    return AheadRecord(
         tasks=tuple((task.tool, task.duration_ms) for task in run.tasks),
         took_ms=MS_PER_S * run.took_s,
         episode=build_run_episode(intent, answer.predicted_tasks, run, at=time.time()),
