@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks import tables
 from graph.suggestion.next_call.call import CompletedCall
-from graph.suggestion.next_call.profiles import CatalogueTool, ToolProfiles, build_profiles
+from graph.suggestion.next_call.profiles import ToolEntry, ToolProfiles, build_profiles
 from graph.suggestion.next_call.session import SessionState
 from learning.episodes import Episode, SessionCall, Statement, group_calls
 from learning.provenance import SourceTracker
@@ -162,8 +162,8 @@ def _complete(
     )
 
 
-def _describe_tool(pk: int, tool: Mapping[str, Any]) -> CatalogueTool:
-    return CatalogueTool(
+def _describe_tool(pk: int, tool: Mapping[str, Any]) -> ToolEntry:
+    return ToolEntry(
         tool=pk,
         server=tool["server"],
         name=tool["name"],

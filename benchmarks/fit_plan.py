@@ -1,8 +1,8 @@
 """Learn how intents are planned request by request: `python -m benchmarks.fit_plan evidence|sure`.
 
-`evidence` prints the weights by which a tool is chosen for a request (`LIKENESS_WEIGHT` to
+`evidence` prints the weights by which a tool is chosen for a request (`COSINE_WEIGHT` to
 `WORD_SHARE_WEIGHT`, `assign_tools.ASKED_WEIGHTS`) and those of whether it serves it at all
-(`assign_tools.COVERING_WEIGHTS`), learned on everyday wishes. Each half of the sets is read by an
+(`assign_tools.COVERAGE_WEIGHTS`), learned on everyday wishes. Each half of the sets is read by an
 adapter that was trained on the other half alone, since on its own wishes it is too good.
 
 `sure`, run with these weights in place, prints the coefficients of `plan.TOOL_EVIDENCE` and
@@ -53,7 +53,7 @@ MAX_WEIGHT = 100
 FOREIGN = 25
 """Wishes of each other set that no tool of a set serves, but by chance."""
 EVIDENCE_PRECISION = 5.0
-COVERING_PRECISION = 0.3
+COVERAGE_PRECISION = 0.3
 MIN_PLANS = 20
 PRECISION = 0.1
 """Precision of the coefficient of each measure around zero: of 1, 0.3 and 0.1, the one by which
@@ -84,13 +84,13 @@ class RequestEvidence:
 
     Attributes:
         asked: Measures by which one is chosen, shape (m, `len(ASKED)`).
-        covering: Measures of whether it serves the request, shape (m, `len(COVERING_WEIGHTS)`).
+        coverage: Measures of whether it serves the request, shape (m, `len(COVERAGE_WEIGHTS)`).
         servers: Name of the server of each.
         is_right: Whether each serves it, shape (m,); none does if nobody knows, or none can.
     """
 
     asked: Floats
-    covering: Floats
+    coverage: Floats
     servers: tuple[str, ...]
     is_right: NDArray[np.bool_]
 
@@ -116,7 +116,7 @@ class WishEvidence:
     is_right: bool
 
 
-ASKED = ("likeness", "whole", "bm25", "word_share", "action", "values", "server_named")
+ASKED = ("cosine", "whole_cosine", "bm25", "word_share", "action", "values", "server_named")
 
 
 def gather(
@@ -177,7 +177,7 @@ def _plan_wish(
     planned = plan_requests(reading, ranking, context)
     is_planned = plan.is_planned(ranking, planned, reading)
     used = plan.select_used(planned) if is_planned else []
-    chosen = list(dict.fromkeys(one.fits[0].tool.pk for one in used))
+    chosen = list(dict.fromkeys(one.tools[0].pk for one in used))
     return WishEvidence(
         steps=len(needs),
         requests=tuple(
@@ -185,8 +185,8 @@ def _plan_wish(
             for one, tools in zip(certain, right, strict=True)
         ),
         measures=plan.measure_plan(planned, ranking) if is_planned else None,
-        tool_measures=tuple(plan.measure_fits([one]) for one in used),
-        tools_right=tuple(any(one.fits[0].tool.pk in slot for slot in needs) for one in used),
+        tool_measures=tuple(plan.measure_tools([one]) for one in used),
+        tools_right=tuple(any(one.tools[0].pk in slot for slot in needs) for one in used),
         is_right=_is_exact(chosen, needs),
     )
 
@@ -198,21 +198,21 @@ def _rate_request(
     context: SuggestionContext,
     right: set[int],
 ) -> RequestEvidence:
-    from graph.suggestion.workflow.assign_tools import measure_asked, measure_covering
+    from graph.suggestion.workflow.assign_tools import measure_asked, measure_coverage
 
     found = [(one, context.find_tool(one.tool)) for one in candidates]
     tools = [tool for _, tool in found if tool is not None]
     candidates = [one for one, tool in found if tool is not None]
     asked = [measure_asked(request, reading, tool) for tool in tools]
-    text = [(one.likeness, one.whole, one.bm25, one.word_share) for one in candidates]
-    covering = [
-        list(measure_covering(one, how, reading).values())
+    text = [(one.cosine, one.whole_cosine, one.bm25, one.word_share) for one in candidates]
+    coverage = [
+        list(measure_coverage(one, how, reading).values())
         for one, how in zip(candidates, asked, strict=True)
     ]
     return RequestEvidence(
         asked=np.array([[*a, *b.values()] for a, b in zip(text, asked, strict=True)]),
-        covering=np.array(covering),
-        servers=tuple(tool.tool.partition(":")[0] for tool in tools),
+        coverage=np.array(coverage),
+        servers=tuple(tool.server for tool in tools),
         is_right=np.array([tool.pk in right for tool in tools]),
     )
 
@@ -284,15 +284,15 @@ def fit_evidence(root: Path) -> None:
 
 def report_evidence(sets: Mapping[str, list[WishEvidence]]) -> None:
     """Print how well weights of the other sets choose tools for each, and those of all."""
-    from graph.suggestion.workflow.assign_tools import COVERING_WEIGHTS
+    from graph.suggestion.workflow.assign_tools import COVERAGE_WEIGHTS
 
     for name in sets:
         weights = _fit_asked([wishes for other, wishes in sets.items() if other != name])
         rows, right = _stack_best([sets[name]], weights)
-        covering = _fit_covering([one for other, one in sets.items() if other != name], weights)
+        coverage = _fit_coverage([one for other, one in sets.items() if other != name], weights)
         own = [one for one in sets[name] if one.steps == 1 and len(one.requests) == 1]
         first = np.mean([_is_best_right(one.requests[0], weights) for one in own])
-        chances = predict(covering, rows)
+        chances = predict(coverage, rows)
         print(
             f"{name}: first for {first:.3f} of {len(own)} wishes of one step; "
             f"AUROC of a right tool {_auroc(chances[right > 0], chances[right == 0]):.3f}, "
@@ -302,8 +302,8 @@ def report_evidence(sets: Mapping[str, list[WishEvidence]]) -> None:
     weights = _fit_asked(every)
     named = zip((*ASKED, "near server"), weights.round(2).tolist(), strict=True)
     print("asked for:", dict(named))
-    found = _fit_covering(every, weights).round(3).tolist()
-    print("serves:", dict(zip(COVERING_WEIGHTS, found, strict=True)))
+    found = _fit_coverage(every, weights).round(3).tolist()
+    print("serves:", dict(zip(COVERAGE_WEIGHTS, found, strict=True)))
 
 
 def _fit_asked(sets: Sequence[list[WishEvidence]]) -> Floats:
@@ -346,18 +346,18 @@ def _is_best_right(request: RequestEvidence, weights: Floats) -> bool:
 
 
 def _stack_best(sets: Sequence[list[WishEvidence]], weights: Floats) -> tuple[Floats, Floats]:
-    """Return the covering measures of the best tool of each wish of one request, and its truth."""
+    """Return the coverage measures of the best tool of each wish of one request, and its truth."""
     rows, right = [], []
     for wishes in sets:
         for wish in wishes:
             if len(wish.requests) == 1 and wish.steps < 2:
                 (request,) = wish.requests
-                rows.append(request.covering[_score(request, weights).argmax()])
+                rows.append(request.coverage[_score(request, weights).argmax()])
                 right.append(_is_best_right(request, weights))
     return np.array(rows), np.array(right, dtype=np.float64)
 
 
-def _fit_covering(sets: Sequence[list[WishEvidence]], weights: Floats) -> Floats:
+def _fit_coverage(sets: Sequence[list[WishEvidence]], weights: Floats) -> Floats:
     from graph.suggestion.ranking.logistic import fit_logistic
 
     stacked = [_stack_best([wishes], weights) for wishes in sets]
@@ -365,7 +365,7 @@ def _fit_covering(sets: Sequence[list[WishEvidence]], weights: Floats) -> Floats
         np.concatenate([rows for rows, _ in stacked]),
         np.concatenate([right for _, right in stacked]),
         prior=np.zeros(stacked[0][0].shape[1]),
-        l2=COVERING_PRECISION,
+        l2=COVERAGE_PRECISION,
         weights=np.concatenate(
             [np.full(len(right), min(1.0, MAX_WEIGHT / len(right))) for _, right in stacked]
         ),

@@ -27,7 +27,7 @@ from gateway_project.evaluation.session_files import (
 from graph.suggestion.next_call.call import CompletedCall
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.predict import predict_calls
-from graph.suggestion.next_call.profiles import CatalogueTool, build_profiles
+from graph.suggestion.next_call.profiles import ToolEntry, build_profiles
 from graph.suggestion.next_call.session import SessionState
 
 SETS = ("traces_airline", "traces_retail", "traces_bfcl")
@@ -244,11 +244,11 @@ def measure_speed() -> Iterable[str]:
         )
 
 
-def _make_tools() -> Iterable[CatalogueTool]:
+def _make_tools() -> Iterable[ToolEntry]:
     nouns = ("order", "customer", "invoice", "ticket", "parcel", "refund", "stock", "shift")
     for number in range(1, SPEED_TOOLS + 1):
         noun = nouns[number % len(nouns)]
-        yield CatalogueTool(
+        yield ToolEntry(
             tool=number,
             server=f"server{number % 200}",
             name=f"get_{noun}_{number}",

@@ -14,7 +14,7 @@ from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
-from learning.predictions.open_intents import IntentRan
+from learning.predictions.open_intents import AheadRecord, PredictedIntent
 from learning.sessions.memory import AnsweredIntent
 from learning.suggested_episodes import build_run_episode
 
@@ -45,26 +45,29 @@ def record_intent(
         ),
     )
     effects.predictions.note_intent(
-        caller,
-        speculation,
-        intent=request.intent,
-        tasks=tasks,
-        confidence=confidence,
-        ranked_confidence=answer.ranked_confidence,
-        threshold=threshold,
-        is_admitted=answer.would_speculate,
-        is_runnable=answer.is_runnable,
-        context=context,
-        ran=_describe_run(answer, intent=request.intent),
+        PredictedIntent(
+            id=speculation,
+            caller=caller.session_key,
+            intent=request.intent,
+            tasks=tasks,
+            confidence=confidence,
+            ranked_confidence=answer.ranked_confidence,
+            threshold=threshold,
+            is_admitted=answer.would_speculate,
+            is_runnable=answer.is_runnable,
+            context=context,
+            at=time.time(),
+            ran=_describe_run(answer, intent=request.intent),
+        )
     )
 
 
-def _describe_run(answer: IntentAnswer, *, intent: str) -> IntentRan:
+def _describe_run(answer: IntentAnswer, *, intent: str) -> AheadRecord:
     """Return what is recorded of a suggestion that was run ahead, or why it was not."""
     run = answer.ahead.run
     if run is None:
-        return IntentRan(fallback=answer.ahead.fallback_code)
-    return IntentRan(
+        return AheadRecord(fallback=answer.ahead.fallback_code)
+    return AheadRecord(
         tasks=tuple((task.tool, task.duration_ms) for task in run.tasks),
         took_ms=MS_PER_S * run.took_s,
         episode=build_run_episode(intent, answer.predicted_tasks, run, at=time.time()),

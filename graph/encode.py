@@ -47,13 +47,13 @@ def encode_intents(
 
     return [
         EncodedIntent(
-            whole=rows_of(reading.wording)[0],
+            whole=rows_of(reading.english)[0],
             masked=rows_of(reading.embedded_masked_text)[0],
             sentences=rows_of(*reading.sentences),
-            clauses=rows_of(*(clause.wording for clause in reading.clauses)),
+            clauses=rows_of(*(clause.english for clause in reading.clauses)),
             masked_clauses=rows_of(*(clause.embedded_masked_text for clause in reading.clauses)),
-            words=_lexeme_keys(reading.wording),
-            clause_words=tuple(_lexeme_keys(clause.wording) for clause in reading.clauses),
+            words=_lexeme_keys(reading.english),
+            clause_words=tuple(_lexeme_keys(clause.english) for clause in reading.clauses),
             length=len(reading.text),
             requests=rows_of(*(part.wording for part in reading.requests)),
             masked_requests=rows_of(*(part.embedded_masked_text for part in reading.requests)),

@@ -26,7 +26,7 @@ def index_words(tools: Iterable[CatalogueTool]) -> SearchIndex:
     """
     listed = sorted(tools, key=lambda tool: tool.pk)
     counted = [
-        count_lexemes(embedding_text.text_fields(tool.definition, server=tool.server))
+        count_lexemes(embedding_text.list_weighted_texts(tool.definition, server=tool.server))
         for tool in listed
     ]
     rows = [

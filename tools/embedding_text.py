@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 from gateway_project.foundation import canonical
 from tools.definition import Definition
 from tools.example_wishes import find_example_wishes
-from tools.lexemes import TextField
+from tools.lexemes import WeightedText
 from tools.translate import gloss_text
 
-TEXT_VERSION = 2  # part of every text hash: raise it when the text changes
-MAX_CHARS = 4_000  # of the whole text; models read some 1,000 to 2,000 characters
+TEXT_VERSION = 2
+"""Part of every text's hash: raise it when the composition changes."""
+MAX_CHARS = 4_000
+"""Characters of the whole text; models read some 1,000 to 2,000."""
 MAX_NAME_CHARS = 200
 MAX_PARAMETERS = 60
 MAX_PARAMETER_CHARS = 400
@@ -32,16 +34,9 @@ PARAMETER_TEXT_WEIGHT = 0.3
 SERVER_WEIGHT = 0.5
 EXAMPLE_WEIGHT = 1.0
 
-_INVISIBLE_CATEGORIES = {
-    "Cc",
-    "Cf",
-    "Cs",
-    "Co",
-    "Cn",
-}  # control, format, surrogate, private use, unassigned
-_WORD = re.compile(
-    r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+",
-)
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+"""Control, format, surrogate, private use and unassigned characters."""
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _SPACES = re.compile(r"\s+")
 _FIRST_SENTENCE = re.compile(r".{15,}?[.!?](?=\s|$)")
 _SCRIPT_WITHOUT_SPACES = re.compile(
@@ -98,8 +93,8 @@ def compose_text(definition: Definition, *, server: str) -> EmbeddedText:
     Descriptions in other languages are replaced by their glosses, as queries are.
 
     Example:
-        >>> said = Definition(name="getTime", description="Current time.")
-        >>> compose_text(said, server="my-clock")
+        >>> definition = Definition(name="getTime", description="Current time.")
+        >>> compose_text(definition, server="my-clock")
         EmbeddedText(whole='get Time: Current time.', summary='my clock: get Time: Current time.')
     """
     head = split_name(clean_text(definition.name, limit=MAX_NAME_CHARS)) or definition.name
@@ -123,47 +118,46 @@ def compose_text(definition: Definition, *, server: str) -> EmbeddedText:
     )
 
 
-def text_fields(definition: Definition, *, server: str) -> tuple[TextField, ...]:
-    """Return a tool's text by field, ready to be split into words.
+def list_weighted_texts(definition: Definition, *, server: str) -> tuple[WeightedText, ...]:
+    """Return the texts of a tool with their weights, ready to be split into words.
 
-    The words of glosses are added to those of descriptions in other languages.
+    The words of glosses are added to those of descriptions in other languages. A title that only
+    repeats the name is left out.
     """
     parameters = _read_parameters(definition.input_schema)
     body = clean_text(definition.description, limit=MAX_CHARS)
-    glosses = " ".join(gloss_text(text) for _, text in parameters)
+    name = split_name(clean_text(definition.name, limit=MAX_NAME_CHARS))
     title = clean_text(definition.title, limit=MAX_NAME_CHARS)
-    parts = (
-        (split_name(clean_text(definition.name, limit=MAX_NAME_CHARS)), NAME_WEIGHT, True),
-        (title, NAME_WEIGHT, True),
-        (body, BODY_WEIGHT, False),
-        (gloss_text(body), BODY_WEIGHT, False),
-        (" ".join(split_name(name) for name, _ in parameters), PARAMETER_NAME_WEIGHT, False),
-        (" ".join(text for _, text in parameters), PARAMETER_TEXT_WEIGHT, False),
-        (glosses.strip(), PARAMETER_TEXT_WEIGHT, False),
-        (split_name(clean_text(server, limit=MAX_NAME_CHARS)), SERVER_WEIGHT, False),
-        (
-            " ".join(find_example_wishes(definition.name, definition.input_schema)),
-            EXAMPLE_WEIGHT,
-            False,
-        ),
-    )
     title_words = set(split_name(title).lower().split())
     name_words = set(split_name(definition.name[:MAX_NAME_CHARS]).lower().split())
-    repeats_name = bool(title_words) and name_words.issuperset(title_words)
+    if title_words and title_words <= name_words:
+        title = ""
+    wishes = find_example_wishes(definition.name, definition.input_schema)
+    names = ((name, NAME_WEIGHT), (title, NAME_WEIGHT))
+    others = (
+        (body, BODY_WEIGHT),
+        (gloss_text(body), BODY_WEIGHT),
+        (" ".join(split_name(name) for name, _ in parameters), PARAMETER_NAME_WEIGHT),
+        (" ".join(text for _, text in parameters), PARAMETER_TEXT_WEIGHT),
+        (" ".join(gloss_text(text) for _, text in parameters).strip(), PARAMETER_TEXT_WEIGHT),
+        (split_name(clean_text(server, limit=MAX_NAME_CHARS)), SERVER_WEIGHT),
+        (" ".join(wishes), EXAMPLE_WEIGHT),
+    )
     return tuple(
-        TextField(text=character_pairs(text), weight=weight, is_name=is_name)
-        for index, (text, weight, is_name) in enumerate(parts)
-        if text and not (index == 1 and repeats_name)
+        WeightedText(text=split_into_pairs(text), weight=weight, is_name=is_name)
+        for parts, is_name in ((names, True), (others, False))
+        for text, weight in parts
+        if text
     )
 
 
-def character_pairs(text: str) -> str:
+def split_into_pairs(text: str) -> str:
     """Split runs of scripts without spaces into overlapping pairs of characters.
 
     A word parser treats such a run as one word, which no query would match.
 
     Example:
-        >>> character_pairs("用必应搜 web")
+        >>> split_into_pairs("用必应搜 web")
         '用必 必应 应搜 web'
     """
     if text.isascii():

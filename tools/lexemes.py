@@ -40,7 +40,7 @@ STOP_WORDS: Final = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextField:
+class WeightedText:
     """A part of a tool's text with the weight of its words.
 
     Attributes:
@@ -80,7 +80,7 @@ def map_lexemes(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def count_lexemes(fields: Iterable[TextField]) -> dict[str, tuple[float, bool]]:
+def count_lexemes(fields: Iterable[WeightedText]) -> dict[str, tuple[float, bool]]:
     """Return the weighted frequency of each lexeme, and whether a name contains it."""
     counted: dict[str, tuple[float, bool]] = {}
     for field in fields:

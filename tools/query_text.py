@@ -118,7 +118,7 @@ def _split_sentences(text: str) -> tuple[str, ...]:
 def split_words(text: str) -> tuple[str, ...]:
     """List the words of a query, each once, including those inside compound names."""
     found: dict[str, None] = {}
-    for word in _WORD.findall(embedding_text.character_pairs(text)):
+    for word in _WORD.findall(embedding_text.split_into_pairs(text)):
         found[word] = None
         parts = embedding_text.split_name(word).split()
         # Parts of compound names and file names; numbers and single letters are noise.

@@ -10,7 +10,7 @@ DatasetToolPair = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictedTask:
+class SuggestedCall:
     """One call of a workflow.
 
     Attributes:
@@ -39,7 +39,7 @@ class SuggestedAnswer:
         tool_probabilities: Probability that each tool is part of the workflow.
     """
 
-    tasks: tuple[PredictedTask, ...] = ()
+    tasks: tuple[SuggestedCall, ...] = ()
     ordered_pairs: frozenset[DatasetToolPair] = frozenset()
     confidence: float = 0.0
     raw_probability: float = 0.0

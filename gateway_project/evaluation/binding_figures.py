@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gateway_project.evaluation.answer import PredictedTask
+from gateway_project.evaluation.answer import SuggestedCall
 from gateway_project.evaluation.equivalence import is_equivalent
 from gateway_project.evaluation.gold_calls import GoldCall, is_reference
 
@@ -46,7 +46,7 @@ class BindingCounts:
 
 
 def count_bindings(
-    tasks: Sequence[PredictedTask],
+    tasks: Sequence[SuggestedCall],
     calls: Sequence[GoldCall],
     *,
     required: Mapping[str, frozenset[str]],
@@ -85,7 +85,7 @@ def count_bindings(
     )
 
 
-def _match_calls(tasks: Sequence[PredictedTask], calls: Sequence[GoldCall]) -> dict[str, GoldCall]:
+def _match_calls(tasks: Sequence[SuggestedCall], calls: Sequence[GoldCall]) -> dict[str, GoldCall]:
     """Match tasks to calls of the same tool, pairs with most agreements first, then in order."""
     pairs = [
         (_count_agreements(task, call), task, call)
@@ -102,11 +102,11 @@ def _match_calls(tasks: Sequence[PredictedTask], calls: Sequence[GoldCall]) -> d
     return matches
 
 
-def _count_agreements(task: PredictedTask, call: GoldCall) -> int:
+def _count_agreements(task: SuggestedCall, call: GoldCall) -> int:
     return sum(_is_argument_right(name, value, call, {}) for name, value in task.arguments.items())
 
 
-def _find_omitted_optional(task: PredictedTask, call: GoldCall) -> frozenset[str]:
+def _find_omitted_optional(task: SuggestedCall, call: GoldCall) -> frozenset[str]:
     """Return the optional arguments of the gold that the task leaves out."""
     return frozenset(call.optional & set(call.arguments)) - set(task.arguments)
 

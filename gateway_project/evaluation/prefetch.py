@@ -29,7 +29,7 @@ from graph.suggestion.next_call.fitting import fit_history, rehearse_history
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.predict import predict_calls
-from graph.suggestion.next_call.profiles import CatalogueTool, ToolProfiles, build_profiles
+from graph.suggestion.next_call.profiles import ToolEntry, ToolProfiles, build_profiles
 from graph.suggestion.next_call.session import SessionState
 
 BUDGETS = (0.25, 0.5, 0.75)
@@ -195,7 +195,7 @@ def prepare_replay(
     """
     tool_ids = {tool.id: number for number, tool in enumerate(data.tools, start=1)}
     profiles = build_profiles(
-        CatalogueTool(
+        ToolEntry(
             tool=tool_ids[tool.id],
             server=tool.server,
             name=tool.name,

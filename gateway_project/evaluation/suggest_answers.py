@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_project.evaluation.answer import PredictedTask, SuggestedAnswer
+from gateway_project.evaluation.answer import SuggestedAnswer, SuggestedCall
 from gateway_project.evaluation.gold_calls import GoldCall
 from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs
 from gateway_project.evaluation.learn_history import LearnedHistory
@@ -64,7 +64,7 @@ def bind_gold_calls(
     learned: LearnedHistory,
     intent: EncodedQuery,
     calls: Sequence[GoldCall],
-) -> tuple[PredictedTask, ...]:
+) -> tuple[SuggestedCall, ...]:
     """Bind the arguments of the gold calls.
 
     Args:
@@ -130,7 +130,7 @@ def _make_answer(
     tool_of = {task.id: names[task.tool] for task in suggestion.tasks}
     by_id = {task.id: task for task in suggestion.tasks}
     tasks = tuple(
-        PredictedTask(
+        SuggestedCall(
             id=task_id,
             tool=tool_of[task_id],
             arguments=by_id[task_id].arguments,
@@ -154,8 +154,8 @@ def _make_answer(
     )
 
 
-def _make_task(step: BoundStep, *, tool: str) -> PredictedTask:
-    return PredictedTask(
+def _make_task(step: BoundStep, *, tool: str) -> SuggestedCall:
+    return SuggestedCall(
         id=step.id, tool=tool, arguments=step.arguments, sources=_argument_sources(step.bindings)
     )
 

@@ -25,7 +25,7 @@ from execution.speculation_rules import (
 )
 from execution.workflow import RunOptions
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.intent.ran_ahead import RanAhead
+from gateway_project.intent.ahead_outcome import AheadOutcome
 from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ async def run_answer_ahead(
 
 async def _run_ahead(
     effects: IntentEffects, caller: Caller, answer: IntentAnswer, downstream: Downstream
-) -> RanAhead:
+) -> AheadOutcome:
     if answer.suggestion.needs_input:
         message = "Required arguments are missing; needs_input names them."
-        return RanAhead(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
+        return AheadOutcome(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
     try:
         planned = await run_in_worker_thread(
             _plan, answer.workflow, caller, effects.rules().catalogue
@@ -86,13 +86,13 @@ async def _run_ahead(
             downstream=downstream,
         )
     except InvalidWorkflow as error:
-        return RanAhead(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
+        return AheadOutcome(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
     except SpeculationRefused as refused:
-        return RanAhead(reasons=refused.reasons)
+        return AheadOutcome(reasons=refused.reasons)
     if not is_keepable({"results": list(run.raw_results.values())}):
         message = "Its results are too large to come with the answer; run_workflow has them."
-        return RanAhead(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
-    return RanAhead(run=run)
+        return AheadOutcome(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
+    return AheadOutcome(run=run)
 
 
 def _estimate_durations(

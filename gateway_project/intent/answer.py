@@ -12,8 +12,8 @@ from execution.mode import SuggestionMode
 from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
+from gateway_project.intent.ahead_outcome import NOT_CONSIDERED, AheadOutcome
 from gateway_project.intent.planned_calls import list_planned_calls
-from gateway_project.intent.ran_ahead import NOT_CONSIDERED, RanAhead
 from graph import wording
 from graph.relations import NO_DETAIL
 from tools.foreign_text import WITHHELD_TEXT, quote_foreign
@@ -85,7 +85,7 @@ class IntentAnswer:
     warnings: tuple[str, ...] = ()
     threshold: float | None = None
     would_speculate: bool = False
-    ahead: RanAhead = NOT_CONSIDERED
+    ahead: AheadOutcome = NOT_CONSIDERED
 
     @property
     def predicted_tasks(self) -> tuple[PredictedTask, ...]:

@@ -27,7 +27,7 @@ def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> 
     from tools.catalogue_index import index_words, rank_by_words
 
     index = index_words(tools)
-    texts = [clause.wording for clause in reading.clauses]
+    texts = [clause.english for clause in reading.clauses]
     chosen = dict.fromkeys(
         hit.tool_pk for text in texts for hit in rank_by_words(text, index, limit=1)
     )

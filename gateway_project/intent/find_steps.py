@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateway_project.find.request import FindRequest
     from gateway_project.intent.suggest import SuggestionView
-    from graph.suggestion.workflow.assign_tools import FittedTool
+    from graph.suggestion.workflow.assign_tools import ScoredTool
     from tools.search import SearchAnswer
 
 TIMEOUT_S: Final = 1.0
@@ -56,30 +56,30 @@ def offer_each_step(
     steps = plan.list_step_tools(ranked.ranking, planned, reading)
     if not steps:
         return found
-    best = {fits[0].tool.pk: fits[0] for fits in steps}
-    second = {fits[1].tool.pk: fits[1] for fits in steps if len(fits) > 1}
-    second = {pk: fit for pk, fit in second.items() if pk not in best}
+    best = {tools[0].pk: tools[0] for tools in steps}
+    second = {tools[1].pk: tools[1] for tools in steps if len(tools) > 1}
+    second = {pk: tool for pk, tool in second.items() if pk not in best}
     others = [hit for hit in found.hits if hit.tool_pk not in best | second]
     top = max((hit.score for hit in found.hits), default=0.0)
     between = (top + max((hit.score for hit in others), default=0.0)) / 2
     by_tool = {hit.tool_pk: hit for hit in found.hits}
     hits = (
-        *(_offer(fit, by_tool, top) for fit in best.values()),
-        *(_offer(fit, by_tool, between) for fit in second.values()),
+        *(_offer(tool, by_tool, top) for tool in best.values()),
+        *(_offer(tool, by_tool, between) for tool in second.values()),
         *others,
     )
     warnings = tuple(one for one in found.warnings if one != NOTHING_CLOSE_WARNING)
     return replace(found, hits=hits[: request.limit], warnings=warnings)
 
 
-def _offer(fit: FittedTool, found: Mapping[int, SearchHit], score: float) -> SearchHit:
+def _offer(tool: ScoredTool, found: Mapping[int, SearchHit], score: float) -> SearchHit:
     """Return the hit of a tool with this score: the step decided that it is needed."""
-    hit = found.get(fit.tool.pk)
+    hit = found.get(tool.pk)
     if hit is not None:
         return replace(hit, score=score)
     return SearchHit(
-        tool_pk=fit.tool.pk,
-        tool=fit.tool.tool,
+        tool_pk=tool.pk,
+        tool=tool.tool.tool,
         score=score,
         reasons=("serves a step of the query",),
         dense=None,

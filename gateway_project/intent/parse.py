@@ -39,7 +39,7 @@ def read_request(request: IntentRequest) -> IntentReading:
 
 def list_cautions(reading: IntentReading, ranked: RankedIntent) -> tuple[str, ...]:
     """Warn about an intent in another script, or with few words that tools use."""
-    letters = [char for char in reading.wording if char.isalpha()]
+    letters = [char for char in reading.english if char.isalpha()]
     foreign_share = sum(not _is_latin(char) for char in letters) / max(len(letters), 1)
     max_probability = max(ranked.ranking.tool_probabilities.values(), default=1.0)
     if foreign_share < FOREIGN_SCRIPT_SHARE and (

@@ -22,7 +22,7 @@ from learning.memory_keeper import MemoryKeeper
 from learning.sessions.analyst import SessionAnalyst
 from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.sessions.registry import SessionRegistry
-from learning.sessions.team_models import TeamModels
+from learning.sessions.team_models import NextCallModels
 from learning.sessions.word_vectors import WordVectors
 from tools.embed.cache import CachedEmbedder
 
@@ -46,16 +46,16 @@ class ProcessMemory:
     loader: EventLoader
     keeper: MemoryKeeper
     analyst: SessionAnalyst | None = None
-    models: TeamModels | None = None
+    models: NextCallModels | None = None
     direct_use: DirectUse | None = None
 
     def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
-        """Return where the threshold of a waste budget starts; see `TeamModels`."""
+        """Return where the threshold of a waste budget starts; see `NextCallModels`."""
         models = self.models
         return None if models is None else models.find_start_threshold(server, team, budget)
 
     def estimate_p95_ms(self, team: int | None, tool: int) -> float | None:
-        """Return the 95th percentile of a tool's duration; see `TeamModels`."""
+        """Return the 95th percentile of a tool's duration; see `NextCallModels`."""
         return None if self.models is None else self.models.estimate_p95_ms(team, tool)
 
     async def run(self) -> None:
@@ -98,7 +98,7 @@ def make_memory(  # noqa: PLR0913 - its collaborators
     if not config.memory:
         return ProcessMemory(sessions=NO_MEMORY, loader=loader, keeper=keeper)
     registry = SessionRegistry(record=capture.record, digest=sealer.digest)
-    models = TeamModels()
+    models = NextCallModels()
     vectors = WordVectors(capture, embedder=embedder, sealer=sealer)
     payloads = sealing.load_or_create_sealer(config.home, name=sealing.PAYLOADS)
     direct_use = DirectUse(payloads, on_stored=on_episode)

@@ -10,14 +10,12 @@ from uuid import UUID
 
 from execution.prediction_outcome import Outcome, Verdict
 from execution.store.speculations import UnknownSpeculation
-from learning.predictions.open_intents import NOT_RUN, IntentRan
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
     from execution.predicted_workflow import PredictedTask
     from gateway_project.foundation.caller import Caller
-    from learning.memory.context import ContextKey
-
+    from learning.predictions.open_intents import PredictedIntent
 
 NO_NAMES: Final[Mapping[int, str]] = MappingProxyType({})
 
@@ -51,36 +49,8 @@ class Predictions(Protocol):
     The `note_` methods return at once and never raise.
     """
 
-    def note_intent(  # noqa: PLR0913 - a prediction has as many properties
-        self,
-        caller: Caller,
-        speculation: UUID,
-        *,
-        intent: str,
-        tasks: Sequence[PredictedTask],
-        confidence: float,
-        ranked_confidence: float,
-        threshold: float,
-        is_admitted: bool,
-        is_runnable: bool,
-        context: ContextKey,
-        ran: IntentRan = NOT_RUN,
-    ) -> None:
-        """Note a suggestion as a prediction of what the caller will run.
-
-        Args:
-            caller: Who asked.
-            speculation: Id of the answer.
-            intent: The words of the intent; never stored.
-            tasks: The suggested calls.
-            confidence: Probability that the tools are the right ones, in [0, 1].
-            ranked_confidence: The same before it was corrected by earlier outcomes.
-            threshold: Confidence from which it would be run ahead, as the answer used it.
-            is_admitted: Whether the answer reached it.
-            is_runnable: Whether all required arguments were known.
-            context: Context of the intent.
-            ran: Whether it was run ahead.
-        """
+    def note_intent(self, predicted: PredictedIntent) -> None:
+        """Note a suggestion as a prediction of what its caller will run."""
 
     def note_call(self, ended: EndedCall) -> None:
         """Note a direct call that ended."""
@@ -133,7 +103,7 @@ class Predictions(Protocol):
 class NoPredictions:
     """Follows nothing, and refuses feedback."""
 
-    def note_intent(self, *_: Any, **__: Any) -> None:
+    def note_intent(self, predicted: PredictedIntent) -> None:
         """See `Predictions`."""
 
     def note_call(self, ended: EndedCall) -> None:

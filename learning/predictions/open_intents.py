@@ -23,7 +23,7 @@ SessionKey = tuple[str, int | None, str | None, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class IntentRan:
+class AheadRecord:
     """What became of running a suggestion ahead.
 
     Attributes:
@@ -39,7 +39,7 @@ class IntentRan:
     episode: Episode | None = None
 
 
-NOT_RUN: Final = IntentRan()
+NOT_RUN: Final = AheadRecord()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +72,7 @@ class PredictedIntent:
     is_runnable: bool
     context: ContextKey
     at: float
-    ran: IntentRan = NOT_RUN
+    ran: AheadRecord = NOT_RUN
 
 
 @dataclass(kw_only=True, eq=False, slots=True)

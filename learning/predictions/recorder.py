@@ -25,12 +25,7 @@ from learning import outcomes
 from learning.outcomes import LearnResolved
 from learning.predictions.calibrations import CalibrationCache
 from learning.predictions.interface import NO_NAMES, Feedback
-from learning.predictions.open_intents import (
-    NOT_RUN,
-    IntentRan,
-    OpenIntents,
-    PredictedIntent,
-)
+from learning.predictions.open_intents import OpenIntents, PredictedIntent
 from learning.predictions.record import (
     RecordDependencies,
     RecordJob,
@@ -46,7 +41,6 @@ if TYPE_CHECKING:
     from execution.call import EndedCall
     from execution.predicted_workflow import PredictedTask
     from gateway_project.foundation.caller import Caller
-    from learning.memory.context import ContextKey
 
 MAX_PENDING: Final = 10_000
 """Jobs that wait while the database is away; further ones are dropped."""
@@ -95,36 +89,8 @@ class PredictionRecorder:
         self.dropped = 0
         """Number of jobs dropped because too many were waiting."""
 
-    def note_intent(  # noqa: PLR0913 - a prediction has as many properties
-        self,
-        caller: Caller,
-        speculation: UUID,
-        *,
-        intent: str,
-        tasks: Sequence[PredictedTask],
-        confidence: float,
-        ranked_confidence: float,
-        threshold: float,
-        is_admitted: bool,
-        is_runnable: bool,
-        context: ContextKey,
-        ran: IntentRan = NOT_RUN,
-    ) -> None:
+    def note_intent(self, predicted: PredictedIntent) -> None:
         """See `Predictions`."""
-        predicted = PredictedIntent(
-            id=speculation,
-            caller=caller.session_key,
-            intent=intent,
-            tasks=tuple(tasks),
-            confidence=confidence,
-            ranked_confidence=ranked_confidence,
-            threshold=threshold,
-            is_admitted=is_admitted,
-            is_runnable=is_runnable,
-            context=context,
-            at=self._clock(),
-            ran=ran,
-        )
         self._open.add(predicted)
         self._enqueue(predicted)
 

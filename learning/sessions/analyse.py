@@ -56,7 +56,7 @@ _OUTCOMES: Final[Mapping[PredictionOutcome, EventOutcome]] = {
 }
 
 
-class Taught(NamedTuple):
+class ObservedCall(NamedTuple):
     """What an answered call teaches.
 
     Attributes:
@@ -93,7 +93,7 @@ class AnalysisResult:
             ahead first.
     """
 
-    taught: Sequence[Taught]
+    taught: Sequence[ObservedCall]
     resolved: Sequence[ResolvedNextCall]
     predictions: Sequence[NextCallPrediction]
 
@@ -124,7 +124,7 @@ def analyse_session(
         )
     analysis: SessionAnalysis = session.analysis
     analysis.state.tools = profiles
-    taught: list[Taught] = []
+    taught: list[ObservedCall] = []
     resolved: list[ResolvedNextCall] = []
     for item in items:
         if isinstance(item, StatedWords):
@@ -133,7 +133,7 @@ def analyse_session(
             is_read_only = is_known_to_read(item.tool, rules, team=session.team)
             resolved += _resolve_call(analysis, item, is_read_only=is_read_only)
             completed = _complete_call(item, is_read_only=is_read_only)
-            taught.append(Taught(item, analysis.state.add_call(completed)))
+            taught.append(ObservedCall(item, analysis.state.add_call(completed)))
     predicted = predict_calls(
         analysis.state, model or NextCallModel(), profiles, limit=MAX_PREDICTIONS
     )
@@ -235,7 +235,7 @@ def _describe_tools(rules: AdmissibilityRules, caller: Caller) -> Iterator[Any]:
 
     for tool in rules.catalogue.tools.values():
         if caller.can_see(tool):
-            yield profiles.CatalogueTool(
+            yield profiles.ToolEntry(
                 tool=tool.pk,
                 server=tool.server,
                 name=tool.name,

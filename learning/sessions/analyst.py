@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from execution.speculation_rules import AdmissibilityRules
     from gateway_project.foundation.caller import Caller
     from graph.suggestion.next_call.model import NextCallModel
-    from learning.sessions.analyse import AnalysisResult, ResolvedNextCall, Taught
+    from learning.sessions.analyse import AnalysisResult, ObservedCall, ResolvedNextCall
     from learning.sessions.registry import SessionRegistry
     from learning.sessions.session import (
         AnsweredCall,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Session,
         SessionAnalysis,
     )
-    from learning.sessions.team_models import TeamModels
+    from learning.sessions.team_models import NextCallModels
     from tools.upstream.downstream import Downstream
 
 IDLE_S: Final = 0.1
@@ -81,7 +81,7 @@ class SessionAnalyst:
         self,
         registry: SessionRegistry,
         *,
-        models: TeamModels,
+        models: NextCallModels,
         rules: Callable[[], AdmissibilityRules],
         record: Callable[[Event], None],
         record_words: RecordWords = _ignore_words,
@@ -224,7 +224,7 @@ class SessionAnalyst:
             if isinstance(item, StatedWords):
                 self._record_words(session, item)
         for taught in result.taught:
-            self._record(_describe_taught(session, taught))
+            self._record(_describe_observed(session, taught))
         direct_calls.pass_on(self._direct_use, session, items, result.taught)
         self._record_resolved(session, result.resolved)
         return result, self._processor_clock() - started
@@ -263,7 +263,7 @@ def _locate(error: BaseException) -> str:
     return f"{type(error).__name__}{place}"
 
 
-def _describe_taught(session: Session, taught: Taught) -> Event:
+def _describe_observed(session: Session, taught: ObservedCall) -> Event:
     """Return the event of what a call taught.
 
     Arguments and context are in the event of the call itself.

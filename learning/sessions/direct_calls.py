@@ -11,7 +11,7 @@ from tools.danger import Danger
 
 if TYPE_CHECKING:
     from learning.direct_use import DirectUseSink
-    from learning.sessions.analyse import Taught
+    from learning.sessions.analyse import ObservedCall
     from learning.sessions.session import AnsweredCall, Session
 
 
@@ -19,7 +19,7 @@ def pass_on(
     sink: DirectUseSink,
     session: Session,
     items: Iterable[StatedWords | AnsweredCall],
-    taught: Iterable[Taught],
+    taught: Iterable[ObservedCall],
 ) -> None:
     """Pass on statements and calls in their order; calls of runs teach with their run.
 

@@ -105,7 +105,7 @@ class _TeamModel:
     waste: Mapping[str, Sequence[RehearsedWaste]] = field(default_factory=dict)
 
 
-class TeamModels:
+class NextCallModels:
     """The models of the teams whose callers this process serves; for one event loop.
 
     Sessions of this process are counted when they end. Those of others come from the database,

@@ -1,7 +1,7 @@
 import pytest
 
 from gateway_project.evaluation import binding_figures
-from gateway_project.evaluation.answer import PredictedTask
+from gateway_project.evaluation.answer import SuggestedCall
 from gateway_project.evaluation.equivalence import is_equivalent
 from gateway_project.evaluation.gold_calls import GoldCall
 
@@ -9,7 +9,7 @@ REQUIRED = {"a": frozenset({"x"}), "b": frozenset({"y", "z"})}
 
 
 def task(identity, tool, **arguments):
-    return PredictedTask(
+    return SuggestedCall(
         id=identity, tool=tool, arguments=arguments, sources=dict.fromkeys(arguments, "literal")
     )
 

@@ -7,6 +7,7 @@ from django.db import connection
 
 from gateway_project.evaluation import run, scratch, vector_cache
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from gateway_project.evaluation.report import RANKING_METHODS, RETRIEVAL_FIGURES, report_to_json
 from graph.exchange.document import StatedRelation
 from graph.relations import RelationKind
 from tests.factories import ToolFactory
@@ -56,7 +57,7 @@ def test_search_results_are_judged_for_each_ranking_method():
     assert (report.n, report.tools) == (2, 4)
     assert report.retrieval["fused"]["recall@10"] == 1
     assert report.retrieval["lexical"]["complete@10"] == 1
-    assert set(report.retrieval) == set(run.RANKING_METHODS)
+    assert set(report.retrieval) == set(RANKING_METHODS)
     assert report.best in {"dense", "lexical"}
     assert ("searching", 2, 2) in told
     assert [tool.name for tool in Tool.objects.all()] == ["mine"]
@@ -66,7 +67,7 @@ def test_search_results_are_judged_for_each_ranking_method():
 def test_the_graph_is_judged_against_its_baselines():
     needs = StatedRelation(source="id/alpha", target="id/delta", kind=RelationKind.DEPENDS_ON)
     asked = query("alpha", "alpha", "delta")
-    report = run.report_to_json(evaluate(data(asked, relations=[needs])))
+    report = report_to_json(evaluate(data(asked, relations=[needs])))
     with_it, slices = report["retrieval"], report["slices"]
     assert (with_it["ndcg@10"], with_it["ap@10"]) == (1, 1)
     assert slices["without_graph"]["ndcg@10"] < 1
@@ -81,7 +82,7 @@ def test_the_graph_is_judged_against_its_baselines():
 
 @pytest.mark.django_db(transaction=True)
 def test_queries_without_gold_are_run_but_not_judged():
-    report = run.report_to_json(evaluate(data(query("alpha"))))
+    report = report_to_json(evaluate(data(query("alpha"))))
     assert report["n"] == 1
     assert set(report["retrieval"].values()) == {None}
     assert report["slices"]["fused_minus_best"] is None
@@ -168,7 +169,7 @@ def test_the_command_reports_in_the_documented_shape(tmp_path, home, capsys):
         "latency_ms",
         "slices",
     ]
-    assert report["retrieval"] == dict.fromkeys(run.RETRIEVAL_FIGURES, 1.0)
+    assert report["retrieval"] == dict.fromkeys(RETRIEVAL_FIGURES, 1.0)
     assert set(report["calibration"]) == {"ece", "brier", "auroc", "coverage_at_95"}
     call_command("evaluate", str(tmp_path))
     printed = capsys.readouterr().out

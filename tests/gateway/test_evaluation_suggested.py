@@ -9,6 +9,7 @@ from gateway_project.evaluation import run
 from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
 from gateway_project.evaluation.judge_suggestions import JudgedSuggestions
 from gateway_project.evaluation.notes import write_notes
+from gateway_project.evaluation.report import report_to_json
 from graph.models import PatternRun
 from tests.fakes import FakeEmbedder
 
@@ -59,9 +60,7 @@ def evaluated(history=HISTORY, queries=ASKED):
     data = Dataset(
         name="small", tools=tuple(map(tool, WORDS)), queries=queries, history=tuple(history)
     )
-    return run.report_to_json(
-        run.evaluate_dataset(data, embedder=embedder, caching_embedder=embedder)
-    )
+    return report_to_json(run.evaluate_dataset(data, embedder=embedder, caching_embedder=embedder))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -54,8 +54,8 @@ class Noted(NoPredictions):
     def __init__(self):
         self.intents = []
 
-    def note_intent(self, caller, speculation, **values):
-        self.intents.append(values)
+    def note_intent(self, predicted):
+        self.intents.append(predicted)
 
     async def give_feedback(self, caller, speculation, verdict, **_):
         return Feedback(speculation=speculation, outcome=verdict, is_new=True)
@@ -121,9 +121,9 @@ async def test_the_results_come_with_the_answer(asked):
     assert made.mode is SuggestionMode.SPECULATIVE_EXECUTION
     assert (made.ahead.fallback_reason, asked.sent) == ("", 2)
     (noted,) = asked.noted.intents
-    assert sorted(tool for tool, _ in noted["ran"].tasks) == ["git:list", "git:show"]
-    assert noted["ran"].took_ms >= 0
-    assert noted["ran"].episode.intent == "show it"
+    assert sorted(tool for tool, _ in noted.ran.tasks) == ["git:list", "git:show"]
+    assert noted.ran.took_ms >= 0
+    assert noted.ran.episode.intent == "show it"
 
 
 async def test_the_same_calls_are_answered_with_these_results(asked):
@@ -169,7 +169,7 @@ async def test_what_may_not_run_ahead_is_suggested_with_the_reason(world, code):
     assert named in made.ahead.fallback_reason
     assert made.as_json()["fallback_reason"] == made.ahead.fallback_reason
     (noted,) = asked.noted.intents
-    assert (noted["ran"].tasks, noted["ran"].fallback) == (None, made.ahead.fallback_code)
+    assert (noted.ran.tasks, noted.ran.fallback) == (None, made.ahead.fallback_code)
 
 
 async def test_the_missing_grant_is_all_it_takes(world):

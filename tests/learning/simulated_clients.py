@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway_project.foundation.references import make_reference
 from graph.suggestion.next_call.call import CompletedCall
-from graph.suggestion.next_call.profiles import CatalogueTool, build_profiles
+from graph.suggestion.next_call.profiles import ToolEntry, build_profiles
 from graph.suggestion.next_call.session import SessionState
 from learning.direct_use import DirectUse
 from learning.episodes import SessionCall, Statement
@@ -51,7 +51,7 @@ def describe_tools(tools):
     """Return what prediction knows of the tools."""
     return build_profiles(
         [
-            CatalogueTool(
+            ToolEntry(
                 tool=tool.pk,
                 server=name.split(":")[0],
                 name=tool.name,

@@ -2,7 +2,7 @@ import pytest
 
 from graph.suggestion.next_call import session as session_module
 from graph.suggestion.next_call.call import CompletedCall
-from graph.suggestion.next_call.profiles import CatalogueTool, build_profiles
+from graph.suggestion.next_call.profiles import ToolEntry, build_profiles
 from graph.suggestion.next_call.session import SessionState
 from learning.episodes import ValueSource
 from learning.provenance import SourceTracker
@@ -11,7 +11,7 @@ FIND, GET, SEND = 1, 2, 3
 
 
 def tool(pk, name, **parameters):
-    return CatalogueTool(
+    return ToolEntry(
         tool=pk,
         server="s",
         name=name,

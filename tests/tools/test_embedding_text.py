@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tools import embedding_text
 from tools.definition import Definition
-from tools.embedding_text import EmbeddedText, character_pairs, split_name, text_fields
+from tools.embedding_text import EmbeddedText, list_weighted_texts, split_into_pairs, split_name
 
 
 def compose_text(definition):
@@ -52,8 +52,8 @@ def test_descriptions_in_other_languages_are_read_in_english_too(description, gl
     schema = {"properties": {"x": {"description": description}}}
     definition = Definition(name="t", description=description, input_schema=schema)
     assert compose_text(definition) == f"t: {gloss} x: {gloss}"
-    fields = [(one.text, one.weight) for one in text_fields(definition, server="s")]
-    assert (character_pairs(description), embedding_text.BODY_WEIGHT) in fields
+    fields = [(one.text, one.weight) for one in list_weighted_texts(definition, server="s")]
+    assert (split_into_pairs(description), embedding_text.BODY_WEIGHT) in fields
     assert (gloss, embedding_text.BODY_WEIGHT) in fields
     assert (gloss, embedding_text.PARAMETER_TEXT_WEIGHT) in fields
 
@@ -83,7 +83,7 @@ def test_no_text_of_a_server_makes_it_long_unprintable_or_fail(name, description
     assert "\x00" not in text
     assert "\n" not in text
     text.encode("utf-8")
-    text_fields(definition, server=name)
+    list_weighted_texts(definition, server=name)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_the_digest_follows_both_texts():
 
 
 def test_names_are_marked_and_weigh_most():
-    parts = text_fields(
+    parts = list_weighted_texts(
         Definition(name="getTime", title="Clock", description="Now.", input_schema=SCHEMA),
         server="world",
     )
@@ -138,7 +138,7 @@ def test_names_are_marked_and_weigh_most():
 
 
 def test_a_title_that_repeats_the_name_counts_once():
-    parts = text_fields(Definition(name="get_time", title="Get Time"), server="world")
+    parts = list_weighted_texts(Definition(name="get_time", title="Get Time"), server="world")
     assert [part.text for part in parts] == ["get time", "world"]
 
 
@@ -153,7 +153,7 @@ def test_a_title_that_repeats_the_name_counts_once():
     ],
 )
 def test_scripts_without_spaces_are_cut_into_pairs(text, cut):
-    assert character_pairs(text) == cut
+    assert split_into_pairs(text) == cut
 
 
 ISSUE = {"properties": {name: {} for name in ("owner", "repo", "title")}}
@@ -163,11 +163,11 @@ def test_example_wishes_stand_before_the_description_of_a_well_known_tool():
     known = Definition(name="create_issue", description="Creates it.", input_schema=ISSUE)
     text = compose_text(known)
     assert text.index("report a bug") < text.index("Creates it.")
-    words = " ".join(field.text for field in text_fields(known, server="hub"))
+    words = " ".join(field.text for field in list_weighted_texts(known, server="hub"))
     assert "asking for dark mode" in words
 
 
 def test_a_tool_of_the_same_name_with_other_parameters_has_no_example_wishes():
     other = Definition(name="create_issue", description="Creates it.")
     assert compose_text(other) == "create issue: Creates it."
-    assert len(text_fields(other, server="hub")) == 3
+    assert len(list_weighted_texts(other, server="hub")) == 3

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tools.lexemes import (
     MAX_LEXEME_CHARS,
     STOP_WORDS,
-    TextField,
+    WeightedText,
     count_lexemes,
     hash_lexeme,
     map_lexemes,
@@ -44,8 +44,8 @@ def test_the_first_word_of_a_stem_stands_for_it():
 
 def test_frequencies_are_weighted_by_field_and_a_name_counts_wherever_it_stands():
     fields = (
-        TextField(text="zones", weight=2.0, is_name=True),
-        TextField(text="A zone in a zone of time", weight=0.5),
+        WeightedText(text="zones", weight=2.0, is_name=True),
+        WeightedText(text="A zone in a zone of time", weight=0.5),
     )
     assert count_lexemes(fields) == {"zone": (3.0, True), "time": (0.5, False)}
 

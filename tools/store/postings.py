@@ -133,7 +133,7 @@ def _index_parameters(tools: list[Tool]) -> dict[str, Any]:
 
 
 def _count_lexemes(tool: Tool) -> dict[str, tuple[float, bool]]:
-    fields = embedding_text.text_fields(_make_definition(tool), server=tool.server.name)
+    fields = embedding_text.list_weighted_texts(_make_definition(tool), server=tool.server.name)
     return lexemes.count_lexemes(fields)
 
 

@@ -43,10 +43,6 @@ class ServerPeer:
         """Return the lists whose changes it declares to report."""
         return tuple(kind for kind in _KINDS if self._has_feature(kind, "listChanged"))
 
-    def can_subscribe(self) -> bool:
-        """Whether it declares resource subscriptions."""
-        return self._has_feature("resources", "subscribe")
-
     def _has_feature(self, capability: str, feature: str) -> bool:
         features = self.capabilities.get(capability)
         return isinstance(features, dict) and features.get(feature) is True

@@ -139,9 +139,9 @@ def _evaluate_queries(options: dict[str, Any]) -> Any:
 
 def _write_json(report: Any, prefetch: dict[str, Any] | None) -> dict[str, Any]:
     """Return the documented report; null where there was nothing to judge."""
-    from gateway_project.evaluation import run
+    from gateway_project.evaluation import report as reports
 
-    document = run.make_empty_report() if report is None else run.report_to_json(report)
+    document = reports.make_empty_report() if report is None else reports.report_to_json(report)
     if prefetch is None:
         return document
     slices = {
@@ -157,10 +157,10 @@ def _write_json(report: Any, prefetch: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _print_report(name: str, report: Any) -> None:
-    from gateway_project.evaluation import run
+    from gateway_project.evaluation import report as reports
 
     _print_table(name, report)
-    _print_suggestions(run.report_to_json(report))
+    _print_suggestions(reports.report_to_json(report))
     for note in report.notes:
         print(f"note: {note}")
 
@@ -183,7 +183,7 @@ def _print_table(name: str, report: Any) -> None:
     from rich.console import Console  # noqa: TID251 - shows only figures
     from rich.table import Table
 
-    from gateway_project.evaluation.run import METHOD_TITLES, RETRIEVAL_FIGURES
+    from gateway_project.evaluation.report import METHOD_TITLES, RETRIEVAL_FIGURES
 
     table = Table(
         title=f"{name}: {report.n} queries, {report.tools} tools, {report.relations} relations\n"

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.plain_names import read_noun
-from graph.suggestion.binding.protection import (
+from graph.suggestion.binding.protected_values import (
     PROTECTING_PHRASE,
     TRAILING_PROTECTION,
-    may_destroy,
+    fill_spans,
 )
+from graph.suggestion.binding.protection import may_destroy
 from graph.suggestion.binding.vocabulary import (
     PATH_WORDS,
     SCOPE_WORDS,
@@ -131,7 +132,7 @@ def _fits_noun(match: re.Match[str], nouns: Words) -> bool:
 
 def excludes_anything(part: str, *, bound: Sequence[tuple[int, int]]) -> bool:
     """Whether a request says "not", "except" and the like outside of its bound values."""
-    rest = _REMOVE_IN_CHINESE.sub("", _mark_bound(part, bound))
+    rest = _REMOVE_IN_CHINESE.sub("", fill_spans(part, bound, _BOUND))
     return any(one.search(rest) for one in (PROTECTING_PHRASE, TRAILING_PROTECTION, _CONTRAST))
 
 
@@ -168,7 +169,7 @@ def leaves_scope_open(
         bound: Spans of the values in it that other parameters take.
         bound_words: Words of the names of these parameters.
     """
-    rest = _blank_references(_mark_bound(part, bound), parameter)
+    rest = _blank_references(fill_spans(part, bound, _BOUND), parameter)
     scope_words = (SCOPE_WORDS | parameter.name_words) - bound_words
     return not (
         any(one.search(rest) for one in (PROTECTING_PHRASE, _CONTRAST, _OTHER))
@@ -190,7 +191,7 @@ def is_fully_read(
     "Restart the staging pod cart-1" has one that may be a scope. For the arguments, see
     `leaves_scope_open`.
     """
-    rest = _blank_references(_mark_bound(part, bound), parameter)
+    rest = _blank_references(fill_spans(part, bound, _BOUND), parameter)
     known = normalize_words(split_raw_name(tool.name)) | bound_words
     return all(
         word in _GRAMMAR or normalize_word(word) & known for word in _WORD.findall(rest.lower())
@@ -221,13 +222,6 @@ def find_namesake(
     value = same[0].value
     only = value[0] if isinstance(value, list) and len(value) == 1 else value
     return replace(same[0], value=only) if isinstance(only, str) else None
-
-
-def _mark_bound(part: str, bound: Sequence[tuple[int, int]]) -> str:
-    letters = list(part)
-    for start, end in bound:
-        letters[start:end] = _BOUND * (end - start)
-    return "".join(letters)
 
 
 def _blank_references(part: str, parameter: ToolParameter) -> str:

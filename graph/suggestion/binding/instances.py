@@ -152,16 +152,10 @@ def _count_requested(
     asking = _requesting_clauses(reading, step)
     count = 1
     for first, second in pairwise(ordered):
-        clauses = {
-            _find_clause_at(reading, stated.values[place].start) for place in (first, second)
-        }
+        clauses = {reading.find_clause_at(stated.values[place].start) for place in (first, second)}
         is_introduced_alike = stated.introduced_by[first] == stated.introduced_by[second] != ""
         count += is_introduced_alike and len(clauses) == 2 and clauses <= asking
     return count
-
-
-def _find_clause_at(reading: IntentReading, start: int) -> int:
-    return max((n for n, one in enumerate(reading.clauses) if one.start <= start), default=0)
 
 
 def _requesting_clauses(reading: IntentReading, step: BindingStep) -> set[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -272,56 +271,6 @@ def is_stated_in_text(value: Any, text: str) -> bool:
 
 def _has_reference(value: Any) -> bool:
     return any(parse_literal(mark.value) is None for mark in iterate_marks(value))
-
-
-def build_knowledge(
-    runs: Sequence[Sequence[ObservedBinding]], *, least: int = 1
-) -> BindingKnowledge:
-    """Count the observations of runs.
-
-    Args:
-        runs: The result of `observe_arguments` for each run.
-        least: Minimum number of uses of a literal to be disclosed.
-    """
-    references: dict[ParameterKey, Counter[ReferenceSource]] = defaultdict(Counter)
-    values: dict[ParameterKey, dict[str, list[ObservedBinding]]] = defaultdict(dict)
-    totals: Counter[ParameterKey] = Counter()
-    tasks: set[tuple[int, str, int]] = set()
-    for number, run in enumerate(runs):
-        for binding in run:
-            key = (binding.tool, binding.parameter)
-            totals[key] += 1
-            tasks.add((number, binding.task, binding.tool))
-            if binding.kind is ObservedArgument.REFERENCE and binding.source_tool is not None:
-                references[key][
-                    ReferenceSource(binding.source_tool, binding.pointer, binding.occurrence)
-                ] += 1
-            else:
-                values[key].setdefault(normalize_value(binding.value), []).append(binding)
-    constants = {
-        key: tuple(
-            FrequentConstant(
-                value=observations[0].value,
-                count=len(observations),
-                stated_count=sum(binding.is_stated for binding in observations),
-            )
-            for observations in by_value.values()
-            if observations[0].kind is not ObservedArgument.LITERAL or len(observations) >= least
-        )
-        for key, by_value in values.items()
-    }
-    stated_uses = Counter(
-        (binding.tool, binding.parameter) for run in runs for binding in run if binding.is_stated
-    )
-    stated = {key: stated_uses[key] for key in totals}
-    task_counts = Counter(tool for _, _, tool in tasks)
-    return BindingKnowledge(
-        references=references,
-        constants=constants,
-        totals=totals,
-        run_counts=task_counts,
-        stated_counts=stated,
-    )
 
 
 def compute_stated_rate(tool: int, name: str, knowledge: BindingKnowledge) -> float | None:

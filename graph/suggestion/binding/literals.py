@@ -73,7 +73,7 @@ class LiteralOption:
     @property
     def span(self) -> tuple[int, int]:
         """Span of its likeliest statement."""
-        return (self.stated.start, self.stated.end)
+        return self.stated.span
 
 
 def choose_literals(
@@ -158,7 +158,7 @@ def _make_option(
         column=column,
         value=value,
         stated=grid.stated.values[column],
-        spans=frozenset((one.start, one.end) for one in values),
+        spans=frozenset(one.span for one in values),
         probability=float(sum(probabilities[position] for position, _ in same)),
     )
 
@@ -301,7 +301,7 @@ def _share_values(
             column=column,
             value=arguments.convert_value(parameter, value),
             stated=value,
-            spans=frozenset([(value.start, value.end)]),
+            spans=frozenset([value.span]),
             probability=total,
         )
     return found

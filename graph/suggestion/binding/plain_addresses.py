@@ -31,66 +31,75 @@ _DOMAIN: Final = re.compile(
 )
 
 
-def bind_addresses(one: PlainStatement) -> None:
+def bind_addresses(statement: PlainStatement) -> None:
     """Bind the only URL, mail address or domain to the only parameter of that kind."""
     for kind, words in (
         (ValueKind.URL, normalize_words(["url", "uri", "link"])),
         (ValueKind.EMAIL, normalize_words(["email", "mail", "recipient", "to"])),
     ):
-        values = one.list_values(kind)
+        values = statement.list_values(kind)
         if len(values) != 1:
             continue
-        value, span = values[0], (values[0].start, values[0].end)
-        single = [p for p in one.find_open(mentions(words), required=True) if not p.is_identifier]
-        one.bind(single, value.text, span, kind)
-        lists = [p for p in one.find_open(takes_texts, required=True) if p.name_words & words]
-        one.bind(lists, [value.text], span, kind)
-    _bind_target(one)
+        value, span = values[0], values[0].span
+        single = [
+            p for p in statement.find_open(mentions(words), required=True) if not p.is_identifier
+        ]
+        statement.bind(single, value.text, span, kind)
+        lists = [
+            p for p in statement.find_open(takes_texts, required=True) if p.name_words & words
+        ]
+        statement.bind(lists, [value.text], span, kind)
+    _bind_target(statement)
     domains = [
         match
-        for match in _DOMAIN.finditer(one.part)
+        for match in _DOMAIN.finditer(statement.part)
         if not any(
             value.kind in (ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH)
-            and value.start <= one.start + match.start() < value.end
-            for value in one.values
+            and value.start <= statement.start + match.start() < value.end
+            for value in statement.values
         )
     ]
     if len(domains) == 1:
         names = has_name(frozenset({"domain", "domain_name", "hostname", "host"}))
-        one.bind(one.find_open(names), domains[0][0], one.span_of(domains[0]), ValueKind.CODE)
+        statement.bind(
+            statement.find_open(names),
+            domains[0][0],
+            statement.span_of(domains[0]),
+            ValueKind.CODE,
+        )
 
 
-def bind_place(one: PlainStatement) -> None:
+def bind_place(statement: PlainStatement) -> None:
     """Bind the only name in a request, behind a preposition, to the only place required."""
-    names = one.list_values(ValueKind.NAME)
-    if len(names) != 1 or may_destroy(one.step):
+    names = statement.list_values(ValueKind.NAME)
+    if len(names) != 1 or may_destroy(statement.step):
         return
     name = names[0]
-    is_placed = _PLACED.search(one.text, one.start, name.start) is not None
+    is_placed = _PLACED.search(statement.text, statement.start, name.start) is not None
     if is_placed and not _TIME_NAME.fullmatch(name.text):
-        places = one.find_open(has_name(_PLACE_NAMES), required=True)
-        one.bind(places, name.text, (name.start, name.end), ValueKind.NAME)
+        places = statement.find_open(has_name(_PLACE_NAMES), required=True)
+        statement.bind(places, name.text, name.span, ValueKind.NAME)
 
 
-def _is_paid(one: PlainStatement, address: re.Match[str]) -> bool:
+def _is_paid(statement: PlainStatement, address: re.Match[str]) -> bool:
     """Whether a tool that pays is told to pay to an address; of other tools it is the subject."""
-    pays = bool(normalize_words(split_raw_name(one.step.tool.name)) & PAYING_WORDS)
-    return not pays or _PAID_TO.search(one.part, 0, address.start()) is not None
+    pays = bool(normalize_words(split_raw_name(statement.step.tool.name)) & PAYING_WORDS)
+    return not pays or _PAID_TO.search(statement.part, 0, address.start()) is not None
 
 
-def _bind_target(one: PlainStatement) -> None:
+def _bind_target(statement: PlainStatement) -> None:
     """Bind the only URL, IP address or address on a chain to the only parameter that takes it."""
     for kind in (ValueKind.URL, ValueKind.IP):
-        values = one.list_values(kind)
+        values = statement.list_values(kind)
         if len(values) == 1:
-            targets = one.find_open(has_name(_TARGET_NAMES), required=True)
-            one.bind(targets, values[0].text, (values[0].start, values[0].end), kind)
-    addresses = list(_CHAIN_ADDRESS.finditer(one.part))
-    if len(addresses) == 1 and _is_paid(one, addresses[0]):
+            targets = statement.find_open(has_name(_TARGET_NAMES), required=True)
+            statement.bind(targets, values[0].text, values[0].span, kind)
+    addresses = list(_CHAIN_ADDRESS.finditer(statement.part))
+    if len(addresses) == 1 and _is_paid(statement, addresses[0]):
         takes = mentions(normalize_words(["address"]))
-        one.bind(
-            one.find_open(lambda p: takes(p) and not p.members, required=True),
+        statement.bind(
+            statement.find_open(lambda p: takes(p) and not p.members, required=True),
             addresses[0][0],
-            one.span_of(addresses[0]),
+            statement.span_of(addresses[0]),
             ValueKind.CODE,
         )

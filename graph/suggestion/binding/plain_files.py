@@ -49,22 +49,24 @@ _FILE_KINDS: Final = {
 """By word of a parameter's name, extensions of the files it takes."""
 
 
-def bind_files(one: PlainStatement) -> None:
+def bind_files(statement: PlainStatement) -> None:
     """Bind the file that is written, and two files that are read, if nothing is left to choose."""
-    paths = one.list_values(ValueKind.PATH)
-    outputs = one.find_open(_takes_output)
+    paths = statement.list_values(ValueKind.PATH)
+    outputs = statement.find_open(_takes_output)
     outputs = [p for p in outputs if p.is_required] or outputs
     if len(outputs) == 1:
-        read = one.find_open(_takes_input, required=True)
+        read = statement.find_open(_takes_input, required=True)
         is_any_left = len(paths) > max(1, len(read))
-        written = [path for path in paths if is_any_left and _is_written(one, path, outputs[0])]
+        written = [
+            path for path in paths if is_any_left and _is_written(statement, path, outputs[0])
+        ]
         if len(written) == 1:
             path = written[0]
-            one.bind(outputs, path.text, (path.start, path.end), ValueKind.PATH)
+            statement.bind(outputs, path.text, path.span, ValueKind.PATH)
             paths = [other for other in paths if other is not path]
-    inputs = one.find_open(_takes_input, required=True)
+    inputs = statement.find_open(_takes_input, required=True)
     if len(paths) == len(inputs) == 2 and not any(parameter.is_array for parameter in inputs):
-        _bind_pair(one, inputs, paths)
+        _bind_pair(statement, inputs, paths)
 
 
 def _takes_output(parameter: ToolParameter) -> bool:
@@ -83,21 +85,21 @@ def _takes_input(parameter: ToolParameter) -> bool:
     return takes_text and not parameter.members and is_path
 
 
-def _is_written(one: PlainStatement, path: StatedValue, output: ToolParameter) -> bool:
+def _is_written(statement: PlainStatement, path: StatedValue, output: ToolParameter) -> bool:
     """Whether a request says that it writes a path."""
-    start = max(one.start, path.start - MAX_LEAD_CHARS)
+    start = max(statement.start, path.start - MAX_LEAD_CHARS)
     if output.name_words & FOLDER_WORDS:
         is_folder = FILE_NAME.fullmatch(path.text) is None
-        return is_folder and _IN_FOLDER.search(one.text, start, path.start) is not None
+        return is_folder and _IN_FOLDER.search(statement.text, start, path.start) is not None
     if FILE_NAME.fullmatch(path.text) is None:
         return False
-    if _MADE.search(one.text[one.start : path.start]):
-        return _MADE_FROM.match(one.text, path.end) is not None
-    return _WRITTEN.search(one.text, start, path.start) is not None
+    if _MADE.search(statement.text[statement.start : path.start]):
+        return _MADE_FROM.match(statement.text, path.end) is not None
+    return _WRITTEN.search(statement.text, start, path.start) is not None
 
 
 def _bind_pair(
-    one: PlainStatement, inputs: Sequence[ToolParameter], paths: Sequence[StatedValue]
+    statement: PlainStatement, inputs: Sequence[ToolParameter], paths: Sequence[StatedValue]
 ) -> None:
     """Bind two files to two like parameters in order, or to those that name their kinds."""
     stems = {_ENDING.sub("", _first_word(p)) for p in inputs}
@@ -118,7 +120,7 @@ def _bind_pair(
     else:
         return
     for parameter, path in pairs:
-        one.bind([parameter], path.text, (path.start, path.end), ValueKind.PATH)
+        statement.bind([parameter], path.text, path.span, ValueKind.PATH)
 
 
 def _first_word(parameter: ToolParameter) -> str:

@@ -35,43 +35,50 @@ _HEX_WORDS: Final = normalize_words(["address", "wallet", "hash", "transaction",
 _MIXED: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*\d)\w+")
 _ACCOUNT_NAMES: Final = frozenset(["username", "user_name", "handle", "login"])
 _COMPARING: Final = frozenset(_COMPARING_LIST.split())
+_CLAIMING_KINDS: Final = frozenset(
+    {
+        ValueKind.PATH,
+        ValueKind.URL,
+        ValueKind.EMAIL,
+        ValueKind.DATE,
+        ValueKind.TIME,
+        ValueKind.QUOTED,
+    }
+)
+"""Kinds of values of which no part is an identifier."""
 
 
-def bind_identifier(one: PlainStatement) -> None:
+def bind_identifier(statement: PlainStatement) -> None:
     """Bind the only token that looks like an identifier to the only parameter that needs one."""
-    taken = [(value.start, value.end) for value in one.found.values()]
-    taken += [
-        (value.start, value.end)
-        for value in one.values
-        if value.kind
-        in (ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL, ValueKind.DATE, ValueKind.TIME)
-        or value.kind is ValueKind.QUOTED
-    ]
-    taken += [one.span_of(match) for match in plain_names.CELLS.finditer(one.part)]
+    taken = [value.span for value in statement.found.values()]
+    taken += [value.span for value in statement.values if value.kind in _CLAIMING_KINDS]
+    taken += [statement.span_of(match) for match in plain_names.CELLS.finditer(statement.part)]
     tokens = [
         match
-        for match in _IDENTIFIER.finditer(one.part)
+        for match in _IDENTIFIER.finditer(statement.part)
         if not _NOT_IDENTIFIER.fullmatch(match[0])
-        and not (match[0].isdigit() and _is_amount(one.part, match))
+        and not (match[0].isdigit() and _is_amount(statement.part, match))
         and not any(
-            first < one.start + match.end() and one.start + match.start() < last
+            first < statement.start + match.end() and statement.start + match.start() < last
             for first, last in taken
         )
     ]
-    parameters = one.find_open(_takes_identifiers, required=True)
+    parameters = statement.find_open(_takes_identifiers, required=True)
     if len(parameters) != 1 or not tokens:
         return
     texts = [token[0] for token in tokens]
     if parameters[0].is_number:
         is_plain = plain_name(parameters[0]) == "id"
         if len(texts) == 1 and texts[0].isdigit() and is_plain:
-            one.bind(parameters, int(texts[0]), one.span_of(tokens[0]), ValueKind.NUMBER)
-    elif parameters[0].is_array and _are_listed(one, tokens):
-        span = (one.start + tokens[0].start(), one.start + tokens[-1].end())
-        one.bind(parameters, texts, span, ValueKind.LIST)
+            statement.bind(
+                parameters, int(texts[0]), statement.span_of(tokens[0]), ValueKind.NUMBER
+            )
+    elif parameters[0].is_array and _are_listed(statement, tokens):
+        span = (statement.start + tokens[0].start(), statement.start + tokens[-1].end())
+        statement.bind(parameters, texts, span, ValueKind.LIST)
     elif len(texts) == 1 and _has_form_of(parameters[0], texts[0]):
         value = texts if parameters[0].is_array else texts[0]
-        one.bind(parameters, value, one.span_of(tokens[0]), ValueKind.CODE)
+        statement.bind(parameters, value, statement.span_of(tokens[0]), ValueKind.CODE)
 
 
 def _is_amount(text: str, match: re.Match[str]) -> bool:
@@ -101,9 +108,9 @@ def _has_form_of(parameter: ToolParameter, token: str) -> bool:
     return not is_account or _MIXED.fullmatch(token) is not None
 
 
-def _are_listed(one: PlainStatement, tokens: Sequence[re.Match[str]]) -> bool:
+def _are_listed(statement: PlainStatement, tokens: Sequence[re.Match[str]]) -> bool:
     """Whether commas or conjunctions alone separate the tokens."""
     return len(tokens) > 1 and all(
-        LIST_SEPARATOR.fullmatch(one.part, first.end(), then.start())
+        LIST_SEPARATOR.fullmatch(statement.part, first.end(), then.start())
         for first, then in pairwise(tokens)
     )

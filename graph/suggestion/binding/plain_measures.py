@@ -57,38 +57,40 @@ _LATITUDES: Final = frozenset(["latitude", "lat"])
 _LONGITUDES: Final = frozenset(["longitude", "lng", "lon", "long"])
 
 
-def bind_quantities(one: PlainStatement) -> None:
+def bind_quantities(statement: PlainStatement) -> None:
     """Bind "within 800 metres" or "for 60 seconds" to the only number with such a unit."""
-    for value in one.list_values(ValueKind.NUMBER):
+    for value in statement.list_values(ValueKind.NUMBER):
         words = UNIT_WORDS.get(value.unit)
-        if words is None or _AGO.search(one.text, one.start, value.start):
+        if words is None or _AGO.search(statement.text, statement.start, value.start):
             continue
         if words & UNIT_WORDS["s"]:
             words |= _EXPIRY_WORDS
-        parameters = one.find_open(lambda p, w=words: _is_measured(p, w))  # type: ignore[misc]
-        if len(parameters) == 1 and not _only_tells(one, parameters[0], value):
+        parameters = statement.find_open(lambda p, w=words: _is_measured(p, w))  # type: ignore[misc]
+        if len(parameters) == 1 and not _only_tells(statement, parameters[0], value):
             converted = convert_value(parameters[0], value)
             if converted is not NOT_CONVERTIBLE:
-                end = one.text.lower().find(value.unit, value.end - len(value.unit))
+                end = statement.text.lower().find(value.unit, value.end - len(value.unit))
                 span = (value.start, max(value.end, end + len(value.unit)))
-                one.bind(parameters, converted, span, ValueKind.NUMBER)
+                statement.bind(parameters, converted, span, ValueKind.NUMBER)
 
 
-def bind_size(one: PlainStatement) -> None:
+def bind_size(statement: PlainStatement) -> None:
     """Bind "768 by 1024" or "300x300" to a width and a height."""
-    sizes = list(_SIZE.finditer(one.part))
+    sizes = list(_SIZE.finditer(statement.part))
     if len(sizes) != 1:
         return
-    open_numbers = one.find_open(is_number)
+    open_numbers = statement.find_open(is_number)
     for name in ("width", "height"):
         parameters = [p for p in open_numbers if p.name.lower() == name]
-        one.bind(parameters, int(sizes[0][name]), one.span_of(sizes[0], name), ValueKind.NUMBER)
+        statement.bind(
+            parameters, int(sizes[0][name]), statement.span_of(sizes[0], name), ValueKind.NUMBER
+        )
 
 
-def _only_tells(one: PlainStatement, parameter: ToolParameter, value: StatedValue) -> bool:
+def _only_tells(statement: PlainStatement, parameter: ToolParameter, value: StatedValue) -> bool:
     """Whether a parameter is an expiry and a value says only how long something took."""
     is_expiry = bool(parameter.name_words & _EXPIRY_WORDS)
-    return is_expiry and _EXPIRING.search(one.text, one.start, value.start) is None
+    return is_expiry and _EXPIRING.search(statement.text, statement.start, value.start) is None
 
 
 def _is_measured(parameter: ToolParameter, words: Words) -> bool:
@@ -102,29 +104,31 @@ def _is_measured(parameter: ToolParameter, words: Words) -> bool:
     )
 
 
-def bind_coordinates(one: PlainStatement) -> None:
+def bind_coordinates(statement: PlainStatement) -> None:
     """Bind the only pair of coordinates, also as an object or the only one of a list."""
-    pairs = list(_COORDINATES.finditer(one.part))
-    is_one = len(pairs) == 1 and len(_POINT.findall(one.part)) <= 1
-    if not is_one or _LONGITUDE_FIRST.search(one.part):
+    pairs = list(_COORDINATES.finditer(statement.part))
+    is_one = len(pairs) == 1 and len(_POINT.findall(statement.part)) <= 1
+    if not is_one or _LONGITUDE_FIRST.search(statement.part):
         return
     pair = pairs[0]
     numbers = {name: float(pair[name]) for name in ("latitude", "longitude")}
     if abs(numbers["longitude"]) > MAX_LONGITUDE:
         return
-    texts = one.find_open(lambda p: p.is_text and bool(_IN_TEXT.search(p.description)))
-    one.bind(texts, pair[0], one.span_of(pair), ValueKind.NUMBER)
+    texts = statement.find_open(lambda p: p.is_text and bool(_IN_TEXT.search(p.description)))
+    statement.bind(texts, pair[0], statement.span_of(pair), ValueKind.NUMBER)
     if abs(numbers["latitude"]) > MAX_LATITUDE:
         return
     for name, spellings in (("latitude", _LATITUDES), ("longitude", _LONGITUDES)):
-        parameters = one.find_open(lambda p, s=spellings: is_number(p) and p.name.lower() in s)  # type: ignore[misc]
-        one.bind(parameters, numbers[name], one.span_of(pair, name), ValueKind.NUMBER)
-    holders = one.find_open(lambda p: _find_fields(p) is not None, required=True)
+        parameters = statement.find_open(
+            lambda p, s=spellings: is_number(p) and p.name.lower() in s
+        )  # type: ignore[misc]
+        statement.bind(parameters, numbers[name], statement.span_of(pair, name), ValueKind.NUMBER)
+    holders = statement.find_open(lambda p: _find_fields(p) is not None, required=True)
     fields = _find_fields(holders[0]) if len(holders) == 1 else None
     if fields is not None:
         point = dict(zip(fields, numbers.values(), strict=True))
         value = [point] if holders[0].is_array else point
-        one.bind(holders, value, one.span_of(pair), ValueKind.NUMBER)
+        statement.bind(holders, value, statement.span_of(pair), ValueKind.NUMBER)
 
 
 def _find_fields(parameter: ToolParameter) -> tuple[str, str] | None:

@@ -20,7 +20,6 @@ from graph.suggestion.binding.vocabulary import (
     normalize_word,
     normalize_words,
 )
-from tools.idioms import rewrite_idioms
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.plain_statement import PlainStatement
@@ -116,67 +115,66 @@ _PAIR: Final = re.compile(
     r"(?P<number>-?\d+(?:\.\d+)?)(?=\s*(?:[,;\uff0c\u3001]|and\b|$))"
 )
 _MIN_PAIRS: Final = 2
-_SPOKEN_MEMBERS: Final[Mapping[str, str]] = {
-    "bike": "bicycling",
-    "bicycle": "bicycling",
-    "foot": "walking",
-    "car": "driving",
-    "bus": "transit",
-    "train": "transit",
-    "metro": "transit",
-}
-"""Everyday words for members of enumerations."""
-_MIN_STEM: Final = 4
 
 
-def bind_named(one: PlainStatement) -> None:
+def bind_named(statement: PlainStatement) -> None:
     """Bind "namespace shop", "PR 90" or "mails 7 and 8" to the parameter called like the noun."""
-    for match in _NAMED.finditer(one.part):
+    for match in _NAMED.finditer(statement.part):
         if match["noun"].lower() in STOP_WORDS:
             continue
-        parameters = _find_called(one, match["noun"])
+        parameters = _find_called(statement, match["noun"])
         if len(parameters) == 1:
-            _bind_values(one, parameters[0], match)
+            _bind_values(statement, parameters[0], match)
 
 
-def _find_called(one: PlainStatement, noun: str) -> list[ToolParameter]:
+def _find_called(statement: PlainStatement, noun: str) -> list[ToolParameter]:
     """Return the parameters called like a noun, else like what it means in everyday words."""
-    exact = one.find_open(partial(_is_called, nouns=normalize_word(noun.lower())))
-    called = exact or one.find_open(partial(_is_called, nouns=read_noun(noun)))
-    is_object = bool(read_noun(noun) & normalize_words(split_raw_name(one.step.tool.name)[1:]))
-    return called or one.find_open(lambda p: is_object and p.name.lower() == "id", required=True)
+    exact = statement.find_open(partial(_is_called, nouns=normalize_word(noun.lower())))
+    called = exact or statement.find_open(partial(_is_called, nouns=read_noun(noun)))
+    is_object = bool(
+        read_noun(noun) & normalize_words(split_raw_name(statement.step.tool.name)[1:])
+    )
+    return called or statement.find_open(
+        lambda p: is_object and p.name.lower() == "id", required=True
+    )
 
 
-def _bind_values(one: PlainStatement, parameter: ToolParameter, match: re.Match[str]) -> None:
+def _bind_values(
+    statement: PlainStatement, parameter: ToolParameter, match: re.Match[str]
+) -> None:
     listed = _LISTED.split(match["value"])
     named = [value.rstrip(".:,") for value in (listed if parameter.is_array else listed[:1])]
-    is_last = _ends_name(one, match, match.start("value") + len(listed[0]))
-    is_last = is_last and not (parameter.is_identifier and may_destroy(one.step))
+    is_last = _ends_name(statement, match, match.start("value") + len(listed[0]))
+    is_last = is_last and not (parameter.is_identifier and may_destroy(statement.step))
     values = [value for value in named if _may_be_name(value, parameter, is_last=is_last)]
     if not values or (parameter.is_number and not values[0].lstrip("#").isdigit()):
         return
-    start = one.part.index(values[0], match.start("value"))
-    end = one.part.index(values[-1], start) + len(values[-1])
+    start = statement.part.index(values[0], match.start("value"))
+    end = statement.part.index(values[-1], start) + len(values[-1])
     texts = [value.lstrip("#") for value in values]
     takes_numbers = parameter.is_number or _takes_numbers(parameter)
     if takes_numbers and not all(text.isdigit() for text in texts):
         return
     read = [int(text) if takes_numbers else text for text in texts]
     value = read if parameter.is_array else read[0]
-    one.bind([parameter], value, (one.start + start, one.start + end), ValueKind.CODE)
+    statement.bind(
+        [parameter], value, (statement.start + start, statement.start + end), ValueKind.CODE
+    )
 
 
-def _ends_name(one: PlainStatement, match: re.Match[str], end: int) -> bool:
+def _ends_name(statement: PlainStatement, match: re.Match[str], end: int) -> bool:
     """Whether a plain word is the end of a phrase, or of a place: "in collection songs for …".
 
     In "is table locked in prod", no preposition stands before the noun.
     """
-    if _LAST.match(one.part, end):
+    if _LAST.match(statement.part, end):
         return True
     noun = match.start("noun")
-    is_placed = _PLACE_BEFORE.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun) is not None
-    is_over = _PLACE_BEHIND.match(one.part, end) is not None
-    return is_placed and is_over and not may_destroy(one.step)
+    is_placed = (
+        _PLACE_BEFORE.search(statement.part, max(0, noun - MAX_BEFORE_NOUN), noun) is not None
+    )
+    is_over = _PLACE_BEHIND.match(statement.part, end) is not None
+    return is_placed and is_over and not may_destroy(statement.step)
 
 
 def read_noun(word: str) -> frozenset[str]:
@@ -242,22 +240,22 @@ def _may_be_name(value: str, parameter: ToolParameter, *, is_last: bool) -> bool
     return _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
 
 
-def bind_kinds(one: PlainStatement) -> None:
+def bind_kinds(statement: PlainStatement) -> None:
     """Bind "pod cart-1" or "the web deployment" to `name`, and the kind if it is a choice."""
-    names = one.find_open(lambda p: p.is_text and p.name == "name")
-    kinds = _read_kinds(one)
+    names = statement.find_open(lambda p: p.is_text and p.name == "name")
+    kinds = _read_kinds(statement)
     if len(names) != 1 or not (kinds or names[0].is_required):
         return
-    match = _find_only_named(one, names[0], kinds.keys())
+    match = _find_only_named(statement, names[0], kinds.keys())
     if match is None:
         return
     value = _read_name(match)
-    start = one.start + match.start("value")
-    one.bind(names, value, (start, start + len(value)), ValueKind.NAME)
+    start = statement.start + match.start("value")
+    statement.bind(names, value, (start, start + len(value)), ValueKind.NAME)
     noun = match["noun"].lower()
     if noun in kinds:
         parameter, member = kinds[noun]
-        one.bind([parameter], member, one.span_of(match, "noun"), ValueKind.WORD)
+        statement.bind([parameter], member, statement.span_of(match, "noun"), ValueKind.WORD)
 
 
 def _read_name(match: re.Match[str]) -> str:
@@ -265,7 +263,7 @@ def _read_name(match: re.Match[str]) -> str:
 
 
 def _find_only_named(
-    one: PlainStatement, name: ToolParameter, kinds: Collection[str]
+    statement: PlainStatement, name: ToolParameter, kinds: Collection[str]
 ) -> re.Match[str] | None:
     """Return where the part names the only thing of a kind that the tool works on.
 
@@ -274,16 +272,16 @@ def _find_only_named(
     """
     described = {word.lower() for word in re.findall(r"[A-Za-z]+", name.description)}
     described = (described - STOP_WORDS - {"name"}) | set(kinds)
-    if not one.step.is_read_only:
-        words = re.findall(r"[A-Za-z]+", one.part.lower())
+    if not statement.step.is_read_only:
+        words = re.findall(r"[A-Za-z]+", statement.part.lower())
         stated = {word.removesuffix("s") for word in words if word in kinds}
         if len(stated) > 1:
             return None
-    objects = _find_objects(one) - STOP_WORDS if name.is_required else frozenset[str]()
-    named = list(_iterate_named(one, _NAMED, described, objects=objects))
-    if not one.step.is_read_only:
+    objects = _find_objects(statement) - STOP_WORDS if name.is_required else frozenset[str]()
+    named = list(_iterate_named(statement, _NAMED, described, objects=objects))
+    if not statement.step.is_read_only:
         return _find_only(named)
-    return _find_only(named or _iterate_named(one, _QUALIFIED, described))
+    return _find_only(named or _iterate_named(statement, _QUALIFIED, described))
 
 
 def _find_only(matches: Iterable[re.Match[str]]) -> re.Match[str] | None:
@@ -292,45 +290,45 @@ def _find_only(matches: Iterable[re.Match[str]]) -> re.Match[str] | None:
 
 
 def _iterate_named(
-    one: PlainStatement,
+    statement: PlainStatement,
     pattern: re.Pattern[str],
     described: Collection[str],
     *,
     objects: Collection[str] = (),
 ) -> Iterator[re.Match[str]]:
     """Yield where a noun that is described, or an object at the end, stands beside a name."""
-    for match in pattern.finditer(one.part):
+    for match in pattern.finditer(statement.part):
         value, noun = _read_name(match), match["noun"].lower()
-        is_last = _LAST.match(one.part, match.start("value") + len(value)) is not None
+        is_last = _LAST.match(statement.part, match.start("value") + len(value)) is not None
         known = {*described, *objects} if is_last else {*described}
-        is_no_name = value.lower() in known | _ADVERBS or noun in one.schema.parameters
-        if noun in known and not is_no_name and _is_name(one, match, value):
+        is_no_name = value.lower() in known | _ADVERBS or noun in statement.schema.parameters
+        if noun in known and not is_no_name and _is_name(statement, match, value):
             yield match
 
 
-def _is_name(one: PlainStatement, match: re.Match[str], value: str) -> bool:
+def _is_name(statement: PlainStatement, match: re.Match[str], value: str) -> bool:
     """Whether a token is a name; for a tool that may do more than read, surely one.
 
     Such a tool takes a plain word only behind "called" or, unless it destroys something, behind a
     place: "to the list jobs".
     """
     is_word = _PLAIN_WORD.fullmatch(value) is not None and value.lower() not in STOP_WORDS
-    if one.step.is_read_only:
+    if statement.step.is_read_only:
         return is_word or _CODE.fullmatch(value) is not None
     if _CODED_NAME.fullmatch(value) and not _DURATION.fullmatch(value):
         return True
     noun, name = match.start("noun"), match.start("value")
-    is_introduced = _INTRODUCED.search(one.part, noun, name) is not None
-    is_placed = not may_destroy(one.step) and bool(
-        _PLACED.search(one.part, max(0, noun - MAX_BEFORE_NOUN), noun)
+    is_introduced = _INTRODUCED.search(statement.part, noun, name) is not None
+    is_placed = not may_destroy(statement.step) and bool(
+        _PLACED.search(statement.part, max(0, noun - MAX_BEFORE_NOUN), noun)
     )
-    is_last = _LAST.match(one.part, name + len(value)) is not None
+    is_last = _LAST.match(statement.part, name + len(value)) is not None
     return is_word and not value.endswith("ly") and (is_introduced or (is_placed and is_last))
 
 
-def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:
+def _read_kinds(statement: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:
     """Return the kinds of things that the tool tells apart, listed or told by examples."""
-    parameters = one.find_open(lambda p: p.is_text and "type" in p.name_words)
+    parameters = statement.find_open(lambda p: p.is_text and "type" in p.name_words)
     kinds = {
         str(member).lower(): (parameter, member)
         for parameter in parameters
@@ -344,107 +342,67 @@ def _read_kinds(one: PlainStatement) -> dict[str, tuple[ToolParameter, str]]:
     return kinds
 
 
-def _find_objects(one: PlainStatement) -> frozenset[str]:
+def _find_objects(statement: PlainStatement) -> frozenset[str]:
     """Return the words of the first sentence about a tool, which calls what it works on."""
-    sentence = re.split(r"[.\n]", one.step.tool.description.strip(), maxsplit=1)[0]
+    sentence = re.split(r"[.\n]", statement.step.tool.description.strip(), maxsplit=1)[0]
     return frozenset(word.lower() for word in re.findall(r"[A-Za-z]{3,20}", sentence))
 
 
-def bind_choices(one: PlainStatement) -> None:
-    """Bind the member of an enumeration whose stem the request states, also by an idiom."""
-    plain = rewrite_idioms(one.part)
-    words = {match[0].lower(): match for match in re.finditer(r"[A-Za-z]+", one.part)}
-    spoken = {
-        _SPOKEN_MEMBERS[word]: match for word, match in words.items() if word in _SPOKEN_MEMBERS
-    }
-    for parameter in one.find_open(lambda p: p.is_text and bool(p.members)):
-        members = [member for member in parameter.members if isinstance(member, str)]
-        named = [member for member in members if member.lower() in spoken]
-        if len(named) == 1:
-            match = spoken[named[0].lower()]
-            one.bind([parameter], named[0], one.span_of(match), ValueKind.WORD)
-            continue
-        stated = {word: one.span_of(match) for word, match in words.items()}
-        if parameter.is_required:
-            whole = (one.start, one.end)
-            stated = dict.fromkeys(re.findall(r"[a-z]+", plain), whole) | stated
-        exact = [member for member in members if member.lower() in stated]
-        found = exact or [
-            member
-            for member in members
-            if parameter.is_required and any(_share_stem(member.lower(), word) for word in stated)
-        ]
-        if len(found) == 1 and len(found[0]) >= _MIN_STEM:
-            span = next(
-                span
-                for word, span in stated.items()
-                if word == found[0].lower() or _share_stem(found[0].lower(), word)
-            )
-            one.bind([parameter], found[0], span, ValueKind.WORD)
-
-
-def _share_stem(first: str, second: str) -> bool:
-    short, long = sorted((first, second), key=len)
-    return (
-        len(short) >= _MIN_STEM
-        and long.startswith(short.removesuffix("e"))
-        and long[len(short.removesuffix("e")) :] in ("", "e", "d", "ed", "s", "es", "ing")
-    )
-
-
-def bind_forms(one: PlainStatement) -> None:
+def bind_forms(statement: PlainStatement) -> None:
     """Bind cells, durations, people and branches, which their form or place gives away."""
-    tool = set(plain_name_words(one))
-    _bind_only(one, CELLS, has_name(_CELL_NAMES))
+    tool = set(re.findall(r"[a-z]+", statement.step.tool.name.lower()))
+    _bind_only(statement, CELLS, has_name(_CELL_NAMES))
     spent = has_name(frozenset({"time_spent", "duration", "time_spent_text"}))
-    _bind_only(one, _DURATION, spent)
-    _bind_only(one, _EMOJI, has_name(frozenset({"emoji", "reaction"})))
+    _bind_only(statement, _DURATION, spent)
+    _bind_only(statement, _EMOJI, has_name(frozenset({"emoji", "reaction"})))
     people = mentions(normalize_words(["assignee", "reviewer"]))
-    _bind_only(one, _PERSON, people, "name")
+    _bind_only(statement, _PERSON, people, "name")
     if tool & {"press", "key", "keyboard"}:
-        _bind_only(one, _KEYBOARD, has_name(frozenset({"key", "keys"})), "key")
+        _bind_only(statement, _KEYBOARD, has_name(frozenset({"key", "keys"})), "key")
     if tool & {"checkout", "switch"}:
-        _bind_only(one, _BRANCH_TOKEN, has_name(frozenset({"branch", "branch_name"})), "name")
-
-
-def plain_name_words(one: PlainStatement) -> tuple[str, ...]:
-    """Return the words of the tool's name."""
-    return tuple(re.findall(r"[a-z]+", one.step.tool.name.lower()))
+        _bind_only(
+            statement, _BRANCH_TOKEN, has_name(frozenset({"branch", "branch_name"})), "name"
+        )
 
 
 def _bind_only(
-    one: PlainStatement,
+    statement: PlainStatement,
     pattern: re.Pattern[str],
     accepts: Callable[[ToolParameter], bool],
     group: str | int = 0,
 ) -> None:
-    matches = list(pattern.finditer(one.part))
+    matches = list(pattern.finditer(statement.part))
     if len(matches) == 1:
         match = matches[0]
-        one.bind(one.find_open(accepts), match[group], one.span_of(match, group), ValueKind.CODE)
+        statement.bind(
+            statement.find_open(accepts),
+            match[group],
+            statement.span_of(match, group),
+            ValueKind.CODE,
+        )
 
 
-def bind_items(one: PlainStatement) -> None:
+def bind_items(statement: PlainStatement) -> None:
     """Bind "rent 900, food 400" or the only quoted text to the only required list of objects."""
-    lists = one.find_open(lambda p: p.is_array and p.item_types == {"object"}, required=True)
+    lists = statement.find_open(lambda p: p.is_array and p.item_types == {"object"}, required=True)
     if len(lists) != 1:
         return
     fields = _read_fields(lists[0])
     texts = [name for name, kind in fields if kind == "string"]
     numbers = [name for name, kind in fields if kind in ("number", "integer")]
     if len(texts) == 1 and len(numbers) == 1 and len(fields) == len(texts) + len(numbers):
-        pairs = list(_PAIR.finditer(one.part))
+        pairs = list(_PAIR.finditer(statement.part))
         if len(pairs) >= _MIN_PAIRS:
             items = [
                 {texts[0]: pair["label"].strip(), numbers[0]: _read_number(pair["number"])}
                 for pair in pairs
             ]
-            span = (one.start + pairs[0].start(), one.start + pairs[-1].end())
-            one.bind(lists, items, span, ValueKind.PHRASE)
-    quoted = one.list_values(ValueKind.QUOTED)
+            span = (statement.start + pairs[0].start(), statement.start + pairs[-1].end())
+            statement.bind(lists, items, span, ValueKind.PHRASE)
+    quoted = statement.list_values(ValueKind.QUOTED)
     if len(texts) == 1 and len(fields) == 1 and len(quoted) == 1:
         value = quoted[0]
-        one.bind(lists, [{texts[0]: value.value}], (value.start, value.end), ValueKind.QUOTED)
+        statement.bind(lists, [{texts[0]: value.value}], value.span, ValueKind.QUOTED)
 
 
 def _read_number(text: str) -> int | float:

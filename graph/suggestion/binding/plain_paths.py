@@ -71,55 +71,60 @@ MAX_LEAD_CHARS: Final = 80
 """Characters before a path that are read for its direction."""
 
 
-def bind_paths(one: PlainStatement) -> None:
+def bind_paths(statement: PlainStatement) -> None:
     """Bind the paths of a request to the parameters that take one."""
-    taken = {(value.start, value.end) for value in one.found.values()}
+    taken = {value.span for value in statement.found.values()}
     paths = [
         path
-        for path in one.list_values(ValueKind.PATH)
-        if not GLOB.fullmatch(path.text) and (path.start, path.end) not in taken
+        for path in statement.list_values(ValueKind.PATH)
+        if not GLOB.fullmatch(path.text) and path.span not in taken
     ]
     ends = [
-        one.find_open(mentions(words), required=True) for words in (SOURCE_WORDS, TARGET_WORDS)
+        statement.find_open(mentions(words), required=True)
+        for words in (SOURCE_WORDS, TARGET_WORDS)
     ]
     if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
-        if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
+        if _TO_PLACE.fullmatch(statement.text, paths[0].end, paths[1].start):
             for parameters, path in zip(ends, paths, strict=True):
-                one.bind(parameters, path.text, (path.start, path.end), ValueKind.PATH)
+                statement.bind(parameters, path.text, path.span, ValueKind.PATH)
         return
     if len(paths) == 1 and all(len(parameters) == 1 for parameters in ends):
-        end = _find_end(one, paths[0], source=ends[0][0], target=ends[1][0])
+        end = _find_end(statement, paths[0], source=ends[0][0], target=ends[1][0])
         if end is not None:
-            one.bind([end], paths[0].text, (paths[0].start, paths[0].end), ValueKind.PATH)
+            statement.bind([end], paths[0].text, paths[0].span, ValueKind.PATH)
             return
-    paths = _bind_by_extension(one, _bind_workspace(one, paths))
-    targets = one.find_open(
-        lambda p: _takes_path(p) and not is_workspace_parameter(one.step, p), required=True
+    paths = _bind_by_extension(statement, _bind_workspace(statement, paths))
+    targets = statement.find_open(
+        lambda p: _takes_path(p) and not is_workspace_parameter(statement.step, p), required=True
     )
-    targets = targets or one.find_open(_takes_source, required=True)
+    targets = targets or statement.find_open(_takes_source, required=True)
     if len(targets) == 1 and targets[0].is_array and paths:
         span = (paths[0].start, paths[-1].end)
-        one.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
+        statement.bind(targets, [path.text for path in paths], span, ValueKind.PATH)
     elif len(paths) == 1:
         start = paths[0].start
-        targets = [p for p in targets if may_be_output(one.step, p, text=one.text, start=start)]
-        one.bind(targets, paths[0].text, (start, paths[0].end), ValueKind.PATH)
+        targets = [
+            p
+            for p in targets
+            if may_be_output(statement.step, p, text=statement.text, start=start)
+        ]
+        statement.bind(targets, paths[0].text, (start, paths[0].end), ValueKind.PATH)
 
 
 def _find_end(
-    one: PlainStatement, path: StatedValue, *, source: ToolParameter, target: ToolParameter
+    statement: PlainStatement, path: StatedValue, *, source: ToolParameter, target: ToolParameter
 ) -> ToolParameter | None:
     """Return the end of a move that the only path is, if its place says which."""
-    others = [p for p in one.find_open(_takes_path) if p not in (source, target)]
-    is_move = not _NO_MOVE_WORDS & normalize_words(split_raw_name(one.step.tool.name))
+    others = [p for p in statement.find_open(_takes_path) if p not in (source, target)]
+    is_move = not _NO_MOVE_WORDS & normalize_words(split_raw_name(statement.step.tool.name))
     if others or not (is_move and _can_hold_path(source) and _can_hold_path(target)):
         return None
-    end = path.start - one.start
+    end = path.start - statement.start
     start = max(0, end - MAX_LEAD_CHARS)
-    if _BEFORE_TARGET.search(one.part, start, end):
+    if _BEFORE_TARGET.search(statement.part, start, end):
         return target
-    is_object = start == 0 and _VERB_BEFORE.match(one.part, 0, end)
-    return source if is_object or _BEFORE_SOURCE.search(one.part, start, end) else None
+    is_object = start == 0 and _VERB_BEFORE.match(statement.part, 0, end)
+    return source if is_object or _BEFORE_SOURCE.search(statement.part, start, end) else None
 
 
 def _can_hold_path(parameter: ToolParameter) -> bool:
@@ -144,27 +149,29 @@ def _takes_source(parameter: ToolParameter) -> bool:
     return parameter.is_text and not parameter.members and is_source
 
 
-def _bind_workspace(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
+def _bind_workspace(statement: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
     """Bind the place where the tool works, "in /srv/shop"; return the other paths."""
-    workspace = one.find_open(lambda p: _takes_path(p) and is_workspace_parameter(one.step, p))
-    placed = [path for path in paths if _IN_PLACE.search(one.text, 0, path.start)]
+    workspace = statement.find_open(
+        lambda p: _takes_path(p) and is_workspace_parameter(statement.step, p)
+    )
+    placed = [path for path in paths if _IN_PLACE.search(statement.text, 0, path.start)]
     places = placed[-1:] or (paths if len(paths) == 1 else [])
     places = [place for place in places if not FILE_NAME.fullmatch(place.text)]
     if len(workspace) != 1 or not places:
         return paths
     place = places[0]
-    one.bind(workspace, place.text, (place.start, place.end), ValueKind.PATH)
+    statement.bind(workspace, place.text, place.span, ValueKind.PATH)
     return [path for path in paths if path is not place]
 
 
-def _bind_by_extension(one: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
+def _bind_by_extension(statement: PlainStatement, paths: list[StatedValue]) -> list[StatedValue]:
     """Bind "in.csv" to `csv_path`; return the other paths."""
     left = []
     for path in paths:
         extension = path.text.rpartition(".")[2].lower()
-        named = [p for p in one.find_open(_takes_path) if extension in p.name_words]
+        named = [p for p in statement.find_open(_takes_path) if extension in p.name_words]
         if len(paths) > 1 and len(named) == 1:
-            one.bind(named, path.text, (path.start, path.end), ValueKind.PATH)
+            statement.bind(named, path.text, path.span, ValueKind.PATH)
         else:
             left.append(path)
     return left

@@ -42,26 +42,28 @@ _INTO: Final = re.compile(
 _HASH: Final = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 
 
-def bind_repository(one: PlainStatement) -> None:
+def bind_repository(statement: PlainStatement) -> None:
     """Split "acme/widgets" over `owner` and `repo`; a whole intent that names one means it."""
-    owners = one.find_open(lambda p: p.is_text and p.name in _OWNER_NAMES)
-    repositories = one.find_open(lambda p: p.is_text and plain_name(p) in _REPOSITORY_NAMES)
+    owners = statement.find_open(lambda p: p.is_text and p.name in _OWNER_NAMES)
+    repositories = statement.find_open(lambda p: p.is_text and plain_name(p) in _REPOSITORY_NAMES)
     if not repositories:
-        repositories = one.find_open(has_name(frozenset({"fullname", "full_name"})), required=True)
+        repositories = statement.find_open(
+            has_name(frozenset({"fullname", "full_name"})), required=True
+        )
         owners = []
     if len(repositories) != 1:
         return
-    slugs = list(_iterate_slugs(one.text, one.start, one.end))
+    slugs = list(_iterate_slugs(statement.text, statement.start, statement.end))
     if not slugs:
-        slugs = list(_iterate_slugs(one.text, 0, len(one.text)))
+        slugs = list(_iterate_slugs(statement.text, 0, len(statement.text)))
     if len({slug[0] for slug in slugs}) != 1:
         return
     match = slugs[0]
     if len(owners) == 1:
-        one.bind(owners, match["owner"], match.span("owner"), ValueKind.CODE)
-        one.bind(repositories, match["repo"], match.span("repo"), ValueKind.CODE)
+        statement.bind(owners, match["owner"], match.span("owner"), ValueKind.CODE)
+        statement.bind(repositories, match["repo"], match.span("repo"), ValueKind.CODE)
     elif "owner/" in repositories[0].description.lower() or "full" in repositories[0].name:
-        one.bind(repositories, match[0], match.span(), ValueKind.CODE)
+        statement.bind(repositories, match[0], match.span(), ValueKind.CODE)
 
 
 def _iterate_slugs(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
@@ -70,31 +72,36 @@ def _iterate_slugs(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
             yield match
 
 
-def bind_branches(one: PlainStatement) -> None:
+def bind_branches(statement: PlainStatement) -> None:
     """Bind "branch X from Y", and "from X to Y" to the ends of a merge."""
-    tool = set(split_raw_name(one.step.tool.name))
-    named = [m for m in _BRANCH.finditer(one.part) if m["name"].lower() not in _NO_BRANCH]
-    origin, target = _FROM.search(one.part), _INTO.search(one.part)
-    heads = one.find_open(has_name(frozenset({"head", "source_branch"})), required=True)
-    bases = one.find_open(has_name(frozenset({"base", "target_branch"})), required=True)
+    tool = set(split_raw_name(statement.step.tool.name))
+    named = [m for m in _BRANCH.finditer(statement.part) if m["name"].lower() not in _NO_BRANCH]
+    origin, target = _FROM.search(statement.part), _INTO.search(statement.part)
+    heads = statement.find_open(has_name(frozenset({"head", "source_branch"})), required=True)
+    bases = statement.find_open(has_name(frozenset({"base", "target_branch"})), required=True)
     if heads and bases and origin and target:
-        one.bind(heads, origin["name"], one.span_of(origin, "name"), ValueKind.CODE)
-        one.bind(bases, target["name"], one.span_of(target, "name"), ValueKind.CODE)
+        statement.bind(heads, origin["name"], statement.span_of(origin, "name"), ValueKind.CODE)
+        statement.bind(bases, target["name"], statement.span_of(target, "name"), ValueKind.CODE)
         return
     mentions_branch = "branch" in tool or "checkout" in tool
     if mentions_branch and len(named) == 1:
         names = has_name(_NEW_BRANCH_NAMES)
-        one.bind(
-            one.find_open(names, required=True),
+        statement.bind(
+            statement.find_open(names, required=True),
             named[0]["name"],
-            one.span_of(named[0], "name"),
+            statement.span_of(named[0], "name"),
             ValueKind.CODE,
         )
-    if "branch" in tool and origin and not _is_path_at(one, origin):
+    if "branch" in tool and origin and not _is_path_at(statement, origin):
         names = has_name(_OLD_BRANCH_NAMES)
-        one.bind(one.find_open(names), origin["name"], one.span_of(origin, "name"), ValueKind.CODE)
+        statement.bind(
+            statement.find_open(names),
+            origin["name"],
+            statement.span_of(origin, "name"),
+            ValueKind.CODE,
+        )
     if not mentions_branch and len(named) == 1:
-        described = one.find_open(
+        described = statement.find_open(
             lambda p: (
                 p.is_text
                 and not p.members
@@ -102,20 +109,24 @@ def bind_branches(one: PlainStatement) -> None:
                 and not p.name_words & (PATH_WORDS | LONG_TEXT_WORDS)
             )
         )
-        one.bind(described, named[0]["name"], one.span_of(named[0], "name"), ValueKind.CODE)
+        statement.bind(
+            described, named[0]["name"], statement.span_of(named[0], "name"), ValueKind.CODE
+        )
 
 
-def _is_path_at(one: PlainStatement, match: re.Match[str]) -> bool:
-    start = one.start + match.start("name")
+def _is_path_at(statement: PlainStatement, match: re.Match[str]) -> bool:
+    start = statement.start + match.start("name")
     return any(
         value.kind in (ValueKind.PATH, ValueKind.URL) and value.start <= start < value.end
-        for value in one.values
+        for value in statement.values
     )
 
 
-def bind_revision(one: PlainStatement) -> None:
+def bind_revision(statement: PlainStatement) -> None:
     """Bind the only hash of a commit."""
-    hashes = list(_HASH.finditer(one.part))
+    hashes = list(_HASH.finditer(statement.part))
     if len(hashes) == 1:
         names = has_name(_REVISION_NAMES)
-        one.bind(one.find_open(names), hashes[0][0], one.span_of(hashes[0]), ValueKind.CODE)
+        statement.bind(
+            statement.find_open(names), hashes[0][0], statement.span_of(hashes[0]), ValueKind.CODE
+        )

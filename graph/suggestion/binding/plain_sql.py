@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from graph.suggestion.binding.plain_statement import plain_name
-from graph.suggestion.binding.protection import PROTECTING_PHRASE
+from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.value_patterns import ValueKind
 
 if TYPE_CHECKING:
@@ -56,32 +56,32 @@ _STATEMENT_TAIL: Final = re.compile(
 )
 
 
-def bind_statement(one: PlainStatement) -> None:
+def bind_statement(statement: PlainStatement) -> None:
     """Bind an SQL statement that ends the intent, without the words for its database.
 
     One that changes something has to be the whole request.
     """
-    parameters = one.find_open(_takes_statement)
-    if len(parameters) != 1 or one.text[one.end :].strip(" .!?"):
+    parameters = statement.find_open(_takes_statement)
+    if len(parameters) != 1 or statement.text[statement.end :].strip(" .!?"):
         return
-    match = _find_statement(one)
+    match = _find_statement(statement)
     if match is not None and not any(
-        value.start <= one.start + match.start("statement")
-        for value in one.list_values(ValueKind.QUOTED)
+        value.start <= statement.start + match.start("statement")
+        for value in statement.list_values(ValueKind.QUOTED)
     ):
-        span = one.span_of(match, "statement")
-        one.bind(parameters, match["statement"], span, ValueKind.PHRASE)
+        span = statement.span_of(match, "statement")
+        statement.bind(parameters, match["statement"], span, ValueKind.PHRASE)
 
 
-def _find_statement(one: PlainStatement) -> re.Match[str] | None:
-    stated = one.part.rstrip(" .?!;")
+def _find_statement(statement: PlainStatement) -> re.Match[str] | None:
+    stated = statement.part.rstrip(" .?!;")
     tail = _STATEMENT_TAIL.search(stated)
-    server = one.step.tool.tool.partition(":")[0].lower()
+    server = statement.step.tool.server.lower()
     if tail is not None and tail["place"].lower() in _DATABASES | {server}:
         stated = stated[: tail.start()].rstrip()
     change = _CHANGE.fullmatch(stated)
     if change is not None:
-        return None if PROTECTING_PHRASE.search(one.text, 0, one.start) else change
+        return None if PROTECTING_PHRASE.search(statement.text, 0, statement.start) else change
     query = None if _POLITE_END.search(stated) else _QUERY.search(stated)
     return None if query is None or _CHANGING.search(stated, 0, query.start()) else query
 

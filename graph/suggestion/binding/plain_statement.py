@@ -43,6 +43,11 @@ class PlainStatement:
     found: dict[str, StatedValue] = field(default_factory=dict)
 
     @property
+    def span(self) -> tuple[int, int]:
+        """The place of that part in the intent: start and end."""
+        return self.start, self.end
+
+    @property
     def part(self) -> str:
         """The part of the intent."""
         return self.text[self.start : self.end]
@@ -72,9 +77,9 @@ class PlainStatement:
         What is read from the whole part, such as the choice that an idiom means, is no place.
         """
         start, end = span
-        places = [(one.start, one.end) for one in self.found.values()]
-        taken = [*self.forbidden, *(place for place in places if place != (self.start, self.end))]
-        is_whole = span == (self.start, self.end)
+        places = [one.span for one in self.found.values()]
+        taken = [*self.forbidden, *(place for place in places if place != self.span)]
+        is_whole = span == self.span
         is_forbidden = any(
             first < end and start < last for first, last in (self.forbidden if is_whole else taken)
         )
@@ -106,12 +111,12 @@ def _start_of(value: StatedValue) -> int:
 def has_name(*names: frozenset[str]) -> Callable[[ToolParameter], bool]:
     """Return a test for a text parameter whose name is one of these."""
     listed = frozenset[str]().union(*names)
-    return lambda one: one.is_text and not one.members and plain_name(one) in listed
+    return lambda p: p.is_text and not p.members and plain_name(p) in listed
 
 
 def mentions(words: Words) -> Callable[[ToolParameter], bool]:
     """Return a test for a text parameter whose name contains one of these words."""
-    return lambda one: one.is_text and bool(one.name_words & words)
+    return lambda p: p.is_text and bool(p.name_words & words)
 
 
 def is_number(parameter: ToolParameter) -> bool:

@@ -6,19 +6,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.arguments import DATE_WORDS, NOT_CONVERTIBLE, convert_value
 from graph.suggestion.binding.plain_names import SPOKEN_NAMES
 from graph.suggestion.binding.plain_statement import has_name, plain_name, takes_texts
-from graph.suggestion.binding.protection import PROTECTING_PHRASE
-from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
+from graph.suggestion.binding.value_patterns import QUOTE, ValueKind
 from graph.suggestion.binding.values import are_listed
 from graph.suggestion.binding.vocabulary import (
     LONG_TEXT_WORDS,
     PATH_WORDS,
     STOP_WORDS,
+    VAGUE_WORDS,
     normalize_word,
     normalize_words,
 )
@@ -30,19 +31,18 @@ if TYPE_CHECKING:
 
 Accepts = Callable[["ToolParameter"], bool]
 
-_QUOTE: Final = r"[\"'`“”‘’「」«»]"  # noqa: RUF001 - as typed
 _LABEL: Final = re.compile(
     r"(?P<label>[^\W\d_]{2,20})\s*(?::|=|\bis\b|\bas\b|\bof\b|\bfor\b)?\s*(?:on\s+)?"
-    rf"{_QUOTE}?$"
+    rf"{QUOTE}?$"
 )
 """Directly before a value: "subject 'Invoice'", "due on 2026-12-01"."""
 _LABEL_BEHIND: Final = re.compile(
-    rf"{_QUOTE}?\s+as\s+(?:(?:the|its|an?)\s+)?(?P<label>[^\W\d_]{{2,20}})"
+    rf"{QUOTE}?\s+as\s+(?:(?:the|its|an?)\s+)?(?P<label>[^\W\d_]{{2,20}})"
 )
 _CALL_IT: Final = re.compile(
-    rf"\b(?:call|name|title)\s+(?:it|this|that|the\s+\w+)\s+{_QUOTE}?$", re.IGNORECASE
+    rf"\b(?:call|name|title)\s+(?:it|this|that|the\s+\w+)\s+{QUOTE}?$", re.IGNORECASE
 )
-_NOUN_BEHIND: Final = re.compile(rf"{_QUOTE}\s+(?P<label>tab|sheet|worksheet|folder|board|list)\b")
+_NOUN_BEHIND: Final = re.compile(rf"{QUOTE}\s+(?P<label>tab|sheet|worksheet|folder|board|list)\b")
 """Behind a quoted name, the noun that it belongs to: "the 'Rent' tab"."""
 MAX_LABEL_CHARS: Final = 60
 """Characters before a value that are read for its label."""
@@ -73,9 +73,6 @@ _FREE_TEXTS_LIST: Final = (
 )
 _FREE_TEXTS: Final = frozenset(_FREE_TEXTS_LIST.split())
 """Last words of parameters that take any text."""
-_FROM_WORDS: Final = normalize_words(["source", "src", "from", "old", "current", "original"])
-_INTO_WORDS: Final = normalize_words(["destination", "dst", "dest", "to", "new", "target"])
-_BETWEEN_ENDS: Final = re.compile(rf"{_QUOTE}\s+(?:as|(?:in)?to|als|nach|como|a)\s+{_QUOTE}")
 _RENAMING: Final = normalize_words(["rename", "copy", "duplicate", "clone", "move"])
 _SAYING: Final = re.compile(
     r"\b(?:saying|(?:that|which)\s+says?|telling\s+(?:them|him|her|us|everyone)|diciendo)\b"
@@ -120,101 +117,39 @@ _NOT_OBJECT: Final = re.compile(
     r"[,;]|\b(?:in|on|to|for|from|with|of|at|like|as|after|because|if|auf|für|von|en|para|de)\s"
 )
 """Between a verb and a noun, what shows that the noun is not the verb's object."""
-_WORD: Final = r"[^\s,;\"'`/，。]{0,59}[^\s,;:\"'`/，。.!?]"  # noqa: RUF001 - as typed
-_CHINESE_WORD: Final = r"[^\s,;\"'`/，。里的]{1,60}?"  # noqa: RUF001 - as typed
-_KIND_OF_TEXT: Final = r"(?:(?:the\s+)?(?:word|text|phrase|string)|das Wort|la palabra)\s+"
-_PAIR_END: Final = (
-    r"(?=[.,;!?，。]*\s*$|[,，]?\s*在"  # noqa: RUF001 - as typed
-    r"|,?\s+(?:in(?!\s+(?:\d|an?\s|half\b))|inside|within|throughout|everywhere|on|im|überall|en)\b)"
-)
-"""What follows a new text without quotation marks: the end, or a place."""
-_NOT_FURTHER: Final = rf"(?!\s*(?:,|and|und|y)\s*{_QUOTE})"
-"""After a quoted new text, no second pair."""
-_VAGUE_WORDS: Final = STOP_WORDS | frozenset(
-    ["everything", "something", "anything", "nothing", "whatever", "alles", "nada"]
-)
-"""Words without quotation marks that are no text themselves."""
 
 
-def _match_text(name: str, word: str) -> str:
-    """Return a pattern of a quoted text, where single quotes may be apostrophes, or of a word."""
-    in_double = r"[^\"“”「」«»]"
-    in_single = r"[^\"'`“”‘’「」«»]|(?<=\w)['’](?=\w)"  # noqa: RUF001 - as typed
-    quoted = rf"(?(double_{name}){in_double}|(?:{in_single})){{1,400}}"
-    opening = rf"(?:(?P<double_{name}>[\"“「«])|(?={_QUOTE}).)"
-    return rf"(?:{opening}(?P<{name}_quoted>{quoted}){_QUOTE}(?!\w)|(?P<{name}>{word}))"
-
-
-def _compile_pair(
-    before: str, between: str, first: str, last: str, *, word: str = _WORD
-) -> re.Pattern[str]:
-    old = _match_text(first, word)
-    new = _match_text(last, _WORD + _PAIR_END)
-    kind = rf"(?:{_KIND_OF_TEXT})?"
-    return re.compile(rf"{before}{old}\s*{between}\s*{kind}{new}{_NOT_FURTHER}", re.IGNORECASE)
-
-
-_REPLACEMENTS: Final = (
-    *(
-        _compile_pair(before, between, "old", "new")
-        for before, between in (
-            (rf"\b(?:replace|substitute|swap)\s+(?:{_KIND_OF_TEXT})?", r"\b(?:with|by|for)\b"),
-            (rf"\b(?:change|correct|turn)\s+(?:{_KIND_OF_TEXT}|(?={_QUOTE}))", r"\b(?:in)?to\b"),
-            (rf"\bersetze?\s+(?:{_KIND_OF_TEXT})?", r"\bdurch\b"),
-            (rf"\b(?:cambia|reemplaza|sustituye)\s+(?:{_KIND_OF_TEXT})?", r"\bpor\b"),
-            (rf"\bcambia\s+(?:{_KIND_OF_TEXT}|(?={_QUOTE}))", r"\ba\b"),
-        )
-    ),
-    _compile_pair(
-        r"\b(?:every|each|all|any)\s+",
-        r"\b(?:should\s+(?:become|be)|becomes?|to\s+be)\b",
-        "old",
-        "new",
-    ),
-    _compile_pair("把", "(?:替换|改|换)[成为]", "old", "new", word=_CHINESE_WORD),
-)
-"""Of verbs that also change a title or a status, an old text needs quotation marks or a noun."""
-_OLD_WORDS: Final = normalize_words(["old", "find", "search", "original"])
-_NEW_WORDS: Final = normalize_words(["new", "replace", "replacement"])
-_ASSIGNMENT: Final = _compile_pair(
-    r"\bset\s+(?:(?:the\s+)?(?:key|variable|setting|option|field)\s+)?",
-    r"(?:\bto\b|=)",
-    "key",
-    "value",
-)
-"""In "set the key greeting to hello"."""
-_KEY_NAMES: Final = frozenset({"key", "name", "variable", "setting", "option"})
-_VALUE_NAMES: Final = frozenset({"value", "element", "item", "member"})
-
-
-def bind_labelled(one: PlainStatement) -> None:
+def bind_labelled(statement: PlainStatement) -> None:
     """Bind "titled 'Login'" or "due 2026-12-01" to the parameter that the word before calls."""
-    for value in (*one.list_values(ValueKind.QUOTED), *one.list_values(ValueKind.DATE)):
-        for label in _read_labels(one, value):
-            _bind_value(one, label, value)
+    for value in (
+        *statement.list_values(ValueKind.QUOTED),
+        *statement.list_values(ValueKind.DATE),
+    ):
+        for label in _read_labels(statement, value):
+            _bind_value(statement, label, value)
 
 
-def _read_labels(one: PlainStatement, value: StatedValue) -> list[str]:
+def _read_labels(statement: PlainStatement, value: StatedValue) -> list[str]:
     """Return the word that calls a value, before it or, with "as", behind it.
 
     "Replace" is no label: what follows it is the old text.
     """
-    start = max(one.start, value.start - MAX_LABEL_CHARS)
-    before = _LABEL.search(one.text, start, value.start)
-    behind = _LABEL_BEHIND.match(one.text, value.end, one.end)
-    if _CALL_IT.search(one.text, start, value.start):
+    start = max(statement.start, value.start - MAX_LABEL_CHARS)
+    before = _LABEL.search(statement.text, start, value.start)
+    behind = _LABEL_BEHIND.match(statement.text, value.end, statement.end)
+    if _CALL_IT.search(statement.text, start, value.start):
         return ["called"]
-    noun = _NOUN_BEHIND.match(one.text, value.end, one.end)
+    noun = _NOUN_BEHIND.match(statement.text, value.end, statement.end)
     labels = [match["label"].lower() for match in (behind, before, noun) if match is not None]
     return [label for label in labels if label != "replace"]
 
 
-def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
+def _bind_value(statement: PlainStatement, label: str, value: StatedValue) -> None:
     meanings = (*_SPOKEN_LABELS.get(label, ()), *SPOKEN_NAMES.get(label, "").split())
     for words in map(normalize_word, (label, *meanings)):
-        called = _find_preferred(one, partial(_is_called, words=words, value=value))
+        called = _find_preferred(statement, partial(_is_called, words=words, value=value))
         if label in _NAMING_LABELS:
-            called = [parameter for parameter in called if _may_be_called(one, parameter)]
+            called = [parameter for parameter in called if _may_be_called(statement, parameter)]
         if len(called) > 1:
             called = [parameter for parameter in called if parameter.name_words <= words]
             if len(called) != 1:
@@ -222,17 +157,17 @@ def _bind_value(one: PlainStatement, label: str, value: StatedValue) -> None:
         if called:
             converted = convert_value(called[0], value)
             if converted is not NOT_CONVERTIBLE:
-                one.bind(called, converted, (value.start, value.end), value.kind)
+                statement.bind(called, converted, value.span, value.kind)
             return
-    if value.kind is ValueKind.QUOTED and _is_object(one, label):
-        is_own = partial(_is_own_name, one=one, noun=normalize_word(label))
-        own = one.find_open(is_own, required=True)
-        one.bind(own, value.value, (value.start, value.end), value.kind)
+    if value.kind is ValueKind.QUOTED and _is_object(statement, label):
+        is_own = partial(_is_own_name, statement=statement, noun=normalize_word(label))
+        own = statement.find_open(is_own, required=True)
+        statement.bind(own, value.value, value.span, value.kind)
 
 
-def _is_object(one: PlainStatement, label: str) -> bool:
+def _is_object(statement: PlainStatement, label: str) -> bool:
     """Whether the tool is named after what a word calls: "the page 'Retro'" of `create_page`."""
-    words = normalize_words(split_raw_name(one.step.tool.name)[1:])
+    words = normalize_words(split_raw_name(statement.step.tool.name)[1:])
     return bool(normalize_word(label) & words)
 
 
@@ -250,28 +185,28 @@ def _is_called(parameter: ToolParameter, *, words: frozenset[str], value: Stated
     )
 
 
-def _find_preferred(one: PlainStatement, accepts: Accepts) -> list[ToolParameter]:
+def _find_preferred(statement: PlainStatement, accepts: Accepts) -> list[ToolParameter]:
     """Return the required parameters that a test accepts, else the optional ones."""
-    return one.find_open(accepts, required=True) or one.find_open(accepts)
+    return statement.find_open(accepts, required=True) or statement.find_open(accepts)
 
 
-def bind_said(one: PlainStatement) -> None:
+def bind_said(statement: PlainStatement) -> None:
     """Bind "saying that the button does nothing" to the text that the tool writes.
 
     Without quotation marks, only the end of the intent ends what is said.
     """
-    match = _SAYING.search(one.part) or _WITH_TEXT.search(one.part)
-    if match is None or one.text[one.end :].strip(" .!?") or '"' in match["said"]:
+    match = _SAYING.search(statement.part) or _WITH_TEXT.search(statement.part)
+    if match is None or statement.text[statement.end :].strip(" .!?") or '"' in match["said"]:
         return
     said = match["said"].rstrip(". \n")
     if not 0 < len(said) <= MAX_SAID_CHARS or not _is_stated(match, said):
         return
     for name in _TEXTS:
-        called = _find_preferred(one, has_name(frozenset({name})))
+        called = _find_preferred(statement, has_name(frozenset({name})))
         if called:
-            start = one.start + match.start("said")
-            if not _names_place(one, said, besides=called):
-                one.bind(called, said, (start, start + len(said)), ValueKind.PHRASE)
+            start = statement.start + match.start("said")
+            if not _names_place(statement, said, besides=called):
+                statement.bind(called, said, (start, start + len(said)), ValueKind.PHRASE)
             return
 
 
@@ -281,35 +216,39 @@ def _is_stated(match: re.Match[str], said: str) -> bool:
     return not (_DESCRIBED.match(said) or _FURTHER.search(said) or is_source)
 
 
-def _names_place(one: PlainStatement, said: str, *, besides: Sequence[ToolParameter]) -> bool:
+def _names_place(
+    statement: PlainStatement, said: str, *, besides: Sequence[ToolParameter]
+) -> bool:
     """Whether a text without quotation marks holds "on channel news", which the tool requires."""
     needed = frozenset[str]().union(
-        *(p.name_words for p in one.find_open(lambda p: p not in besides, required=True))
+        *(p.name_words for p in statement.find_open(lambda p: p not in besides, required=True))
     )
-    before = one.part.partition(said)[0].lower()
+    before = statement.part.partition(said)[0].lower()
     nouns = (match["noun"].lower() for match in _PLACE.finditer(said))
     return any(normalize_word(noun) & needed and noun not in before for noun in nouns)
 
 
-def bind_called(one: PlainStatement) -> None:
+def bind_called(statement: PlainStatement) -> None:
     """Bind "a sheet named Hotels" to the only name that the tool requires, or takes."""
-    matches = list(_CALLED.finditer(one.part))
-    if len(matches) != 1 or PROTECTING_PHRASE.search(one.part, 0, matches[0].start()):
+    matches = list(_CALLED.finditer(statement.part))
+    if len(matches) != 1 or PROTECTING_PHRASE.search(statement.part, 0, matches[0].start()):
         return
     match = matches[0]
     group = "name" if match["noun"] else "chinese"
     noun = normalize_word((match["noun"] or "").lower())
-    if match[group].lower() in _VAGUE_WORDS or not _is_object_called(one, match, noun):
+    if match[group].lower() in VAGUE_WORDS or not _is_object_called(statement, match, noun):
         return
-    is_own = partial(_is_own_name, one=one, noun=noun)
-    called = _find_preferred(one, lambda p: is_own(p) and _may_be_called(one, p))
-    one.bind(called, match[group], one.span_of(match, group), ValueKind.NAME)
+    is_own = partial(_is_own_name, statement=statement, noun=noun)
+    called = _find_preferred(statement, lambda p: is_own(p) and _may_be_called(statement, p))
+    statement.bind(called, match[group], statement.span_of(match, group), ValueKind.NAME)
 
 
-def _is_object_called(one: PlainStatement, match: re.Match[str], noun: frozenset[str]) -> bool:
+def _is_object_called(
+    statement: PlainStatement, match: re.Match[str], noun: frozenset[str]
+) -> bool:
     """Whether a name belongs to what the tool makes, not to "the card" it makes a list on."""
-    is_of_tool = bool(noun & normalize_words(_head_of(one.step.tool.name)[-1:]))
-    return is_of_tool or not _NOT_OBJECT.search(one.part, 0, match.start())
+    is_of_tool = bool(noun & normalize_words(_head_of(statement.step.tool.name)[-1:]))
+    return is_of_tool or not _NOT_OBJECT.search(statement.part, 0, match.start())
 
 
 def _head_of(tool: str) -> list[str]:
@@ -319,20 +258,22 @@ def _head_of(tool: str) -> list[str]:
     return words[:place]
 
 
-def _may_be_called(one: PlainStatement, parameter: ToolParameter) -> bool:
+def _may_be_called(statement: PlainStatement, parameter: ToolParameter) -> bool:
     """Whether "titled 'Login'" may state a parameter's value, not only what the tool changes."""
-    verbs = normalize_words(split_raw_name(one.step.tool.name))
-    if one.step.is_read_only or verbs & _CREATING:
+    verbs = normalize_words(split_raw_name(statement.step.tool.name))
+    if statement.step.is_read_only or verbs & _CREATING:
         return True
     is_new = "new" in split_raw_name(parameter.name)
     return parameter.is_required and not is_new and not verbs & _RENAMING
 
 
-def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozenset[str]) -> bool:
+def _is_own_name(
+    parameter: ToolParameter, *, statement: PlainStatement, noun: frozenset[str]
+) -> bool:
     """Whether a parameter is the name of what the tool makes or changes."""
     words = plain_name(parameter).split("_")
     rest = normalize_words(word for word in words[:-1] if word not in ("new", "display"))
-    known = normalize_words(split_raw_name(one.step.tool.name)) | noun
+    known = normalize_words(split_raw_name(statement.step.tool.name)) | noun
     return (
         parameter.is_text
         and not parameter.members
@@ -342,96 +283,12 @@ def _is_own_name(parameter: ToolParameter, *, one: PlainStatement, noun: frozens
     )
 
 
-def bind_replacement(one: PlainStatement) -> None:
-    """Bind "change colour to color" to an old and a new text, also of a list of edits."""
-    matches = [match for pattern in _REPLACEMENTS for match in pattern.finditer(one.part)]
-    if len(matches) != 1 or _is_protected(one, matches[0]):
-        return
-    match = matches[0]
-    ends = [_read_text(match, group) for group in ("old", "new")]
-    if _has_vague_end(ends):
-        return
-    texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
-    named = [[p for p in texts if p.name_words & words] for words in (_OLD_WORDS, _NEW_WORDS)]
-    if all(len(parameters) == 1 for parameters in named) and named[0] != named[1]:
-        for parameters, (text, group) in zip(named, ends, strict=True):
-            one.bind(parameters, text, one.span_of(match, group), ValueKind.PHRASE)
-        return
-    lists = one.find_open(lambda p: _find_edit_fields(p) is not None, required=True)
-    fields = _find_edit_fields(lists[0]) if len(lists) == 1 else None
-    if fields is not None:
-        edit = dict(zip(fields, (text for text, _ in ends), strict=True))
-        one.bind(lists, [edit], one.span_of(match), ValueKind.PHRASE)
-
-
-def _is_protected(one: PlainStatement, match: re.Match[str]) -> bool:
-    """Whether the rest of the part limits what a match asks for: "but not in chapter 2"."""
-    rest = f"{one.part[: match.start()]} {one.part[match.end() :]}"
-    return PROTECTING_PHRASE.search(rest) is not None
-
-
-def _read_text(match: re.Match[str], group: str) -> tuple[str, str]:
-    """Return a stated text and the group that holds it."""
-    quoted = f"{group}_quoted"
-    return (match[quoted], quoted) if match[quoted] is not None else (match[group], group)
-
-
-def _has_vague_end(ends: Sequence[tuple[str, str]]) -> bool:
-    """Whether one of two texts without quotation marks is no text itself."""
-    return any(
-        text.lower() in _VAGUE_WORDS for text, group in ends if not group.endswith("_quoted")
-    )
-
-
-def _find_edit_fields(parameter: ToolParameter) -> tuple[str, str] | None:
-    """Return the fields of a list's items for the old and the new text, if it requires no more."""
-    items: Any = parameter.schema.get("items") if parameter.is_array else None
-    required = items.get("required") if isinstance(items, Mapping) else None
-    if not isinstance(required, list) or len(required) != 2:
-        return None
-    old, new = (
-        [name for name in required if normalize_words(split_raw_name(str(name))) & words]
-        for words in (_OLD_WORDS, _NEW_WORDS)
-    )
-    return (old[0], new[0]) if len(old) == len(new) == 1 and old != new else None
-
-
-def bind_assignment(one: PlainStatement) -> None:
-    """Bind "set the key greeting to hello", or the only quoted text, to what the tool stores."""
-    values = one.find_open(
-        lambda p: not p.is_number and plain_name(p) in _VALUE_NAMES, required=True
-    )
-    if len(values) != 1:
-        return
-    match = _ASSIGNMENT.search(one.part)
-    if match is not None:
-        _bind_assigned(one, match, values)
-        return
-    quoted = one.list_values(ValueKind.QUOTED)
-    if len(quoted) == 1:
-        span = (quoted[0].start, quoted[0].end)
-        one.bind(values, quoted[0].value, span, ValueKind.QUOTED)
-
-
-def _bind_assigned(
-    one: PlainStatement, match: re.Match[str], values: Sequence[ToolParameter]
-) -> None:
-    """Bind a key together with its value; of several names, "key" is the key."""
-    keys = one.find_open(has_name(_KEY_NAMES), required=True)
-    keys = [parameter for parameter in keys if plain_name(parameter) == "key"] or keys
-    ends = [_read_text(match, group) for group in ("key", "value")]
-    if len(keys) != 1 or _has_vague_end(ends):
-        return
-    for parameters, (text, group) in zip((keys, values), ends, strict=True):
-        one.bind(parameters, text, one.span_of(match, group), ValueKind.QUOTED)
-
-
-def bind_quoted(one: PlainStatement) -> None:
+def bind_quoted(statement: PlainStatement) -> None:
     """Bind the only quoted text that no label explains to the only text that is required."""
-    taken = [(value.start, value.end) for value in one.found.values()]
-    stated = one.list_values(ValueKind.QUOTED)
-    quoted = [value for value in stated if (value.start, value.end) not in taken]
-    parameters = one.find_open(
+    taken = [value.span for value in statement.found.values()]
+    stated = statement.list_values(ValueKind.QUOTED)
+    quoted = [value for value in stated if value.span not in taken]
+    parameters = statement.find_open(
         lambda p: (
             p.is_text
             and not (p.members or p.is_identifier)
@@ -439,60 +296,47 @@ def bind_quoted(one: PlainStatement) -> None:
         ),
         required=True,
     )
-    if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(one, quoted[0])):
-        one.bind(parameters, quoted[0].value, (quoted[0].start, quoted[0].end), ValueKind.QUOTED)
+    if len(quoted) == 1 and not (len(stated) > 1 and _calls_parameter(statement, quoted[0])):
+        statement.bind(parameters, quoted[0].value, quoted[0].span, ValueKind.QUOTED)
 
 
-def bind_quoted_list(one: PlainStatement) -> None:
+def bind_quoted_list(statement: PlainStatement) -> None:
     """Bind the only quoted texts, if they are one list, to the only list of texts required."""
-    quoted = one.list_values(ValueKind.QUOTED)
-    lists = one.find_open(lambda p: takes_texts(p) and not p.members, required=True)
-    texts = one.find_open(lambda p: p.is_text and not p.is_identifier, required=True)
+    quoted = statement.list_values(ValueKind.QUOTED)
+    lists = statement.find_open(lambda p: takes_texts(p) and not p.members, required=True)
+    texts = statement.find_open(lambda p: p.is_text and not p.is_identifier, required=True)
     if len(quoted) < 2 or len(lists) != 1 or texts:
         return
-    if all(are_listed(one.text, first, then) for first, then in pairwise(quoted)):
+    if all(are_listed(statement.text, first, then) for first, then in pairwise(quoted)):
         span = (quoted[0].start, quoted[-1].end)
-        one.bind(lists, [value.value for value in quoted], span, ValueKind.LIST)
+        statement.bind(lists, [value.value for value in quoted], span, ValueKind.LIST)
 
 
-def bind_quoted_ends(one: PlainStatement) -> None:
-    """Bind "duplicate 'May' as 'June'" to the name of the source and of the target."""
-    quoted = one.list_values(ValueKind.QUOTED)
-    if len(quoted) != 2 or not _BETWEEN_ENDS.fullmatch(one.text, quoted[0].end, quoted[1].start):
-        return
-    texts = one.find_open(lambda p: p.is_text and not p.members and not p.is_identifier)
-    texts = [p for p in texts if p.is_required]
-    ends = [[p for p in texts if p.name_words & words] for words in (_FROM_WORDS, _INTO_WORDS)]
-    if all(len(parameters) == 1 for parameters in ends) and ends[0] != ends[1]:
-        for parameters, value in zip(ends, quoted, strict=True):
-            one.bind(parameters, value.value, (value.start, value.end), ValueKind.QUOTED)
-
-
-def bind_only_text(one: PlainStatement) -> None:
+def bind_only_text(statement: PlainStatement) -> None:
     """Bind the only quoted text to the only text that a making or finding tool requires."""
-    quoted = one.list_values(ValueKind.QUOTED)
-    verbs = normalize_words(split_raw_name(one.step.tool.name))
-    if len(quoted) != 1 or not (one.step.is_read_only or verbs & (_CREATING | _FINDING)):
+    quoted = statement.list_values(ValueKind.QUOTED)
+    verbs = normalize_words(split_raw_name(statement.step.tool.name))
+    if len(quoted) != 1 or not (statement.step.is_read_only or verbs & (_CREATING | _FINDING)):
         return
-    texts = one.find_open(lambda p: p.is_text and not p.members, required=True)
-    if len(texts) == 1 and _is_free_text(one, texts[0]):
+    texts = statement.find_open(lambda p: p.is_text and not p.members, required=True)
+    if len(texts) == 1 and _is_free_text(statement, texts[0]):
         value = quoted[0]
-        one.bind(texts, value.value, (value.start, value.end), ValueKind.QUOTED)
+        statement.bind(texts, value.value, value.span, ValueKind.QUOTED)
 
 
-def _is_free_text(one: PlainStatement, parameter: ToolParameter) -> bool:
+def _is_free_text(statement: PlainStatement, parameter: ToolParameter) -> bool:
     """Whether a parameter takes any text; the name of a thing, only of the one that is made."""
     words = plain_name(parameter).split("_")
     if words[-1] not in _FREE_TEXTS:
         return False
-    made = normalize_words(_head_of(one.step.tool.name))
+    made = normalize_words(_head_of(statement.step.tool.name))
     return words[-1] not in _NAMES or normalize_words(words[:-1]) <= made
 
 
-def _calls_parameter(one: PlainStatement, value: StatedValue) -> bool:
+def _calls_parameter(statement: PlainStatement, value: StatedValue) -> bool:
     """Whether the word before a value calls a parameter that takes no such text."""
-    words = frozenset[str]().union(*map(normalize_word, _read_labels(one, value)))
+    words = frozenset[str]().union(*map(normalize_word, _read_labels(statement, value)))
     return any(
         parameter.name_words & words and not parameter.name_words & LONG_TEXT_WORDS
-        for parameter in one.schema.parameters.values()
+        for parameter in statement.schema.parameters.values()
     )

@@ -21,6 +21,7 @@ from graph.suggestion.binding.knowledge import (
     BindingKnowledge,
     compute_stated_rate,
 )
+from graph.suggestion.binding.protected_values import find_protected_values
 from graph.suggestion.binding.stated_values import StatedValues, tokenize
 from graph.suggestion.binding.steps import MIN_OPTIONAL_PROBABILITY, MIN_REQUIRED_PROBABILITY
 from graph.suggestion.binding.value_patterns import ValueKind
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindingStep, BindTool
-    from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 
 Floats = NDArray[np.float64]
@@ -62,46 +62,12 @@ MIN_OWN_CLAUSE_RATIO = 0.3
 """Ratio to a tool's largest share from which a clause belongs to it, subject to the next ratio."""
 MIN_TIED_CLAUSE_RATIO = 0.5
 """Ratio to the largest share of any step in that clause that it must reach as well."""
-PROTECTING_PHRASE: Final = re.compile(
-    r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
-    r"|avoid\w*|skip\w*|leav(?:e|es|ing)(?!\s+(?:an?|this|my|your)\s+(?:\w+\s+)?(?:comment|remark|note|message|review|reply))"
-    r"|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
-    r"|unless|apart from|other than|rather than|instead of"
-    r"|nicht|kein\w*|nie|niemals|ohne|außer|ausser|bis auf|statt|behalt\w*|lass\w*|verschon\w*"
-    r"|jamais|sauf|sans|gardez?|nunca|excepto|salvo|menos|sin|conserv\w+|mant[eé]n\w*|deja\w*"
-    r"|en (?:lugar|vez) de)\b|[不别勿除留]|而非|而不",
-    re.IGNORECASE,
-)
-"""Words before a value that protect it."""
-TRAILING_PROTECTION: Final = re.compile(
-    r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
-    r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b"  # noqa: RUF001 - as typed
-    r"|\b(?:nicht|nie|niemals|keinen fall|abgesehen|bleib\w*|intact[oa]s?|nunca|jamás)\b"
-    r"|[不别勿留]|[以之]外",
-    re.IGNORECASE,
-)
-"""Words after a value that protect it."""
-_BUT_BEFORE: Final = re.compile(
-    r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+[\"'`“]?$",
-    re.IGNORECASE,
-)
-"""Before a path, "but" protects it: "everything but /srv/keep.txt"."""
-_ALL_BUT_BEFORE: Final = re.compile(
-    r"\b(?:everything|everyone|anything|nothing|all|every)\b(?:\s+\w+){0,2}\s+but(?:\s+\w+){0,3}"
-    r"\s+[\"'`“]?$",
-    re.IGNORECASE,
-)
-"""Before any value, "everything but" protects it."""
 _ANOTHER_BEFORE: Final = re.compile(
     r"\b(?:than|(?:cop(?:y|ies)|backups?|duplicates?)\s+of)(?:\s+the)?\s+[\"'`“]?$", re.IGNORECASE
 )
 """Before what something else is compared with or made of: "older than /a", "the backup of /a"."""
-MAX_BUT_CHARS: Final = 40
-"""Characters before a value that are read for them."""
-_LIST_CONTINUATION: Final = re.compile(
-    r"(?:the|a|an|any|all|my|our|your|or|nor|these|those)\b|[^\w\s]", re.IGNORECASE
-)
-"""Beginning of a clause that continues the list of the previous clause."""
+MAX_LEAD_CHARS: Final = 40
+"""Characters before a value that are read for that."""
 _CLAUSE_CONNECTIVE: Final = re.compile(r"\b(?:and|then|but|before|after)\b|[.;!?]\s")
 _NUMBER_WORDS: Final = normalize_words(["number"])
 _OUTPUT_WORDS: Final = normalize_words(["output"])
@@ -118,9 +84,6 @@ _BEFORE_OUTPUT: Final = re.compile(
 MIN_PRODUCT_LETTERS: Final = 4
 """Letters by which a name is known to be the server's: "Argo" of `argocd`."""
 _NAME_KINDS: Final = frozenset({ValueKind.NAME, ValueKind.WORD, ValueKind.PHRASE})
-_QUOTABLE_KINDS: Final = frozenset(
-    {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
-)
 
 
 def compute_thresholds(
@@ -169,10 +132,10 @@ def compute_thresholds(
     return thresholds
 
 
-def mask_forbidden(probabilities: Floats, bar: Floats) -> Floats:
+def mask_forbidden(probabilities: Floats, thresholds: Floats) -> Floats:
     """Return a copy of the probabilities with those of forbidden values set to 0."""
     allowed = probabilities.copy()
-    allowed[:, :-1][np.isinf(bar)] = 0.0
+    allowed[:, :-1][np.isinf(thresholds)] = 0.0
     return allowed
 
 
@@ -267,7 +230,7 @@ def _mark_others(stated: StatedValues) -> Flags:
     """Return `(n,)`: which values name something else than what is to be acted on."""
     return np.array(
         [
-            _ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_BUT_CHARS), one.start)
+            _ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_LEAD_CHARS), one.start)
             is not None
             for one in stated.values
         ],
@@ -293,7 +256,7 @@ def _mark_product_names(steps: Sequence[BindingStep], stated: StatedValues) -> F
 
     In "the Argo app guestbook", Argo is no app.
     """
-    servers = [_letters(step.tool.tool.partition(":")[0]) for step in steps]
+    servers = [_letters(step.tool.server) for step in steps]
     return np.array(
         [
             [one.kind in _NAME_KINDS and _is_name_of(server, one.text) for one in stated.values]
@@ -325,82 +288,12 @@ def _mark_secrets(stated: StatedValues) -> Flags:
     return np.asarray(is_secret, dtype=bool)
 
 
-def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags:
-    """Return `(n,)`: which values are protected by "not", "keep", "except" and the like.
-
-    A value protected once is protected wherever the intent states it.
-    """
-    values = stated.values
-    plain = _blank_spans(
-        stated.text, [(v.start, v.end) for v in values if v.kind in _QUOTABLE_KINDS]
-    )
-    behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
-    before = np.array([match.start() for match in TRAILING_PROTECTION.finditer(plain)])
-    is_but = [_follows_but(plain, one) for one in values]
-    if not behind.size and not before.size and not any(is_but):
-        return np.zeros(len(values), dtype=bool)
-    starts = [clause.start for clause in reading.clauses]
-    list_starts = _list_start_clauses(reading)
-    protected_keys: set[str] = set()
-    flags = []
-    for one, follows_but in zip(values, is_but, strict=True):
-        clause = _find_clause_at(starts, one.start)
-        end = starts[clause + 1] if clause + 1 < len(starts) else len(stated.text)
-        is_behind = bool(((behind >= list_starts[clause]) & (behind < one.start)).any())
-        is_ahead = bool(((before >= one.end) & (before < end)).any())
-        is_kept = is_behind or is_ahead or follows_but
-        flags.append(is_kept)
-        if is_kept and one.kind in _QUOTABLE_KINDS:
-            protected_keys.add(one.equality_key)
-    is_repeated = [
-        one.equality_key in protected_keys
-        or any(p.equality_key in protected_keys for p in one.parts)
-        for one in values
-    ]
-    return np.array(
-        [one or other for one, other in zip(flags, is_repeated, strict=True)], dtype=bool
-    )
-
-
-def _follows_but(text: str, value: StatedValue) -> bool:
-    """Whether "but" excludes a value; before what is no path, it mostly contrasts requests."""
-    start = max(0, value.start - MAX_BUT_CHARS)
-    is_path = value.kind is ValueKind.PATH or (
-        value.kind is ValueKind.QUOTED and "/" in value.text
-    )
-    return _ALL_BUT_BEFORE.search(text, start, value.start) is not None or (
-        is_path and _BUT_BEFORE.search(text, start, value.start) is not None
-    )
-
-
-def _blank_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text with spans blanked: words inside quotes protect nothing."""
-    letters = list(text)
-    for start, end in spans:
-        letters[start:end] = " " * (end - start)
-    return "".join(letters)
-
-
-def _list_start_clauses(reading: IntentReading) -> list[int]:
-    """Return, for each clause, the start of the clause whose list it continues; often itself."""
-    list_starts: list[int] = []
-    for clause in reading.clauses:
-        goes_on = bool(list_starts) and _LIST_CONTINUATION.match(clause.text) is not None
-        list_starts.append(list_starts[-1] if goes_on else clause.start if list_starts else 0)
-    return list_starts
-
-
-def _find_clause_at(starts: Sequence[int], place: int) -> int:
-    return max((n for n, start in enumerate(starts) if start <= place), default=0)
-
-
 def _mark_own_clauses(
     steps: Sequence[BindingStep], stated: StatedValues, reading: IntentReading
 ) -> Flags:
     """Return `(s, n)`: whether a value is in a clause about the step's tool."""
-    starts = [clause.start for clause in reading.clauses]
-    places = [_find_clause_at(starts, one.start) for one in stated.values]
-    count = len(starts)
+    places = [reading.find_clause_at(one.start) for one in stated.values]
+    count = len(reading.clauses)
     if count < 2:
         return np.ones((len(steps), len(places)), dtype=bool)
     shares_by_step = [

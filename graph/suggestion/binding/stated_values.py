@@ -161,7 +161,7 @@ def _iterate_glossed(text: str, language: Language) -> Iterator[tuple[int, int, 
 def _add_phrase_values(
     text: str, values: tuple[StatedValue, ...], spans: Iterable[tuple[int, int]]
 ) -> tuple[StatedValue, ...]:
-    existing = {(one.start, one.end) for one in values}
+    existing = {one.span for one in values}
     added = [
         StatedValue(
             text=text[start:end],

@@ -47,6 +47,11 @@ class BindTool:
     is_trusted: bool = True
     is_destructive: bool = False
 
+    @property
+    def server(self) -> str:
+        """Name of its server."""
+        return self.tool.partition(":")[0]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BindingStep:

@@ -69,6 +69,11 @@ class StatedValue:
     parts: tuple[StatedValue, ...] = ()
 
     @property
+    def span(self) -> tuple[int, int]:
+        """Its place in the intent: start and end."""
+        return self.start, self.end
+
+    @property
     def equality_key(self) -> str:
         """A key that is equal for values of the same meaning."""
         return normalize_value(self.value)

@@ -61,6 +61,10 @@ STOP_WORDS: Final = _split_words(
     "then also just any all some into about"
 )
 """Words that are never values, in lower case."""
+VAGUE_WORDS: Final = STOP_WORDS | frozenset(
+    ["everything", "something", "anything", "nothing", "whatever", "alles", "nada"]
+)
+"""Words that are no text themselves unless they are quoted."""
 
 TYPICAL_WORDS: Final = _normalized_table(
     {

@@ -19,20 +19,20 @@ class IntentClause:
 
     Attributes:
         text: Verbatim from the intent.
-        wording: The text in English: what is embedded and looked up.
-        masked: The wording without literal values; may be empty.
+        english: The text, or its gloss: what is embedded and looked up.
+        masked: That without literal values; may be empty.
         start: Index of its first character in `IntentReading.text`.
     """
 
     text: str
-    wording: str
+    english: str
     masked: str
     start: int
 
     @property
     def embedded_masked_text(self) -> str:
         """The text to embed as the masked form; never empty."""
-        return non_empty_masked_text(self.wording, self.masked)
+        return non_empty_masked_text(self.english, self.masked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,9 @@ class IntentReading:
 
     Attributes:
         text: The whole intent, cleaned and bounded; line breaks are preserved.
-        wording: The text in English: itself, or its gloss.
-        masked: The wording without literal values, on one line; may be empty. The only form that
-            may be stored.
+        english: The text, or its gloss if the intent is in another language.
+        masked: That without literal values, on one line; may be empty. The only form that may be
+            stored.
         sentences: In English, at least one.
         clauses: At least one, in the order of the text; each is a part of `text`.
         requests: The parts that each ask for something to be done, at least one, likewise.
@@ -51,7 +51,7 @@ class IntentReading:
     """
 
     text: str
-    wording: str
+    english: str
     masked: str
     sentences: tuple[str, ...]
     clauses: tuple[IntentClause, ...]
@@ -61,16 +61,21 @@ class IntentReading:
     @property
     def embedded_masked_text(self) -> str:
         """The text to embed as the masked form; never empty."""
-        return non_empty_masked_text(self.wording, self.masked)
+        return non_empty_masked_text(self.english, self.masked)
+
+    def find_clause_at(self, place: int) -> int:
+        """Return the index of the last clause that begins at or before a place in the text."""
+        found = (at for at, clause in enumerate(self.clauses) if clause.start <= place)
+        return max(found, default=0)
 
     @property
     def distinct_texts(self) -> tuple[str, ...]:
         """The distinct texts to embed."""
-        of_clauses = ((one.wording, one.embedded_masked_text) for one in self.clauses)
+        of_clauses = ((one.english, one.embedded_masked_text) for one in self.clauses)
         of_requests = ((one.wording, one.embedded_masked_text) for one in self.requests)
         parts = (text for pair in (*of_clauses, *of_requests) for text in pair)
         return tuple(
-            dict.fromkeys((self.wording, self.embedded_masked_text, *self.sentences, *parts))
+            dict.fromkeys((self.english, self.embedded_masked_text, *self.sentences, *parts))
         )
 
 
@@ -94,11 +99,11 @@ def read_intent(raw: str) -> IntentReading:
         raise QueryError("the intent is empty: describe in words what should be done")
     text = whole[:MAX_CHARS].rstrip()
     language = detect_language(text)
-    wording = put_in_english(text, language)
+    english = put_in_english(text, language)
     return IntentReading(
         text=text,
-        wording=wording,
-        masked=mask_values(wording),
+        english=english,
+        masked=mask_values(english),
         sentences=tuple(
             put_in_english(text[span.start : span.end], language)
             for span in cutting.split_sentences(text)
@@ -113,5 +118,5 @@ def read_intent(raw: str) -> IntentReading:
 
 def _make_clause(text: str, span: cutting.TextSpan, language: Language | None) -> IntentClause:
     part = text[span.start : span.end]
-    wording = put_in_english(part, language)
-    return IntentClause(text=part, wording=wording, masked=mask_values(wording), start=span.start)
+    english = put_in_english(part, language)
+    return IntentClause(text=part, english=english, masked=mask_values(english), start=span.start)

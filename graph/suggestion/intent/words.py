@@ -23,7 +23,7 @@ def split_words(text: str) -> tuple[str, ...]:
         >>> split_words("Run getHTTPResponse for 42 pages")
         ('Run', 'getHTTPResponse', 'get', 'HTTP', 'Response', 'for', 'pages')
     """
-    return tuple(_iterate_words(embedding_text.character_pairs(text)))[:MAX_WORDS]
+    return tuple(_iterate_words(embedding_text.split_into_pairs(text)))[:MAX_WORDS]
 
 
 def _iterate_words(text: str) -> Iterator[str]:

@@ -46,7 +46,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CatalogueTool:
+class ToolEntry:
     """A tool as `build_profiles` takes it.
 
     Attributes:
@@ -195,7 +195,7 @@ def stem_words(text: str) -> Iterator[str]:
     return split_lexemes(split_camel_case(text.replace("_", " ")))
 
 
-def build_profiles(tools: Iterable[CatalogueTool]) -> ToolProfiles:
+def build_profiles(tools: Iterable[ToolEntry]) -> ToolProfiles:
     """Read a catalogue; deterministic, linear in its size."""
     entries = list(tools)
     profiles = {entry.tool: _read_tool(entry) for entry in entries}
@@ -235,7 +235,7 @@ def build_profiles(tools: Iterable[CatalogueTool]) -> ToolProfiles:
     )
 
 
-def _index_words(entries: list[CatalogueTool]) -> dict[str, tuple[tuple[int, float], ...]]:
+def _index_words(entries: list[ToolEntry]) -> dict[str, tuple[tuple[int, float], ...]]:
     """Weigh the words of each tool by rarity; each tool's weights have norm 1."""
     counted = {entry.tool: _count_words(entry) for entry in entries}
     documents = Counter(stem for counts in counted.values() for stem in counts)
@@ -252,14 +252,14 @@ def _index_words(entries: list[CatalogueTool]) -> dict[str, tuple[tuple[int, flo
     return {stem: tuple(tools) for stem, tools in found.items()}
 
 
-def _count_words(entry: CatalogueTool) -> dict[str, float]:
+def _count_words(entry: ToolEntry) -> dict[str, float]:
     counts: dict[str, float] = dict.fromkeys(stem_words(entry.description[:600]), 1.0)
     for stem in stem_words(entry.name):
         counts[stem] = counts.get(stem, 0.0) + NAME_WEIGHT
     return counts
 
 
-def _read_tool(entry: CatalogueTool) -> ToolProfile:
+def _read_tool(entry: ToolEntry) -> ToolProfile:
     schema = normalise(entry.input_schema).schema
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     required = set(schema.get("required", ())) if isinstance(schema, dict) else set()

@@ -57,7 +57,7 @@ _EDGES: Final = ".,;:!?'\"*()\u2014\u2013-$"
 
 
 @dataclass(frozen=True, slots=True)
-class StatedValue:
+class StatementValue:
     """A value in a statement.
 
     Attributes:
@@ -99,14 +99,14 @@ def split_clauses(text: str) -> list[str]:
     return [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
-def read_statement(text: str) -> list[StatedValue]:
+def read_statement(text: str) -> list[StatementValue]:
     """Return the values in a statement, in its order.
 
     Example:
         >>> [(found.shape, found.value) for found in read_statement("I am Mia Li, zip 32286.")]
         [('Aa 1', 'Mia'), ('Aa 2', 'Li'), ('Aa Aa', 'Mia Li'), ('9x5', '32286')]
     """
-    found: dict[tuple[str, str], StatedValue] = {}
+    found: dict[tuple[str, str], StatementValue] = {}
     for value in _iterate_values(prepare_statement(text)):
         found.setdefault((value.shape, value.value), value)
         if len(found) == MAX_VALUES:
@@ -114,14 +114,14 @@ def read_statement(text: str) -> list[StatedValue]:
     return list(found.values())
 
 
-def _iterate_values(text: str) -> Iterator[StatedValue]:
+def _iterate_values(text: str) -> Iterator[StatementValue]:
     ends = find_clause_ends(text)
     yield from _iterate_dates(text, ends)
     for match in _QUOTED.finditer(text):
         start = match.start()
         before = tuple(_WORD.findall(text[max(0, start - CHARS_BEFORE) : start])[-WORDS_BEFORE:])
         shape = f"quoted {describe_text(match.group(1))}"[:40]
-        yield StatedValue(shape, before, match.group(1), bisect_right(ends, start))
+        yield StatementValue(shape, before, match.group(1), bisect_right(ends, start))
     found = list(_WORD.finditer(text))
     words = [match.group().strip(_EDGES) for match in found]
     starts = _find_sentence_starts(text)
@@ -132,18 +132,18 @@ def _iterate_values(text: str) -> Iterator[StatedValue]:
         clause = bisect_right(ends, found[position].start())
         if len(names) > 1:
             for index, name in enumerate(names[:3], start=1):
-                yield StatedValue(f"Aa {index}", before, name, clause)
-            yield StatedValue("Aa Aa", before, " ".join(names), clause)
+                yield StatementValue(f"Aa {index}", before, name, clause)
+            yield StatementValue("Aa Aa", before, " ".join(names), clause)
         elif names and position not in starts:
-            yield StatedValue("Aa", before, names[0], clause)
+            yield StatementValue("Aa", before, names[0], clause)
         elif _is_value(words[position]):
             word = words[position]
-            yield StatedValue(describe_text(word), before, word, clause)
+            yield StatementValue(describe_text(word), before, word, clause)
             yield from _iterate_parts(word, clause)
         position += max(1, len(names))
 
 
-def _iterate_dates(text: str, ends: Sequence[int]) -> Iterator[StatedValue]:
+def _iterate_dates(text: str, ends: Sequence[int]) -> Iterator[StatementValue]:
     """Yield dates in words as programs write them."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
@@ -151,17 +151,17 @@ def _iterate_dates(text: str, ends: Sequence[int]) -> Iterator[StatedValue]:
             date = f"{match['year']}-{month:02}-{int(match['day']):02}"
             before = tuple(_WORD.findall(text[: match.start()][-CHARS_BEFORE:])[-WORDS_BEFORE:])
             clause = bisect_right(ends, match.start())
-            yield StatedValue(describe_text(date), before, date, clause)
+            yield StatementValue(describe_text(date), before, date, clause)
 
 
-def _iterate_parts(word: str, clause: int) -> Iterator[StatedValue]:
+def _iterate_parts(word: str, clause: int) -> Iterator[StatementValue]:
     """Yield the names that an id is made of, as they are written in texts.
 
     The words before it name the id, not its parts.
     """
     if _NAMED_ID.fullmatch(word):
         for index, name in enumerate(word.split("_")[:2], start=1):
-            yield StatedValue(f"a {index}", (), name.capitalize(), clause)
+            yield StatementValue(f"a {index}", (), name.capitalize(), clause)
 
 
 def _find_sentence_starts(text: str) -> frozenset[int]:
@@ -190,6 +190,6 @@ def _is_value(word: str) -> bool:
     return len(word) > 1 or word.isdigit()
 
 
-def find_parameter_stems(value: StatedValue, known: frozenset[str]) -> frozenset[str]:
+def find_parameter_stems(value: StatementValue, known: frozenset[str]) -> frozenset[str]:
     """Return which stems of parameter names stand before a value."""
     return frozenset(stem for word in value.before for stem in stem_name(word)) & known

@@ -100,6 +100,11 @@ class Ranking:
     requests: tuple[tuple[RequestCandidate, ...], ...] = ()
     familiarity: float = 0.0
 
+    @property
+    def sets(self) -> tuple[RankedSet, ...]:
+        """The set to suggest and the alternatives, best first."""
+        return () if self.best is None else (self.best, *self.alternatives)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class IntentEvidence:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES: Final = 10
 """Tools by each kind of score for one request."""
-LIKENESS_WEIGHT: Final = 11.75
-WHOLE_WEIGHT: Final = 8.81
+COSINE_WEIGHT: Final = 11.75
+WHOLE_COSINE_WEIGHT: Final = 8.81
 """The whole intent beside one of several requests: "show the others" says little."""
 BM25_WEIGHT: Final = 0.04
 WORD_SHARE_WEIGHT: Final = 1.51
@@ -36,18 +36,18 @@ class RequestCandidate:
 
     Attributes:
         tool: Primary key.
-        likeness: Mean cosine with the request and with its masked form, in [-1, 1].
-        deviations: Standard deviations that this is above the mean of all tools.
-        whole: Cosine with the whole intent, in [-1, 1].
+        cosine: Mean of those with the request and with its masked form, in [-1, 1].
+        z_score: Standard deviations that this is above the mean of all tools.
+        whole_cosine: Cosine with the whole intent, in [-1, 1].
         bm25: Of the request's words, not negative.
         word_share: Share of the masked request's words, weighted by rarity, that its texts
             contain, in [0, 1].
     """
 
     tool: int
-    likeness: float
-    deviations: float
-    whole: float
+    cosine: float
+    z_score: float
+    whole_cosine: float
     bm25: float
     word_share: float
 
@@ -55,8 +55,8 @@ class RequestCandidate:
     def score(self) -> float:
         """Evidence of meaning and words that the request asks for it, in log-odds."""
         return (
-            LIKENESS_WEIGHT * self.likeness
-            + WHOLE_WEIGHT * self.whole
+            COSINE_WEIGHT * self.cosine
+            + WHOLE_COSINE_WEIGHT * self.whole_cosine
             + BM25_WEIGHT * self.bm25
             + WORD_SHARE_WEIGHT * self.word_share
         )
@@ -77,8 +77,8 @@ def score_requests(
     if not requests or not len(view):
         return ()
     raw, whole = compared.find_cosines(encoded.requests), compared.whole
-    likeness = (raw + compared.find_cosines(encoded.masked_requests)) / 2
-    sample = view.sample_columns(np.asarray(likeness, dtype=np.float32))
+    cosines = (raw + compared.find_cosines(encoded.masked_requests)) / 2
+    sample = view.sample_columns(np.asarray(cosines, dtype=np.float32))
     means, spreads = sample.mean(axis=1), sample.std(axis=1) + _EPSILON
     fixed = view.find_positions(tools)
     found = []
@@ -86,8 +86,8 @@ def score_requests(
         words = _score_words(encoded.request_words[at], view)
         by_words = BM25_WEIGHT * words
         rankings = [
-            LIKENESS_WEIGHT * likeness[at] + WHOLE_WEIGHT * whole + by_words,
-            (LIKENESS_WEIGHT + WHOLE_WEIGHT) * raw[at] + by_words,
+            COSINE_WEIGHT * cosines[at] + WHOLE_COSINE_WEIGHT * whole + by_words,
+            (COSINE_WEIGHT + WHOLE_COSINE_WEIGHT) * raw[at] + by_words,
         ]
         if view.allowed is not None:
             rankings = [np.where(view.allowed, row, np.float32(-np.inf)) for row in rankings]
@@ -99,9 +99,9 @@ def score_requests(
         candidates = [
             RequestCandidate(
                 tool=int(view.tools[position]),
-                likeness=float(likeness[at, position]),
-                deviations=float((likeness[at, position] - means[at]) / spreads[at]),
-                whole=float(whole[position]),
+                cosine=float(cosines[at, position]),
+                z_score=float((cosines[at, position] - means[at]) / spreads[at]),
+                whole_cosine=float(whole[position]),
                 bm25=float(words[position]),
                 word_share=float(share),
             )

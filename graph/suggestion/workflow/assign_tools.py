@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ASKED_WEIGHTS: Final[Mapping[str, float]] = {"action": 0.48, "values": 0.48, "server_named": 1.8}
 """Log-odds by which a tool is likelier than another, per unit of these measures, beside those of
-`request_scores`. Both and `COVERING_WEIGHTS` are printed by `python -m benchmarks.fit_plan`."""
+`request_scores`. Both and `COVERAGE_WEIGHTS` are printed by `python -m benchmarks.fit_plan`."""
 NEAR_SERVER_BONUS: Final = 2.5
 """Of tools of one server for neighbouring requests: steps of one wish tend to concern one product.
 Beside weights a third smaller, 2 was the best on everyday wishes of 0, 1, 1.5, 2, 3 and 4."""
@@ -35,15 +35,15 @@ REPETITION_COST: Final = 2.0
 FURTHER_OBJECT_LEAD: Final = 1.0
 """Lead over the second best from which a further object of a request gets a tool of its own."""
 
-COVERING_WEIGHTS: Final[Mapping[str, float]] = {
+COVERAGE_WEIGHTS: Final[Mapping[str, float]] = {
     "cosine": 4.94,
-    "deviations": 0.588,
+    "z_score": 0.588,
     "bm25": 0.057,
     "word_share": 0.597,
     "values": 0.291,
     "server_named": 1.018,
     "length": 0.306,
-    "level": -5.36,
+    "intercept": -5.36,
 }
 """Coefficients of the log-odds that the best tool of a request serves it."""
 MAX_COUNTED_BM25: Final = 40.0
@@ -58,8 +58,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FittedTool:
-    """A tool as a request fits it.
+class ScoredTool:
+    """A tool that may serve a request, with its scores.
 
     Attributes:
         tool: The tool.
@@ -74,9 +74,9 @@ class FittedTool:
     action: float
 
     @property
-    def server(self) -> str:
-        """Name of the tool's server."""
-        return self.tool.tool.partition(":")[0]
+    def pk(self) -> int:
+        """Primary key of the tool."""
+        return self.tool.pk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,18 +85,18 @@ class PlannedRequest:
 
     Attributes:
         request: A part of the intent.
-        fits: Callable tools, the best first; may be empty.
+        tools: Callable tools, the best first; may be empty.
         is_skipped: Whether it is a further object that no tool stands out for.
     """
 
     request: StatedRequest
-    fits: tuple[FittedTool, ...]
+    tools: tuple[ScoredTool, ...]
     is_skipped: bool = False
 
     @property
-    def best(self) -> FittedTool | None:
+    def best(self) -> ScoredTool | None:
         """The best tool; None if there is none."""
-        return self.fits[0] if self.fits else None
+        return self.tools[0] if self.tools else None
 
 
 def plan_requests(
@@ -105,56 +105,61 @@ def plan_requests(
     """Find the best tools for each request, in the order of the text; empty if none was scored."""
     if len(ranking.requests) != len(reading.requests):
         return ()
-    fitted = [
-        _fit_tools(request, candidates, reading, context)
+    scored = [
+        _score_tools(request, candidates, reading, context)
         for request, candidates in zip(reading.requests, ranking.requests, strict=True)
     ]
-    certain = [at for at, one in enumerate(reading.requests) if one.is_certain and fitted[at]]
+    certain = [at for at, one in enumerate(reading.requests) if one.is_certain and scored[at]]
     linked = _link_requests(
-        [reading.requests[at] for at in certain], [fitted[at] for at in certain]
+        [reading.requests[at] for at in certain], [scored[at] for at in certain]
     )
-    for at, fits in zip(certain, linked, strict=True):
-        fitted[at] = fits
+    for at, tools in zip(certain, linked, strict=True):
+        scored[at] = tools
     return tuple(
         PlannedRequest(
             request=request,
-            fits=fits,
-            is_skipped=not request.is_certain and _lead(fits) < FURTHER_OBJECT_LEAD,
+            tools=tools,
+            is_skipped=not request.is_certain and _measure_lead(tools) < FURTHER_OBJECT_LEAD,
         )
-        for request, fits in zip(reading.requests, fitted, strict=True)
+        for request, tools in zip(reading.requests, scored, strict=True)
     )
 
 
-def _lead(fits: Sequence[FittedTool]) -> float:
-    return fits[0].score - fits[1].score if len(fits) > 1 else np.inf
+def _measure_lead(tools: Sequence[ScoredTool]) -> float:
+    """Return how far the best tool is ahead of the second best, in log-odds."""
+    return tools[0].score - tools[1].score if len(tools) > 1 else np.inf
 
 
-def _fit_tools(
+def _score_tools(
     request: StatedRequest,
     candidates: Sequence[RequestCandidate],
     reading: IntentReading,
     context: SuggestionContext,
-) -> tuple[FittedTool, ...]:
-    """Return the callable tools as a request fits them by itself, the best first."""
-    fits = []
+) -> tuple[ScoredTool, ...]:
+    """Return the callable tools by what a request says by itself, the best first."""
+    scored = []
     for candidate in candidates:
         tool = context.find_tool(candidate.tool)
         if tool is None or not tool.is_usable:
             continue
         asked = measure_asked(request, reading, tool)
-        evidence = measure_covering(candidate, asked, reading)
-        fits.append(
-            FittedTool(
+        evidence = measure_coverage(candidate, asked, reading)
+        scored.append(
+            ScoredTool(
                 tool=tool,
-                score=candidate.score + _sum(ASKED_WEIGHTS, asked),
-                coverage=_sum(COVERING_WEIGHTS, evidence),
+                score=candidate.score + _sum_weighted(ASKED_WEIGHTS, asked),
+                coverage=_sum_weighted(COVERAGE_WEIGHTS, evidence),
                 action=asked["action"],
             )
         )
-    return tuple(sorted(fits, key=lambda one: -one.score))
+    return _sort_best_first(scored)
 
 
-def _sum(weights: Mapping[str, float], measures: Mapping[str, float]) -> float:
+def _sort_best_first(tools: Iterable[ScoredTool]) -> tuple[ScoredTool, ...]:
+    return tuple(sorted(tools, key=lambda one: -one.score))
+
+
+def _sum_weighted(weights: Mapping[str, float], measures: Mapping[str, float]) -> float:
     return sum(weight * measures[name] for name, weight in weights.items())
 
 
@@ -165,24 +170,24 @@ def measure_asked(
     return {
         "action": measure_action(request, tool.name),
         "values": measure_values(request, reading.text, tool.input_schema),
-        "server_named": float(_is_named(tool.tool.partition(":")[0], request.text)),
+        "server_named": float(_is_named(tool.server, request.text)),
     }
 
 
-def measure_covering(
+def measure_coverage(
     candidate: RequestCandidate, asked: Mapping[str, float], reading: IntentReading
 ) -> dict[str, float]:
-    """Return the measures of whether a tool serves a request at all, by `COVERING_WEIGHTS`."""
+    """Return the measures of whether a tool serves a request at all, by `COVERAGE_WEIGHTS`."""
     length = (len(reading.text) - SHORT_CHARS) / (LONG_CHARS - SHORT_CHARS)
     return {
-        "cosine": (2 * candidate.likeness + candidate.whole) / 3,
-        "deviations": candidate.deviations,
+        "cosine": (2 * candidate.cosine + candidate.whole_cosine) / 3,
+        "z_score": candidate.z_score,
         "bm25": min(candidate.bm25, MAX_COUNTED_BM25),
         "word_share": candidate.word_share,
         "values": asked["values"],
         "server_named": asked["server_named"],
         "length": min(max(length, 0.0), 1.0),
-        "level": 1.0,
+        "intercept": 1.0,
     }
 
 
@@ -194,46 +199,50 @@ def _is_named(server: str, text: str) -> bool:
 
 
 def _link_requests(
-    requests: Sequence[StatedRequest], fitted: Sequence[tuple[FittedTool, ...]]
-) -> list[tuple[FittedTool, ...]]:
+    requests: Sequence[StatedRequest], scored: Sequence[tuple[ScoredTool, ...]]
+) -> list[tuple[ScoredTool, ...]]:
     """Return the tools of each request, the best first, in the light of its neighbours' tools.
 
     The tools of all requests are chosen together (Viterbi): the sum of their scores and of what
     neighbours add to them is the highest.
     """
     if len(requests) < 2:
-        return list(fitted)
+        return list(scored)
     links = [
-        _compare_neighbours(requests[at], fitted[at], requests[at + 1], fitted[at + 1])
+        _compare_neighbours(requests[at], scored[at], requests[at + 1], scored[at + 1])
         for at in range(len(requests) - 1)
     ]
-    chosen = _choose_together([np.array([fit.score for fit in one]) for one in fitted], links)
+    chosen = _choose_together(
+        [np.array([tool.score for tool in tools]) for tools in scored], links
+    )
     found = []
-    for at, fits in enumerate(fitted):
-        bonus, means_object = np.zeros(len(fits)), False
-        before = fitted[at - 1][chosen[at - 1]] if at else None
+    for at, tools in enumerate(scored):
+        bonus, means_object = np.zeros(len(tools)), False
+        before = scored[at - 1][chosen[at - 1]] if at else None
         if at:
             bonus += links[at - 1][chosen[at - 1]]
-            means_object = _means_object(requests[at], fits)
+            means_object = _means_object(requests[at], tools)
         if at < len(links):
             bonus += links[at][:, chosen[at + 1]]
-        moved = [
-            replace(
-                fit,
-                score=fit.score + float(more),
-                coverage=fit.coverage + _favour_object(before, fit, means_object=means_object),
+        found.append(
+            _sort_best_first(
+                replace(
+                    tool,
+                    score=tool.score + float(more),
+                    coverage=tool.coverage
+                    + _favour_object(before, tool, means_object=means_object),
+                )
+                for tool, more in zip(tools, bonus, strict=True)
             )
-            for fit, more in zip(fits, bonus, strict=True)
-        ]
-        found.append(tuple(sorted(moved, key=lambda one: -one.score)))
+        )
     return found
 
 
 def _compare_neighbours(
     before: StatedRequest,
-    earlier: Sequence[FittedTool],
+    earlier: Sequence[ScoredTool],
     after: StatedRequest,
-    later: Sequence[FittedTool],
+    later: Sequence[ScoredTool],
 ) -> Floats:
     """Return what each pair of tools adds to the scores, shape (len(earlier), len(later))."""
     repeats = REPETITION_COST if before.action != after.action else 0.0
@@ -241,9 +250,9 @@ def _compare_neighbours(
     return np.array(
         [
             [
-                NEAR_SERVER_BONUS * (one.server == other.server)
+                NEAR_SERVER_BONUS * (one.tool.server == other.tool.server)
                 + _favour_object(one, other, means_object=means_object)
-                - repeats * (one.tool.pk == other.tool.pk)
+                - repeats * (one.pk == other.pk)
                 for other in later
             ]
             for one in earlier
@@ -251,18 +260,20 @@ def _compare_neighbours(
     )
 
 
-def _favour_object(before: FittedTool | None, fit: FittedTool, *, means_object: bool) -> float:
+def _favour_object(before: ScoredTool | None, after: ScoredTool, *, means_object: bool) -> float:
     """Return the bonus of a tool that acts on what the tool before it was about."""
-    is_about = before is not None and before.server == fit.server and fit.action > 0
-    return SAME_OBJECT_BONUS if means_object and is_about else 0.0
+    if before is None or not means_object:
+        return 0.0
+    is_about = before.tool.server == after.tool.server and after.action > 0
+    return SAME_OBJECT_BONUS if is_about else 0.0
 
 
-def _means_object(request: StatedRequest, fits: Sequence[FittedTool]) -> bool:
+def _means_object(request: StatedRequest, tools: Sequence[ScoredTool]) -> bool:
     """Whether a request refers back and leads nowhere else."""
     return (
         _BACK_REFERENCE.search(request.english) is not None
         and not list_kinds(request.text)
-        and not any(_is_named(fit.server, request.text) for fit in fits)
+        and not any(_is_named(one.tool.server, request.text) for one in tools)
     )
 
 

@@ -139,8 +139,7 @@ def _empty_suggestion(
 
 def list_ranked_tools(ranking: Ranking) -> tuple[int, ...]:
     """Return the distinct tools of all ranked sets, the likeliest set's first."""
-    sets = [ranked for ranked in (ranking.best, *ranking.alternatives) if ranked is not None]
-    return tuple(dict.fromkeys(tool for ranked in sets for tool in ranked.tools))
+    return tuple(dict.fromkeys(tool for ranked in ranking.sets for tool in ranked.tools))
 
 
 def _to_binding_steps(
@@ -157,11 +156,9 @@ def _list_alternatives(
 
     Sets with an unlikely destructive tool are left out.
     """
-    sets = [ranked for ranked in (ranking.best, *ranking.alternatives) if ranked is not None]
-    sets.sort(key=lambda ranked: -ranked.confidence)
     return tuple(
         SuggestionAlternative(tools=ranked.tools, confidence=ranked.confidence)
-        for ranked in sets
+        for ranked in sorted(ranking.sets, key=lambda ranked: -ranked.confidence)
         if ranked is not chosen
         and not find_objection(ranked, context)
         and not any(is_risky(tool, ranking, context) for tool in ranked.tools)

@@ -71,7 +71,7 @@ def choose_set(ranking: Ranking, context: SuggestionContext) -> ChosenTools | No
     Returns:
         None if no tool can be called, or none reaches `MIN_TOOL_PROBABILITY`.
     """
-    candidates = [ranked for ranked in (ranking.best, *ranking.alternatives) if ranked is not None]
+    candidates = list(ranking.sets)
     if highest_probability(ranking, ranking.tool_probabilities) < MIN_TOOL_PROBABILITY:
         return None
     if candidates and highest_probability(ranking, candidates[0].tools) < FAINT_PROBABILITY:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graph.algorithms.reduction import reduce_transitively
 from graph.relations import Relation, RelationKind
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.choose import ChosenTools
     from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
@@ -76,19 +77,7 @@ def arrange_tasks(
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
     """
-    tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
-    shares = ranking.clause_shares
-    ranked_counts = Counter(tool.pk for tool in tools)
-    repeatable = [
-        make_step(str(tool.pk), tool, shares=shares.get(tool.pk))
-        for tool in tools
-        if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
-    ]
-    grid = compute_grid(repeatable, reading=request.reading)
-    counts = instances.count_instances(
-        repeatable, reading=request.reading, model=context.binding_model, grid=grid
-    )
-    tools = [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
+    tools, compared = _repeat_tools(chosen, request, ranking=ranking, context=context)
     order = order_tools(
         tools,
         context.topology.relations_among([tool.pk for tool in tools]),
@@ -96,18 +85,8 @@ def arrange_tasks(
         ranking=ranking,
         reading=request.reading,
     )
-    ids = make_task_ids([tool.name for tool in order.tools])
-    occurrences = Counter(tool.pk for tool in order.tools)
-    steps = [
-        make_step(
-            task,
-            tool,
-            shares=shares.get(tool.pk),
-            request=(requests or {}).get(tool.pk) if occurrences[tool.pk] == 1 else None,
-        )
-        for task, tool in zip(ids, order.tools, strict=True)
-    ]
-    is_compared = [step.tool.pk for step in steps] == [step.tool.pk for step in repeatable]
+    steps = _make_steps(order.tools, ranking, requests or {})
+    is_compared = [step.tool.pk for step in steps] == [step.tool.pk for step in compared.steps]
     bound = bind.bind_arguments(
         steps,
         reading=request.reading,
@@ -115,9 +94,9 @@ def arrange_tasks(
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
         model=context.binding_model,
-        grid=grid if is_compared else None,
+        grid=compared.grid if is_compared else None,
     )
-    place = {task: number for number, task in enumerate(ids)}
+    place = {step.id: number for number, step in enumerate(steps)}
     data_flow = {
         (place[producer], place[step.id])
         for step in bound
@@ -125,7 +104,7 @@ def arrange_tasks(
     }
     serial = set(_serial_pairs(order.tools))
     dependencies = _build_dependencies(
-        ids, reduce_transitively(sorted(data_flow | order.dependencies | serial))
+        list(place), reduce_transitively(sorted(data_flow | order.dependencies | serial))
     )
     tasks = tuple(
         SuggestedTask(
@@ -145,6 +124,57 @@ def arrange_tasks(
         reordering_relations=order.reordering_relations,
         is_serial=bool(serial - data_flow - order.dependencies),
     )
+
+
+class _ComparedSteps(NamedTuple):
+    """Steps whose parameters were compared with the values that the intent states."""
+
+    steps: Sequence[BindingStep]
+    grid: FeatureGrid
+
+
+def _repeat_tools(
+    chosen: ChosenTools,
+    request: SuggestionRequest,
+    *,
+    ranking: Ranking,
+    context: SuggestionContext,
+) -> tuple[list[SuggestTool], _ComparedSteps]:
+    """Repeat tools for which the intent states several values; return what was compared for it.
+
+    A tool that is required by another, or that the ranked set repeats already, stays as it is.
+    """
+    tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
+    ranked_counts = Counter(tool.pk for tool in tools)
+    steps = [
+        make_step(str(tool.pk), tool, shares=ranking.clause_shares.get(tool.pk))
+        for tool in tools
+        if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
+    ]
+    grid = compute_grid(steps, reading=request.reading)
+    counts = instances.count_instances(
+        steps, reading=request.reading, model=context.binding_model, grid=grid
+    )
+    repeated = [
+        tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))
+    ]
+    return repeated, _ComparedSteps(steps, grid)
+
+
+def _make_steps(
+    tools: Sequence[SuggestTool], ranking: Ranking, requests: Mapping[int, tuple[int, int]]
+) -> list[BindingStep]:
+    """Make a step for each tool; only the one task of a tool has a request of its own."""
+    occurrences = Counter(tool.pk for tool in tools)
+    return [
+        make_step(
+            task,
+            tool,
+            shares=ranking.clause_shares.get(tool.pk),
+            request=requests.get(tool.pk) if occurrences[tool.pk] == 1 else None,
+        )
+        for task, tool in zip(make_task_ids([tool.name for tool in tools]), tools, strict=True)
+    ]
 
 
 def make_step(

@@ -21,7 +21,7 @@ from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
-    from graph.suggestion.workflow.assign_tools import FittedTool, PlannedRequest
+    from graph.suggestion.workflow.assign_tools import PlannedRequest, ScoredTool
     from graph.suggestion.workflow.choose import ChosenTools
 
 MAX_FAMILIARITY: Final = 0.5
@@ -36,16 +36,17 @@ MIN_ASKED_PROBABILITY: Final = 0.3
 """Least probability of a tool whose name states the action that its request asks for; enough for
 a draft with a destructive tool, see `choose.MIN_RISKY_PROBABILITY`."""
 MAX_LEAD: Final = 6.0
+"""Cap of a best tool's lead over the second best, in log-odds: more says no more."""
 MAX_OTHER_PROBABILITY: Final = 0.9999
 """Cap of the probability of a tool that was left out, where its logarithm is taken."""
-TOOL_EVIDENCE: Final[Mapping[str, float]] = {"lead": 0.37, "coverage": 0.67, "level": -0.62}
+TOOL_EVIDENCE: Final[Mapping[str, float]] = {"lead": 0.37, "coverage": 0.67, "intercept": -0.62}
 """Coefficients of the log-odds that a request's tool is right; they decide which tools are likely
 enough for a draft, not how sure the workflow is."""
 CONFIDENCE: Final[Mapping[str, float]] = {
     "lead": 0.36,
     "coverage": 0.5,
     "completeness": 0.49,
-    "level": -0.42,
+    "intercept": -0.42,
 }
 """Coefficients of the log-odds that a plan is exactly right, for `measure_plan` and a constant, as
 `python -m benchmarks.fit_plan` prints them."""
@@ -56,11 +57,12 @@ MIN_STEP_COVERAGE: Final = -2.5
 """The same of one of several, which say less each: of everyday wishes' steps whose best tool is
 right, 6 % are below it, 23 % below the other."""
 MIN_FAMILIAR_COVERAGE: Final = -4.7
+"""The same if past runs are familiar with the intent: then texts say less."""
 MIN_FORGOTTEN_COVERAGE: Final = -0.5
 MIN_FORGOTTEN_PROBABILITY: Final = 0.1
 """Of 200 intents of ultratool after 1,672 runs, these name a part of 9 %, of whose workflows 39 %
 are right, of the others 68 %."""
-MIN_RELATIVE_FIT: Final = 2.0
+MAX_SCORE_GAP: Final = 2.0
 """A chosen tool covers a request if its score is at most this far below the best."""
 KNOWN_SIMILARITY: Final = 0.9
 """Similarity of a past intent from which its workflow is known to cover the intent: where
@@ -82,19 +84,20 @@ def apply_plan(
     if not is_planned(ranking, plan, reading):
         return ranking
     used = select_used(plan)
-    tools = [one.fits[0].tool.pk for one in used]
-    confidence = estimate_confidence(plan, ranking)
-    planned = RankedSet(tools=tuple(dict.fromkeys(tools)), confidence=confidence, probability=0.0)
-    others = [one for one in (ranking.best, *ranking.alternatives) if one is not None]
-    alternatives = [one for one in others if set(one.tools) != set(planned.tools)]
+    best = RankedSet(
+        tools=tuple(dict.fromkeys(one.tools[0].pk for one in used)),
+        confidence=estimate_confidence(plan, ranking),
+        probability=0.0,
+    )
+    alternatives = [one for one in ranking.sets if set(one.tools) != set(best.tools)]
     probabilities = dict(ranking.tool_probabilities)
     for one in used:
-        fit = one.fits[0]
-        own = max(_estimate_tool(one), MIN_ASKED_PROBABILITY if fit.action > 0 else 0.0)
-        probabilities[fit.tool.pk] = max(own, probabilities.get(fit.tool.pk, 0.0))
+        tool = one.tools[0]
+        own = max(_estimate_tool(one), MIN_ASKED_PROBABILITY if tool.action > 0 else 0.0)
+        probabilities[tool.pk] = max(own, probabilities.get(tool.pk, 0.0))
     return replace(
         ranking,
-        best=planned,
+        best=best,
         alternatives=tuple(alternatives[:MAX_ALTERNATIVES]),
         tool_probabilities=probabilities,
     )
@@ -102,7 +105,7 @@ def apply_plan(
 
 def list_step_tools(
     ranking: Ranking, plan: Sequence[PlannedRequest], reading: IntentReading
-) -> tuple[tuple[FittedTool, ...], ...]:
+) -> tuple[tuple[ScoredTool, ...], ...]:
     """Return the tools of each step of a short wish that clearly has several, best first.
 
     Empty unless at least two requests are each served by a tool of their own.
@@ -110,23 +113,24 @@ def list_step_tools(
     if not is_planned(ranking, plan, reading):
         return ()
     served = [
-        one.fits
+        one.tools
         for one in plan
         if one.best is not None and not one.is_skipped and one.best.coverage >= MIN_STEP_COVERAGE
     ]
-    own = {fits[0].tool.pk for fits in served}
-    return tuple(served) if len(own) > 1 else ()
+    distinct = {tools[0].pk for tools in served}
+    return tuple(served) if len(distinct) > 1 else ()
 
 
 def serves_nothing(ranking: Ranking, plan: Sequence[PlannedRequest]) -> bool:
     """Whether no request of the intent is served by any tool, nor by past runs."""
-    best = [one.fits[0] for one in plan if one.fits]
+    best = [one.best for one in plan if one.best is not None]
     if not best or ranking.familiarity >= MAX_FAMILIARITY:
         return False
-    return all(fit.coverage < _find_bound(plan) for fit in best)
+    least = _find_least_coverage(plan)
+    return all(tool.coverage < least for tool in best)
 
 
-def _find_bound(plan: Sequence[PlannedRequest]) -> float:
+def _find_least_coverage(plan: Sequence[PlannedRequest]) -> float:
     """Return the evidence from which a tool serves a request of this intent."""
     is_only = sum(one.request.is_certain for one in plan) == 1
     return MIN_COVERAGE if is_only else MIN_STEP_COVERAGE
@@ -149,8 +153,8 @@ def is_planned(ranking: Ranking, plan: Sequence[PlannedRequest], reading: Intent
 def select_used(plan: Sequence[PlannedRequest]) -> list[PlannedRequest]:
     """Return the requests that get a task: those a tool serves, or else the best-served one."""
     found = [one for one in plan if one.best is not None and not one.is_skipped]
-    served = [one for one in found if one.fits[0].coverage >= _find_bound(plan)]
-    return served or sorted(found, key=lambda one: -one.fits[0].coverage)[:1]
+    served = [one for one in found if one.tools[0].coverage >= _find_least_coverage(plan)]
+    return served or sorted(found, key=lambda one: -one.tools[0].coverage)[:1]
 
 
 def estimate_confidence(plan: Sequence[PlannedRequest], ranking: Ranking) -> float:
@@ -165,7 +169,7 @@ def estimate_confidence(plan: Sequence[PlannedRequest], ranking: Ranking) -> flo
 
 def _estimate_tool(one: PlannedRequest) -> float:
     """Return the probability that the best tool of a request is right, in [0, 1]."""
-    return _apply_logistic(TOOL_EVIDENCE, measure_fits([one]))
+    return _apply_logistic(TOOL_EVIDENCE, measure_tools([one]))
 
 
 def _apply_logistic(coefficients: Mapping[str, float], measures: Sequence[float]) -> float:
@@ -184,16 +188,16 @@ def measure_plan(plan: Sequence[PlannedRequest], ranking: Ranking) -> tuple[floa
         ranking: The ranking before the plan was applied to it.
     """
     used = select_used(plan)
-    planned = {one.fits[0].tool.pk for one in used}
+    planned = {one.tools[0].pk for one in used}
     others = [chance for pk, chance in ranking.tool_probabilities.items() if pk not in planned]
     chances = np.minimum(np.array(others, dtype=np.float64), MAX_OTHER_PROBABILITY)
-    return (*measure_fits(used), float(np.log1p(-chances).sum()))
+    return (*measure_tools(used), float(np.log1p(-chances).sum()))
 
 
-def measure_fits(used: Sequence[PlannedRequest]) -> tuple[float, float]:
+def measure_tools(used: Sequence[PlannedRequest]) -> tuple[float, float]:
     """Return the lowest lead, capped, and the lowest coverage of the best tools."""
-    leads = [one.fits[0].score - one.fits[1].score for one in used if len(one.fits) > 1]
-    return min((*leads, MAX_LEAD)), min(one.fits[0].coverage for one in used)
+    leads = [one.tools[0].score - one.tools[1].score for one in used if len(one.tools) > 1]
+    return min((*leads, MAX_LEAD)), min(one.tools[0].coverage for one in used)
 
 
 def find_uncovered(
@@ -214,40 +218,42 @@ def find_uncovered(
         and (
             _is_forgotten(one, tools, ranking)
             if is_familiar
-            else not any(_is_serving(plan, one, fit) for fit in one.fits if fit.tool.pk in tools)
+            else not any(_is_serving(plan, one, tool) for tool in one.tools if tool.pk in tools)
         )
     )
 
 
-def _is_serving(plan: Sequence[PlannedRequest], one: PlannedRequest, fit: FittedTool) -> bool:
+def _is_serving(plan: Sequence[PlannedRequest], one: PlannedRequest, tool: ScoredTool) -> bool:
     return (
-        fit.coverage >= _find_bound(plan)
-        and fit.score >= one.fits[0].score - MIN_RELATIVE_FIT
-        and not (fit.action < 0 and _is_claimed(plan, one, fit))
+        tool.coverage >= _find_least_coverage(plan)
+        and tool.score >= one.tools[0].score - MAX_SCORE_GAP
+        and not (tool.action < 0 and _is_claimed(plan, one, tool))
     )
 
 
 def _is_forgotten(one: PlannedRequest, tools: AbstractSet[int], ranking: Ranking) -> bool:
     """Whether the tools that past runs suggest leave a request out."""
-    chosen = [fit for fit in one.fits if fit.tool.pk in tools]
-    if max((fit.coverage for fit in chosen), default=-np.inf) < MIN_FAMILIAR_COVERAGE:
+    chosen = [tool for tool in one.tools if tool.pk in tools]
+    if max((tool.coverage for tool in chosen), default=-np.inf) < MIN_FAMILIAR_COVERAGE:
         return True
-    best = one.fits[0]
+    best = one.tools[0]
     return (
-        best.tool.pk not in tools
+        best.pk not in tools
         and best.coverage >= MIN_FORGOTTEN_COVERAGE
         and best.action >= 0
-        and ranking.tool_probabilities.get(best.tool.pk, 0.0) >= MIN_FORGOTTEN_PROBABILITY
-        and all(fit.score < best.score - MIN_RELATIVE_FIT for fit in chosen)
+        and ranking.tool_probabilities.get(best.pk, 0.0) >= MIN_FORGOTTEN_PROBABILITY
+        and all(tool.score < best.score - MAX_SCORE_GAP for tool in chosen)
     )
 
 
-def _is_claimed(plan: Sequence[PlannedRequest], one: PlannedRequest, fit: FittedTool) -> bool:
+def _is_claimed(plan: Sequence[PlannedRequest], one: PlannedRequest, tool: ScoredTool) -> bool:
     """Whether another request asks for a tool in its own words: "comment on it, then close it"."""
     return any(
-        other is not one and claim.tool.pk == fit.tool.pk and claim.action > 0
+        other is not one
+        and other.best is not None
+        and other.best.pk == tool.pk
+        and other.best.action > 0
         for other in plan
-        for claim in other.fits[:1]
     )
 
 
@@ -280,6 +286,6 @@ def locate_requests(
     for one in plan:
         if one.best is not None and not one.is_skipped:
             span = (one.request.start, one.request.start + len(one.request.text))
-            found.setdefault(one.best.tool.pk, []).append(span)
+            found.setdefault(one.best.pk, []).append(span)
     located = {tool: spans[0] for tool, spans in found.items() if len(spans) == 1}
     return located | {new: located[old] for new, old in replaced_tools.items() if old in located}

@@ -35,7 +35,7 @@ def replace_deprecated(
     Returns:
         The ranking, and a mapping from new tool to the tool it replaced.
     """
-    sets = [ranked for ranked in (ranking.best, *ranking.alternatives) if ranked is not None]
+    sets = list(ranking.sets)
     replacements = {
         tool: new
         for tool in dict.fromkeys(tool for ranked in sets for tool in ranked.tools)

@@ -6,7 +6,7 @@ from typing import Any
 
 from graph.suggestion.next_call.call import CompletedCall
 from graph.suggestion.next_call.observation import CallObservation
-from graph.suggestion.next_call.profiles import CatalogueTool, ToolProfiles, build_profiles
+from graph.suggestion.next_call.profiles import ToolEntry, ToolProfiles, build_profiles
 from graph.suggestion.next_call.session import SessionState
 
 FIND_USER, GET_USER, GET_ORDER, CANCEL, LIST_TYPES, FIND_FLIGHT, COUNT, SEARCH = range(1, 9)
@@ -22,9 +22,9 @@ def make_tool(
     is_read_only: bool = True,
     server: str = "shop",
     description: str = "",
-) -> CatalogueTool:
+) -> ToolEntry:
     properties = properties or {}
-    return CatalogueTool(
+    return ToolEntry(
         tool=tool,
         server=server,
         name=name,

@@ -22,6 +22,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from learning.memory.context import ContextKey
 from learning.memory.event import EventKind, EventOutcome
 from learning.predictions import recorder as recorders
+from learning.predictions.open_intents import PredictedIntent
 from learning.predictions.record import RecordDependencies
 from learning.predictions.recorder import PredictionRecorder
 from learning.store import experience
@@ -70,8 +71,11 @@ class World:
             "context": ContextKey(context=5, domain=6),
         }
         self.recorder.note_intent(
-            caller, speculation, intent=intent, tasks=tasks, **{**values, **given}
-        )
+            PredictedIntent(
+                id=speculation, caller=caller.session_key, intent=intent, tasks=tuple(tasks),
+                at=self.now, **{**values, **given},
+            )
+        )  # fmt: skip
         return speculation
 
     def run(self, run, tasks=STEPS, *, caller=ANN, intent="", speculation=None):

@@ -14,7 +14,7 @@ from learning.dependencies import LearningDependencies
 from learning.episodes import MAX_CERTAINTY, OwnedEpisode
 from learning.knowledge import learn_from_episode
 from learning.models import ToolExperience, UnlearnedEpisode
-from learning.predictions.open_intents import IntentRan
+from learning.predictions.open_intents import AheadRecord
 from learning.store import episodes
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
@@ -48,7 +48,7 @@ def world(sealer):
 def run_ahead(world):
     """Suggest a workflow that was run ahead."""
     episode = suggested_episodes.build_run_episode(INTENT, STEPS, RUN, at=world.now)
-    ran = IntentRan(tasks=(("s:a", 100.0), ("s:b", 50.0)), took_ms=300.0, episode=episode)
+    ran = AheadRecord(tasks=(("s:a", 100.0), ("s:b", 50.0)), took_ms=300.0, episode=episode)
     return world.suggest(ran=ran, is_admitted=True)
 
 

@@ -16,7 +16,7 @@ from learning.memory.event import Event, EventKind
 from learning.sessions.analyst import IDLE_S, SessionAnalyst
 from learning.sessions.registry import SessionRegistry
 from learning.sessions.session import Session
-from learning.sessions.team_models import TeamModels
+from learning.sessions.team_models import NextCallModels
 from tests.gateway.catalogues import catalogue, tool
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
@@ -88,7 +88,7 @@ class Live:
         self.registry = SessionRegistry(
             record=self.events.append, digest=digest, clock=self.clock, wall=self.clock
         )
-        self.models = TeamModels(load=lambda *_: self.stored, wall=self.clock)
+        self.models = NextCallModels(load=lambda *_: self.stored, wall=self.clock)
         self.analyst = SessionAnalyst(
             self.registry,
             models=self.models,

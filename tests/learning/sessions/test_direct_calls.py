@@ -6,7 +6,7 @@ import pytest
 
 from gateway_project.foundation.caller import Caller
 from learning.episodes import SessionCall, Statement
-from learning.sessions.analyse import Taught
+from learning.sessions.analyse import ObservedCall
 from learning.sessions.direct_calls import pass_on
 from learning.sessions.session import AnsweredCall, Session, StatedWords
 from tests.gateway.catalogues import tool
@@ -51,7 +51,7 @@ def session(run=None):
 def passed(items, run=None):
     sink = Sink()
     calls = [item for item in items if isinstance(item, AnsweredCall)]
-    taught = [Taught(call, f"observation {place}") for place, call in enumerate(calls)]
+    taught = [ObservedCall(call, f"observation {place}") for place, call in enumerate(calls)]
     pass_on(sink, session(run), items, taught)
     return sink.taken
 

@@ -13,7 +13,7 @@ from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
 from learning.sessions.analyse import load_profiles
-from learning.sessions.team_models import TeamModels
+from learning.sessions.team_models import NextCallModels
 from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
 from tests.learning.sessions.live import ANN, BOB, FIND, READ, WRITE, Clock, Live
@@ -62,7 +62,7 @@ async def test_stored_sessions_are_counted_at_the_first_use_of_their_team():
         asked.append((team, since.timestamp(), limit))
         return sessions
 
-    models = TeamModels(load=load, wall=clock)
+    models = NextCallModels(load=load, wall=clock)
     assert models.find_model(1) is None
     await models.refresh(1)
     model = models.find_model(1)
@@ -76,7 +76,7 @@ async def test_later_refreshes_count_only_sessions_that_have_ended_and_each_once
     clock = Clock()
     sessions = await taught_sessions(4)
     stored = sessions[:1]
-    models = TeamModels(load=lambda *_: stored, wall=clock)
+    models = NextCallModels(load=lambda *_: stored, wall=clock)
     models.find_model(1)
     await models.refresh(1)
     recent = clock.now - registry.FORGET_AFTER_S + 1
@@ -111,7 +111,7 @@ async def test_a_session_of_this_process_is_counted_once_it_ends():
 
 
 async def test_a_session_without_calls_teaches_nothing():
-    models = TeamModels(load=lambda *_: [])
+    models = NextCallModels(load=lambda *_: [])
     models.add_session(1, 5, [])
     assert not models._teams
 
@@ -130,7 +130,7 @@ async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_eno
     clock = Clock()
     sessions = await taught_sessions(14)
     stored = sessions[:4]
-    models = TeamModels(load=lambda *_: stored, wall=clock)
+    models = NextCallModels(load=lambda *_: stored, wall=clock)
 
     async def fit():
         clock.now += team_models.FIT_INTERVAL_S
@@ -165,7 +165,7 @@ async def test_a_team_that_is_not_used_and_a_database_that_is_away_fit_nothing()
             raise django.db.OperationalError("gone")
         return sessions
 
-    models = TeamModels(load=load)
+    models = NextCallModels(load=load)
     await models.fit_due(9)
     assert not models._teams
     models.set_tools(1, load_profiles(RULES, ANN))
@@ -208,7 +208,7 @@ async def test_a_thousand_calls_of_one_team_change_nothing_for_another():
 
 
 async def test_an_observation_of_another_version_is_left_out():
-    models = TeamModels(
+    models = NextCallModels(
         load=lambda *_: [SessionObservations(session=1, observations=[{"of": "later"}])]
     )
     models.find_model(None)
@@ -225,7 +225,7 @@ async def test_while_the_database_is_away_own_sessions_wait():
             raise django.db.OperationalError("gone")
         return []
 
-    models = TeamModels(load=load)
+    models = NextCallModels(load=load)
     calls = [CallObservation.from_json(one) for one in sessions[0].observations]
     models.add_session(1, 5, calls)
     await models.refresh(1)
@@ -239,7 +239,7 @@ async def test_the_number_of_teams_and_of_counted_sessions_is_limited(monkeypatc
     monkeypatch.setattr(team_models, "MAX_TEAMS", 2)
     monkeypatch.setattr(team_models, "MAX_COUNTED", 1)
     sessions = await taught_sessions(2)
-    models = TeamModels(load=lambda *_: sessions)
+    models = NextCallModels(load=lambda *_: sessions)
     for team in (1, 2, 1, 3):
         models.find_model(team)
     assert list(models._teams) == [1, 3]
@@ -250,7 +250,7 @@ async def test_the_number_of_teams_and_of_counted_sessions_is_limited(monkeypatc
 
 async def test_models_are_loaded_in_the_background(monkeypatch):
     sessions = await taught_sessions(1)
-    models = TeamModels(load=lambda *_: sessions)
+    models = NextCallModels(load=lambda *_: sessions)
     running = asyncio.ensure_future(models.run())
     async with asyncio.timeout(PATIENCE_S):
         while models.find_model(1) is None:  # noqa: ASYNC110 - it sets no event

@@ -12,7 +12,6 @@ from graph.suggestion.binding.knowledge import (
     FrequentConstant,
     ObservedArgument,
     ReferenceSource,
-    build_knowledge,
     observe_arguments,
 )
 from graph.suggestion.binding.steps import BindingSource, BindTool
@@ -129,27 +128,10 @@ def test_a_learned_value_that_is_no_longer_valid_is_dropped() -> None:
     assert bound("do it", GET, knowledge=known)[0].arguments == {}
 
 
-def test_runs_are_counted_and_rare_literals_are_not_disclosed() -> None:
-    runs = [
-        tuple(seen("x", (FIND, {"query": "a"}), (GET, {"id": "b", "deep": False})).values())
-    ] * 2
-    known = build_knowledge(runs, least=3)
-    assert known.totals[GET.pk, "id"] == 2
-    assert known.constants[GET.pk, "id"] == ()
-    assert known.constants[GET.pk, "deep"][0].count == 2
-    assert known.run_counts[GET.pk] == 2
-
-
 def test_secrets_are_not_observed() -> None:
     fields = {"password": text(), "note": text(), "body": {"type": "object"}}
     given = {"password": "x", "note": "use sk-abcdefgh1234", "body": {"api_key": "y"}}
     assert seen("x", (tool(fields), given)) == {}
-
-
-def test_how_often_intents_stated_a_value_is_counted() -> None:
-    runs = [tuple(seen("find cats", (FIND, {"query": "cats"})).values()) for _ in range(2)]
-    runs.append(tuple(seen("find it", (FIND, {"query": "b"})).values()))
-    assert build_knowledge(runs).stated_counts == {(FIND.pk, "query"): 2}
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def test_every_clause_starts_at_its_offset(raw):
     for clause in reading.clauses:
         assert clause.text
         assert reading.text[clause.start :].startswith(clause.text)
-        assert {clause.wording, clause.embedded_masked_text} <= set(reading.distinct_texts)
-    assert {reading.wording, reading.embedded_masked_text, *reading.sentences} <= set(
+        assert {clause.english, clause.embedded_masked_text} <= set(reading.distinct_texts)
+    assert {reading.english, reading.embedded_masked_text, *reading.sentences} <= set(
         reading.distinct_texts
     )
     assert len(set(reading.distinct_texts)) == len(reading.distinct_texts)
@@ -80,8 +80,8 @@ def test_an_intent_in_another_language_is_embedded_in_english_and_keeps_its_text
     text = "lösche /srv/a.txt, dann schick Bob „1 und 2“ als Mail"
     reading = read_intent(text)
     assert reading.text == text
-    assert reading.wording == "delete /srv/a.txt, send Bob „1 und 2“ as email"
-    assert [clause.wording for clause in reading.clauses] == [
+    assert reading.english == "delete /srv/a.txt, send Bob „1 und 2“ as email"
+    assert [clause.english for clause in reading.clauses] == [
         "delete /srv/a.txt",
         "send Bob „1 und 2“ as email",
     ]
@@ -95,8 +95,8 @@ def test_english_intents_are_embedded_unchanged():
     for wish in map(json.loads, lines.splitlines()):
         if wish["language"] == "en":
             reading = read_intent(wish["wish"])
-            assert reading.wording == reading.text == wish["wish"]
+            assert reading.english == reading.text == wish["wish"]
             assert reading.masked == mask_values(reading.text)
-            assert all(one.wording == one.text for one in reading.clauses)
+            assert all(one.english == one.text for one in reading.clauses)
             assert all(one.masked == mask_values(one.text) for one in reading.clauses)
             assert all(one.english == one.text for one in reading.requests)

@@ -34,9 +34,9 @@ def make_candidate(pk: int, cosine: float, *, word_share: float = 0.5) -> Reques
     """Build a tool as near to a request as to the whole intent, without its words' BM25."""
     return RequestCandidate(
         tool=pk,
-        likeness=cosine,
-        deviations=6 * cosine,
-        whole=cosine,
+        cosine=cosine,
+        z_score=6 * cosine,
+        whole_cosine=cosine,
         bm25=0.0,
         word_share=word_share,
     )

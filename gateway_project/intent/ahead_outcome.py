@@ -13,7 +13,7 @@ MAX_REASONS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class RanAhead:
+class AheadOutcome:
     """What became of running a suggestion ahead.
 
     Attributes:
@@ -37,4 +37,4 @@ class RanAhead:
         return " ".join([*messages[:MAX_REASONS], *([f"And {more} more."] if more > 0 else [])])
 
 
-NOT_CONSIDERED: Final = RanAhead()
+NOT_CONSIDERED: Final = AheadOutcome()

@@ -1,0 +1,120 @@
+"""Find the values that an intent protects: "not", "keep", "everything but", "untouched"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.suggestion.binding.value_patterns import ValueKind
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.stated_values import StatedValues
+    from graph.suggestion.binding.values import StatedValue
+    from graph.suggestion.intent.reading import IntentReading
+
+PROTECTING_PHRASE: Final = re.compile(
+    r"\b(?:not|never|\w+n['’]t|dont|cannot|no|nor|neither|none|keep\w*|except\w*|exclud\w+|without"  # noqa: RUF001 - as typed
+    r"|avoid\w*|skip\w*|leav(?:e|es|ing)(?!\s+(?:an?|this|my|your)\s+(?:\w+\s+)?(?:comment|remark|note|message|review|reply))"
+    r"|preserv\w+|protect\w*|spar(?:e|ing)|ignor\w+|besides"
+    r"|unless|apart from|other than|rather than|instead of"
+    r"|nicht|kein\w*|nie|niemals|ohne|außer|ausser|bis auf|statt|behalt\w*|lass\w*|verschon\w*"
+    r"|jamais|sauf|sans|gardez?|nunca|excepto|salvo|menos|sin|conserv\w+|mant[eé]n\w*|deja\w*"
+    r"|en (?:lugar|vez) de)\b|[不别勿除留]|而非|而不",
+    re.IGNORECASE,
+)
+"""Words before a value that protect it."""
+TRAILING_PROTECTION: Final = re.compile(
+    r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
+    r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b"  # noqa: RUF001 - as typed
+    r"|\b(?:nicht|nie|niemals|keinen fall|abgesehen|bleib\w*|intact[oa]s?|nunca|jamás)\b"
+    r"|[不别勿留]|[以之]外",
+    re.IGNORECASE,
+)
+"""Words after a value that protect it."""
+_BUT_BEFORE: Final = re.compile(
+    r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+[\"'`“]?$",
+    re.IGNORECASE,
+)
+"""Before a path, "but" protects it: "everything but /srv/keep.txt"."""
+_ALL_BUT_BEFORE: Final = re.compile(
+    r"\b(?:everything|everyone|anything|nothing|all|every)\b(?:\s+\w+){0,2}\s+but(?:\s+\w+){0,3}"
+    r"\s+[\"'`“]?$",
+    re.IGNORECASE,
+)
+"""Before any value, "everything but" protects it."""
+MAX_BUT_CHARS: Final = 40
+"""Characters before a value that are read for "but"."""
+_LIST_CONTINUATION: Final = re.compile(
+    r"(?:the|a|an|any|all|my|our|your|or|nor|these|those)\b|[^\w\s]", re.IGNORECASE
+)
+"""Beginning of a clause that continues the list of the previous clause."""
+_QUOTABLE_KINDS: Final = frozenset(
+    {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
+)
+
+
+def find_protected_values(stated: StatedValues, reading: IntentReading) -> NDArray[np.bool_]:
+    """Return `(n,)`: which values are protected by "not", "keep", "except" and the like.
+
+    A value protected once is protected wherever the intent states it.
+    """
+    values = stated.values
+    quotable = (one.span for one in values if one.kind in _QUOTABLE_KINDS)
+    plain = fill_spans(stated.text, quotable, " ")  # words inside quotes protect nothing
+    behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
+    before = np.array([match.start() for match in TRAILING_PROTECTION.finditer(plain)])
+    is_but = [_follows_but(plain, one) for one in values]
+    if not behind.size and not before.size and not any(is_but):
+        return np.zeros(len(values), dtype=bool)
+    starts = [clause.start for clause in reading.clauses]
+    list_starts = _list_start_clauses(reading)
+    protected_keys: set[str] = set()
+    flags = []
+    for one, follows_but in zip(values, is_but, strict=True):
+        clause = reading.find_clause_at(one.start)
+        end = starts[clause + 1] if clause + 1 < len(starts) else len(stated.text)
+        is_behind = bool(((behind >= list_starts[clause]) & (behind < one.start)).any())
+        is_ahead = bool(((before >= one.end) & (before < end)).any())
+        is_kept = is_behind or is_ahead or follows_but
+        flags.append(is_kept)
+        if is_kept and one.kind in _QUOTABLE_KINDS:
+            protected_keys.add(one.equality_key)
+    return np.array(
+        [
+            is_kept or any(one.equality_key in protected_keys for one in (value, *value.parts))
+            for value, is_kept in zip(values, flags, strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def _follows_but(text: str, value: StatedValue) -> bool:
+    """Whether "but" excludes a value; before what is no path, it mostly contrasts requests."""
+    start = max(0, value.start - MAX_BUT_CHARS)
+    is_path = value.kind is ValueKind.PATH or (
+        value.kind is ValueKind.QUOTED and "/" in value.text
+    )
+    return _ALL_BUT_BEFORE.search(text, start, value.start) is not None or (
+        is_path and _BUT_BEFORE.search(text, start, value.start) is not None
+    )
+
+
+def fill_spans(text: str, spans: Iterable[tuple[int, int]], character: str) -> str:
+    """Return a text with the characters of some spans replaced by one."""
+    letters = list(text)
+    for start, end in spans:
+        letters[start:end] = character * (end - start)
+    return "".join(letters)
+
+
+def _list_start_clauses(reading: IntentReading) -> list[int]:
+    """Return, for each clause, the start of the clause whose list it continues; often itself."""
+    list_starts: list[int] = []
+    for clause in reading.clauses:
+        goes_on = bool(list_starts) and _LIST_CONTINUATION.match(clause.text) is not None
+        list_starts.append(list_starts[-1] if goes_on else clause.start if list_starts else 0)
+    return list_starts
