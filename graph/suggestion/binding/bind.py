@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from graph.suggestion.binding import earlier_requests, protection, references, switches
+from graph.suggestion.binding import earlier_requests, orders, protection, references, switches
 from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, takes_time_zone
@@ -35,6 +35,7 @@ from graph.suggestion.binding.steps import (
 )
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import SCOPE_WORDS, Words, normalize_words
+from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +50,6 @@ ADDRESS_KINDS: Final = frozenset({ValueKind.PATH, ValueKind.URL, ValueKind.IP})
 JUDGED_KINDS: Final = ADDRESS_KINDS | {ValueKind.QUOTED, ValueKind.EMAIL}
 """Kinds of values of which `fitting` knows for which parameters they are possible."""
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
-"""Words of names of tools that may replace a file, or make another one."""
 SAME_NAME_CONFIDENCE: Final = 0.9
 """Factor on the confidence of a value that was stated for another tool."""
 
@@ -123,11 +123,13 @@ class _BindingSearch:
     grid: FeatureGrid
     protected_spans: list[tuple[int, int]] = field(default_factory=list)
     thresholds: NDArray[np.float64] = field(init=False)
+    orders: list[Order] = field(init=False)
 
     def __post_init__(self) -> None:
         self.schemas = [load_schema(step.tool) for step in self.steps]
         self.found_arguments = [{} for _ in self.steps]
         self.ambiguous_references = [{} for _ in self.steps]
+        self.orders = [orders.read_task_order(step, self.reading) for step in self.steps]
 
     def apply_caller_values(self, caller_values: Mapping[str, Mapping[str, Any]]) -> None:
         """Bind the caller's parameters and look up habits of past runs for the rest."""
@@ -147,11 +149,10 @@ class _BindingSearch:
     def apply_stated_values(self, model: BindingModel) -> None:
         """Bind values stated in the intent."""
         self.thresholds = protection.compute_thresholds(
-            self.steps,
-            self.grid,
-            reading=self.reading,
-            knowledge=self.knowledge,
+            self.steps, self.grid, reading=self.reading, knowledge=self.knowledge
         )
+        unordered = orders.mark_unordered(self.steps, self.grid, self.reading, self.orders)
+        self.thresholds[unordered] = protection.NEVER_BOUND
         self._bind_plain_values()
         bound_elsewhere = {
             (n, name) for n, found in enumerate(self.found_arguments) for name in found
@@ -195,6 +196,7 @@ class _BindingSearch:
             is_bound = name in self.found_arguments[position]
             if (
                 not is_bound
+                and self.orders[position] is Order.PLAIN
                 and self._is_possible(position, name, argument)
                 and not given_parameters.find_problem(self.schemas[position], name, argument.value)
             ):
@@ -203,6 +205,8 @@ class _BindingSearch:
 
     def apply_other_sources(self, position: int) -> None:
         """Bind a step's remaining arguments from past runs, other tasks and the schema."""
+        if self.orders[position] is Order.DENIED:
+            return
         tool = self.steps[position].tool
         producers = {step.tool.pk for step in self.steps[:position]}
         fed = {pair.input for producer in producers for pair in self.feeds(producer, tool.pk)}
@@ -345,7 +349,8 @@ class _BindingSearch:
     def _refers_back(self, position: int, parameter: ToolParameter) -> bool:
         """Whether a request refers to an earlier one; if it may do more than read, plainly so."""
         step = self.steps[position]
-        if not earlier_requests.refers_back(self.reading.text, step, parameter):
+        is_ordered = self.orders[position] is Order.PLAIN
+        if not (is_ordered and earlier_requests.refers_back(self.reading.text, step, parameter)):
             return False
         start, end = step.request or (0, 0)
         bound, _ = self._find_bound_spans(position)
@@ -432,11 +437,9 @@ class _BindingSearch:
         )
         if row is None or stated is None:
             return True
-        columns = [
-            column
-            for column, one in enumerate(self.grid.stated.values)
-            if (one.start, one.end, one.kind) == (stated.start, stated.end, stated.kind)
-        ]
+        place = (stated.start, stated.end, stated.kind)
+        values = enumerate(self.grid.stated.values)
+        columns = [n for n, one in values if (one.start, one.end, one.kind) == place]
         is_judged = stated.kind in JUDGED_KINDS
         is_located = self.steps[position].request is not None
         highest = np.finfo(np.float64).max if is_located else argument.confidence
@@ -460,11 +463,8 @@ class _BindingSearch:
         """Whether `protection` permits a value for a parameter at all."""
         pairs = zip(self.grid.owners, self.grid.parameters, strict=True)
         row = next((n for n, pair in enumerate(pairs) if pair == (position, parameter)), None)
-        columns = [
-            column
-            for column, one in enumerate(self.grid.stated.values)
-            if one.start < stated.end and stated.start < one.end
-        ]
+        values = enumerate(self.grid.stated.values)
+        columns = [n for n, one in values if one.start < stated.end and stated.start < one.end]
         return row is None or bool(np.isfinite(self.thresholds[row, columns]).all())
 
     def _find_data_flow(
