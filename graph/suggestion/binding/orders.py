@@ -21,6 +21,7 @@ from graph.suggestion.binding.protection import (
 )
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.binding.vocabulary import DESTRUCTIVE_WORDS, normalize_word, normalize_words
+from graph.suggestion.intent.clauses import split_sentences
 from graph.suggestion.intent.masks import QUOTED
 from graph.suggestion.intent.orders import Order, read_order, waits_or_quotes
 from graph.suggestion.intent.requests import split_requests
@@ -28,13 +29,14 @@ from tools.operator_verbs import find_operator_verbs
 from tools.translate import detect_language
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.intent.requests import StatedRequest
 
 Flags = NDArray[np.bool_]
 
@@ -129,11 +131,7 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
     names = split_raw_name(step.tool.name)
     if step.is_read_only or not (may_destroy(step) or _GRAVE & {*names[:1]}):
         return Order.PLAIN
-    words = frozenset(names)
-    start, end = step.request or (0, len(reading.text))
-    requests = reading.requests
-    if step.request is not None:
-        requests = split_requests(reading.text[start:end], detect_language(reading.text))
+    words = frozenset(split_raw_name(step.tool.tool))
     verbs = {
         one
         for one in names
@@ -141,12 +139,23 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
     }
     orders = {
         read_order(one, verbs=verbs | {*names[:1]}, words=words)
-        if _is_order(one.text, words, is_polite=True)
-        and not waits_or_quotes(reading.text, start + one.start)
+        if _is_order(one.text, words, is_polite=True) and not waits_or_quotes(reading.text, start)
         else Order.DENIED
-        for one in requests
+        for start, one in _iterate_requests(step, reading)
     }
     return next(one for one in Order if one in orders)
+
+
+def _iterate_requests(
+    step: BindingStep, reading: IntentReading
+) -> Iterator[tuple[int, StatedRequest]]:
+    """Yield the requests that may ask for a step with their starts, sentence by sentence."""
+    first, last = step.request or (0, len(reading.text))
+    part = reading.text[first:last]
+    language = detect_language(reading.text)
+    for sentence in split_sentences(part):
+        for one in split_requests(part[sentence.start : sentence.end], language):
+            yield first + sentence.start + one.start, one
 
 
 def mark_unordered(
@@ -180,11 +189,9 @@ def _find_places(
     step: BindingStep, values: Sequence[StatedValue], reading: IntentReading
 ) -> list[_Place | None]:
     """Return the places of values in the requests that ask for a step; None for other values."""
-    spans = [(one.start, one.start + len(one.text)) for one in reading.requests]
-    spans = [step.request] if step.request is not None else spans
     places: list[_Place | None] = [None] * len(values)
-    for start, end in spans:
-        part = reading.text[start:end]
+    for start, one in _iterate_requests(step, reading):
+        part, end = one.text, start + len(one.text)
         begin = _find_begin(step, part)
         for column, value in enumerate(values):
             if start <= value.start < end:

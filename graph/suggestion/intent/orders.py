@@ -27,12 +27,13 @@ _TAKING_BACK: Final = frozenset(["undo", "revert", "restore", "recover", "unarch
 _GERMAN: Final = (
     r"hab(?:e|en|t)|hast|hat(?:te\w*)?|wurden?|worden|wird|werden|ist|sind|war(?:en)?|wäre\w*"
     r"|soll\w*|d[au]rf\w*|dürf\w*|wollte\w*|(?<!ich )will|bat|sagte?n?|schrieb\w*|meint\w*|steht"
-    r"|angeblich|bevor|sobald|solange|bis|ob|dass|man|jemand|niemand|wer|niemals|statt|anstatt|ohne"
+    r"|angeblich|angenommen|vielleicht|womöglich|eventuell|bevor|sobald|solange|bis|ob|dass|man|jemand|niemand|wer|niemals|statt|anstatt|ohne"
     r"|falls|wenn|sofern|verhinder\w*|unterlass\w*|vermeid\w*|hör|erinner\w*|erklär\w*|prüf\w*"
     r"|frag\w*|sag|rückgängig|zu\s+[a-zäöüß]{2,30}n"
 )
 _SPANISH: Final = (
     r"he|has?|hemos|han|habíamos|había[ns]?|hubo|fue(?:ron)?|sido|sería\w*|va(?:n|s|ya\w*)?|iba[ns]?"
+    r"|alguien|nadie|quizás?|tal\s+vez|prohibid\w+|debe[ns]?|está[ns]?|se(?=\s+\w+[ae]n?\b)"
     r"|quiso|quiere[ns]?|dij\w+|dice[ns]?|pidió|pid[ea]n?|debo|debería\w*|según|antes|cuando|hasta"
     r"|si|sin|jamás|nunca|evit[ae]\w*|impid\w+|deja\s+de|explic\w+|recu[eé]rd\w+|di[lm]es?"
     r"|preg[uú]nt\w+|arrepient\w+|desha[zc]\w*|qui[eé]n\w*|cómo|en\s+(?:vez|lugar)\s+de"
@@ -66,6 +67,11 @@ _QUOTES: Final = re.compile(
     re.IGNORECASE,
 )
 """End of what introduces somebody else's words."""
+_NAMED_SCOPE: Final = re.compile(r"\W*(?P<name>[\w-]+):\s")
+_LATER: Final = re.compile(
+    r"\b(?:when(?:ever)?|once(?!\s+and)|as soon as|unless|until)\b", re.IGNORECASE
+)
+"""Within an order, what makes it wait."""
 _SENTENCE_END: Final = re.compile(r"[.!?;\n。！？；]\s*")  # noqa: RUF001 - as typed
 
 
@@ -95,14 +101,17 @@ def read_order(
     Args:
         request: The request.
         verbs: Verbs of the tool's name.
-        words: All of its words.
+        words: All of its words, and those of its server's name.
     """
     if request.english != request.text and _is_denied_abroad(request.text):
         return Order.DENIED
     action = request.action or _read_unlisted_action(request.wording, verbs)
     if action in QUESTION_WORDS or action in _ABOUT - verbs or action in _TAKING_BACK - words:
         return Order.DENIED
-    return Order.PLAIN if action else Order.UNCLEAR
+    scope = _NAMED_SCOPE.match(request.text)
+    is_foreign = scope is not None and scope["name"].lower() not in words
+    is_later = _LATER.search(QUOTED.sub(" ", request.text)) is not None
+    return Order.UNCLEAR if not action or is_foreign or is_later else Order.PLAIN
 
 
 def _is_denied_abroad(text: str) -> bool:

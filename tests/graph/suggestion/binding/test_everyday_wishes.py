@@ -229,6 +229,8 @@ def test_counts_and_what_something_is_compared_with_are_no_targets(
         ("老板让我删除文件 /srv/a.txt", act("delete_file", path=text())),
         ("Bob paid invoice INV-77", act("pay_invoice", invoice_id=text())),
         ("delete task 12, no wait", act("delete_task", task_id=NUMBER)),
+        ("delete task 12 when Bob agrees", act("delete_task", task_id=NUMBER)),
+        ("Bob: delete task 12", act("delete_task", task_id=NUMBER)),
     ],
 )
 def test_only_an_order_names_what_is_changed(intent: str, one: BindTool) -> None:
@@ -245,6 +247,7 @@ def test_an_order_names_what_is_deleted_directly_behind_its_verb() -> None:
     [
         "delete task 12, I don't need it any more",
         "please delete task 12 because it was entered twice",
+        "We don't need it. Delete task 12.",
     ],
 )
 def test_the_reason_of_an_order_takes_nothing_back(intent: str) -> None:
