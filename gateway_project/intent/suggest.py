@@ -149,10 +149,10 @@ def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> R
 
 
 def _limit_confidence(confidence: float, suggestion: Suggestion) -> float:
-    """Return the confidence that a condition of the intent leaves, which nothing can check."""
+    """Return the confidence that conditions of the intent and denied tasks leave."""
     from graph.suggestion.workflow.plan import limit_confidence
 
-    return limit_confidence(confidence, suggestion.conditions)
+    return limit_confidence(confidence, (*suggestion.conditions, *suggestion.denied))
 
 
 def rank_with_related(

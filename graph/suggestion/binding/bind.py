@@ -31,6 +31,7 @@ from graph.suggestion.binding.steps import (
     FeedLookup,
     find_no_feeds,
 )
+from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.features import FeatureGrid
@@ -180,6 +181,8 @@ class _BindingSearch:
 
     def apply_other_sources(self, position: int) -> None:
         """Bind a step's remaining arguments from past runs, other tasks and the schema."""
+        if self.guard.orders[position] is Order.DENIED:
+            return
         tool = self.steps[position].tool
         producers = {step.tool.pk for step in self.steps[:position]}
         fed = {pair.input for producer in producers for pair in self.feeds(producer, tool.pk)}

@@ -1,4 +1,4 @@
-"""Decide which stated values a task may take, by `fitting` and `protection`."""
+"""Decide which stated values a task may take, by `fitting`, `protection` and `orders`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graph.suggestion.binding import protection
+from graph.suggestion.binding.orders import mark_unordered, read_task_order
 from graph.suggestion.binding.protected_values import find_protected_values
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +39,14 @@ class BindingGuard:
         grid: Their parameters, and the stated values.
         thresholds: `(p, n)`; minimum probability to bind each value to each parameter.
         protected_spans: Spans of the values that the intent protects.
+        orders: Whether the intent orders each task.
     """
 
     steps: Sequence[BindingStep]
     grid: FeatureGrid
     thresholds: NDArray[np.float64]
     protected_spans: Sequence[tuple[int, int]]
+    orders: Sequence[Order]
 
     def is_possible(self, position: int, name: str, argument: BoundArgument) -> bool:
         """Whether a step may take a value that was found by its form.
@@ -50,6 +54,8 @@ class BindingGuard:
         Values of other kinds that a rule has read are no candidates of `fitting`. What past runs
         rarely took from intents is believed only of the part that asks for the task.
         """
+        if self.orders[position] is not Order.PLAIN:
+            return False
         row, stated = self._find_row(position, name), argument.stated
         if row is None or stated is None:
             return True
@@ -104,13 +110,15 @@ def make_guard(
         reading: The prepared intent.
         knowledge: Counts from the scope's past runs.
     """
+    thresholds = protection.compute_thresholds(steps, grid, reading=reading, knowledge=knowledge)
+    orders = [read_task_order(step, reading) for step in steps]
+    thresholds[mark_unordered(steps, grid, reading, orders)] = protection.NEVER_BOUND
     return BindingGuard(
         steps=steps,
         grid=grid,
-        thresholds=protection.compute_thresholds(
-            steps, grid, reading=reading, knowledge=knowledge
-        ),
+        thresholds=thresholds,
         protected_spans=list(_iterate_protected(grid, reading)),
+        orders=orders,
     )
 
 

@@ -8,7 +8,10 @@ takes only what is named directly behind its verb.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.protection import (
@@ -17,13 +20,25 @@ from graph.suggestion.binding.protection import (
     may_destroy,
 )
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.vocabulary import DESTRUCTIVE_WORDS, normalize_word, normalize_words
+from graph.suggestion.intent.clauses import split_sentences
 from graph.suggestion.intent.masks import QUOTED
+from graph.suggestion.intent.orders import Order, read_order, waits_or_quotes
+from graph.suggestion.intent.requests import split_requests
 from tools.operator_verbs import find_operator_verbs
+from tools.translate import detect_language
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.binding.values import StatedValue
+    from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.intent.requests import StatedRequest
+
+Flags = NDArray[np.bool_]
 
 _CHANGING_LIST: Final = (
     "add append apply approve archive assign ban block book broadcast buy call cancel change "
@@ -36,6 +51,12 @@ _CHANGING_LIST: Final = (
 )
 _CHANGING: Final = frozenset(_CHANGING_LIST.split())
 """Words of a tool's name by which it may change something, beside those of operators."""
+_GRAVE_LIST: Final = (
+    "approve ban block buy cancel deploy disable grant kill merge pay publish purchase reboot "
+    "restart revoke sell shutdown stop submit terminate transfer withdraw"
+)
+_GRAVE: Final = frozenset(_GRAVE_LIST.split())
+"""First words of tools whose effects are hard to take back, beside those that destroy."""
 _TAKEN_BACK_LIST: Final = (
     "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
 )
@@ -61,18 +82,34 @@ _NEGATION: Final = re.compile(
 _REPORT: Final = re.compile(
     r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido)\b", re.IGNORECASE
 )
+_REASON: Final = re.compile(
+    r"[,;:.!—–，。；]\s|\b(?:because|since|as it|which|weil|denn|porque|ya que|puesto que)\b|因为",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""Beginning of what gives the reason of an order, or goes on: "…, I don't need it"."""
+_RETRACTION: Final = re.compile(
+    r"[,;.?!—–，。；？]\s*(?:(?:oder|or|o|ach|oh)\s+)?(?:no|nope|not|wait|never\s?mind|actually"  # noqa: RUF001
+    r"|scratch|on second thoughts?|rather|nein|nicht|doch|lieber|vergiss|mejor|olvídalo"
+    r"|算了|还是|不[了要])"
+    r"(?![^\W_]|\s+longer|\s+more|\s+need|\s+use)",
+    re.IGNORECASE,
+)
+"""Behind an order, what takes it back: "…, no wait"."""
 _ENDS_ASKING: Final = re.compile(r"[?？]\s*$")  # noqa: RUF001
-_ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o)\s+[\w#./-]*\d", re.IGNORECASE)
+_ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o)\s+(?:\w+\s+)?[\w#./-]*\d", re.IGNORECASE)
 _RELATION_LIST: Final = (
     "of by who whom whose that which what after before next near behind beside besides than from "
-    "in on with without for about to at under over like as asked version item s von vom bei nach "
+    "in on with without for about to at under over like as asked version s von vom bei nach "
     "neben aus mit de del por con tras desde que quien"
 )
 _RELATION: Final = frozenset(_RELATION_LIST.split())
 """Words between the verb and a value by which the value is not what is acted on."""
+_PUTTING: Final = normalize_words(["write", "replace", "move", "mv", "overwrite"])
 _RELATIVE: Final = frozenset(["that", "which", "what", "whatever", "who", "whose", "whom", "by"])
 """Those by which a value is not what any tool changes."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
+MAX_CHARS_BEFORE: Final = 200
+"""Characters before a value that are read for such words."""
 _OWN_RULES: Final = frozenset({ValueKind.PATH, ValueKind.QUOTED, ValueKind.EMAIL, ValueKind.URL})
 """Kinds of values whose rules read what stands before them."""
 _ANOTHER_AFTER: Final = re.compile(
@@ -80,6 +117,90 @@ _ANOTHER_AFTER: Final = re.compile(
     r"|percent|of|tage?|días?|links?|asked|depends)\b|\s*[-–]\s*\d",  # noqa: RUF001
     re.IGNORECASE,
 )
+
+
+def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
+    """Tell whether an intent orders a task.
+
+    What may destroy something, or is hard to take back, needs a plain order; nothing else does.
+
+    Args:
+        step: The task.
+        reading: The intent.
+    """
+    names = split_raw_name(step.tool.name)
+    if step.is_read_only or not (may_destroy(step) or _GRAVE & {*names[:1]}):
+        return Order.PLAIN
+    words = frozenset(split_raw_name(step.tool.tool))
+    verbs = {
+        one
+        for one in names
+        if one in _GRAVE or not DESTRUCTIVE_WORDS.isdisjoint(normalize_word(one))
+    }
+    orders = {
+        read_order(one, verbs=verbs | {*names[:1]}, words=words)
+        if _is_order(one.text, words, is_polite=True) and not waits_or_quotes(reading.text, start)
+        else Order.DENIED
+        for start, one in _iterate_requests(step, reading)
+    }
+    return next(one for one in Order if one in orders)
+
+
+def _iterate_requests(
+    step: BindingStep, reading: IntentReading
+) -> Iterator[tuple[int, StatedRequest]]:
+    """Yield the requests that may ask for a step with their starts, sentence by sentence."""
+    first, last = step.request or (0, len(reading.text))
+    part = reading.text[first:last]
+    language = detect_language(reading.text)
+    for sentence in split_sentences(part):
+        for one in split_requests(part[sentence.start : sentence.end], language):
+            yield first + sentence.start + one.start, one
+
+
+def mark_unordered(
+    steps: Sequence[BindingStep],
+    grid: FeatureGrid,
+    reading: IntentReading,
+    orders: Sequence[Order],
+) -> Flags:
+    """Return `(p, n)`: which values tasks may not take, by their orders.
+
+    A task without a plain order takes none; one that may destroy something only what it acts on.
+    """
+    marked = np.zeros((len(grid.parameters), len(grid.stated.values)), dtype=bool)
+    for owner, step in enumerate(steps):
+        rows = np.flatnonzero(np.asarray(grid.owners) == owner)
+        if orders[owner] is not Order.PLAIN:
+            marked[rows] = True
+        elif may_destroy(step) and not step.is_read_only and rows.size:
+            places = _find_places(step, grid.stated.values, reading)
+            marked[rows] = [
+                [
+                    not (one is None or _is_object(step, grid.parameters[row], one))
+                    for one in places
+                ]
+                for row in rows
+            ]
+    return marked
+
+
+def _find_places(
+    step: BindingStep, values: Sequence[StatedValue], reading: IntentReading
+) -> list[_Place | None]:
+    """Return the places of values in the requests that ask for a step; None for other values."""
+    places: list[_Place | None] = [None] * len(values)
+    for start, one in _iterate_requests(step, reading):
+        part, end = one.text, start + len(one.text)
+        begin = _find_begin(step, part)
+        for column, value in enumerate(values):
+            if start <= value.start < end:
+                places[column] = (
+                    _NOWHERE
+                    if begin is None
+                    else _read_place(value, part, start=start, begin=begin)
+                )
+    return places
 
 
 def is_ordered(
@@ -94,26 +215,61 @@ def is_ordered(
         part: The part of the intent that asks for the step.
         start: Where the part begins in the intent.
     """
-    words = frozenset(split_raw_name(step.tool.name))
-    destroys = may_destroy(step)
-    changes = destroys or bool(words & _CHANGING or find_operator_verbs(step.tool.name))
-    if step.is_read_only or not changes:
+    if step.is_read_only or not _may_change(step):
         return True
-    begin, is_polite = _find_order(part)
-    if not _is_order(part[begin:], words, is_polite=is_polite):
+    begin = _find_begin(step, part)
+    if begin is None:
         return False
-    span = max(0, value.start - start), max(0, value.end - start)
-    has_rules = value.kind in _OWN_RULES or span == (0, len(part))
-    if has_rules:
+    return _is_object(step, parameter, _read_place(value, part, start=start, begin=begin))
+
+
+class _Place(NamedTuple):
+    """Where a request states a value: the words before it, and whether others rule it out."""
+
+    before: frozenset[str]
+    has_rules: bool = False
+    is_of_another: bool = False
+
+
+_NOWHERE: Final = _Place(_RELATIVE)
+
+
+def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Place:
+    first, end = max(0, value.start - start), max(0, value.end - start)
+    words = _WORD.findall(part.lower(), max(begin, first - MAX_CHARS_BEFORE), first)
+    return _Place(
+        before=frozenset(words[:1] + words[2:] if words[1:2] == ["that"] else words),
+        has_rules=value.kind in _OWN_RULES or (first, end) == (0, len(part)),
+        is_of_another=_ANOTHER_AFTER.match(part, end) is not None,
+    )
+
+
+def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bool:
+    """Whether a tool that may change something acts on, or takes, what is stated at a place."""
+    if place.has_rules and not may_destroy(step):
         return True
-    before = {word.lower() for word in _WORD.findall(part, begin, span[0])}
-    if (
-        not destroys
-        or is_scope_parameter(step, parameter)
-        or is_workspace_parameter(step, parameter)
-    ):
-        return before.isdisjoint(_RELATIVE)
-    return before.isdisjoint(_RELATION) and _ANOTHER_AFTER.match(part, span[1]) is None
+    is_place = is_scope_parameter(step, parameter) or is_workspace_parameter(step, parameter)
+    if place.has_rules or is_place or not _removes(step):
+        return place.before.isdisjoint(_RELATIVE)
+    return place.before.isdisjoint(_RELATION) and not place.is_of_another
+
+
+def _removes(step: BindingStep) -> bool:
+    """Whether a tool may do more harm than to put something in the place of something else."""
+    words = normalize_words(split_raw_name(step.tool.name)) & DESTRUCTIVE_WORDS
+    return not words <= _PUTTING if words else step.tool.is_destructive
+
+
+def _may_change(step: BindingStep) -> bool:
+    words = _CHANGING.intersection(split_raw_name(step.tool.name))
+    return may_destroy(step) or bool(words or find_operator_verbs(step.tool.name))
+
+
+def _find_begin(step: BindingStep, part: str) -> int | None:
+    """Return where the order of a part begins; None if it is none."""
+    begin, is_polite = _find_order(part)
+    words = frozenset(split_raw_name(step.tool.name))
+    return begin if _is_order(part[begin:], words, is_polite=is_polite) else None
 
 
 def _find_order(part: str) -> tuple[int, bool]:
@@ -126,11 +282,13 @@ def _is_order(order: str, tool_words: frozenset[str], *, is_polite: bool) -> boo
     plain = QUOTED.sub(" ", order)
     first = _WORD.search(plain)
     word = first[0].lower() if first else ""
+    main = _REASON.split(plain, maxsplit=1)[0]
     return not (
         (word in _TAKEN_BACK and word not in tool_words)
         or _QUESTION.match(plain)
-        or _NEGATION.search(plain)
-        or _REPORT.search(plain)
+        or _NEGATION.search(main)
+        or _REPORT.search(main)
+        or _RETRACTION.search(plain)
         or _ALTERNATIVE.search(plain)
         or (not is_polite and _ENDS_ASKING.search(plain))
     )

@@ -10,6 +10,7 @@ from graph.suggestion.binding import earlier_requests, protection
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, takes_time_zone
 from graph.suggestion.binding.guard import ADDRESS_KINDS
 from graph.suggestion.binding.vocabulary import SCOPE_WORDS, Words, normalize_words
+from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.bound_argument import BoundArgument
@@ -164,7 +165,8 @@ class SharedValues:
     def _refers_back(self, position: int, parameter: ToolParameter) -> bool:
         """Whether a request refers to an earlier one; if it may do more than read, plainly so."""
         step = self.steps[position]
-        if not earlier_requests.refers_back(self.text, step, parameter):
+        is_ordered = self.guard.orders[position] is Order.PLAIN
+        if not (is_ordered and earlier_requests.refers_back(self.text, step, parameter)):
             return False
         bound, _ = self._find_bound_spans(position)
         part = self.text[slice(*(step.request or (0, 0)))]

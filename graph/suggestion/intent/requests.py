@@ -173,7 +173,7 @@ def split_requests(text: str, language: Language | None = None) -> tuple[StatedR
         part = text[span.start : span.end]
         english = put_in_english(part, language)
         wording = rewrite_idioms(english) or english
-        action = _find_action(wording) if span.is_certain else requests[-1].action
+        action = find_action(wording) if span.is_certain else requests[-1].action
         requests.append(
             StatedRequest(
                 text=part,
@@ -259,7 +259,7 @@ def begins_request(piece: str) -> bool:
     """
     if _LABELLED_NUMBER.fullmatch(piece):
         return False
-    return _find_action(piece) in _VERBS | QUESTION_WORDS
+    return find_action(piece) in _VERBS | QUESTION_WORDS
 
 
 def _acts_on_something(piece: str, *, is_first: bool) -> bool:
@@ -268,7 +268,7 @@ def _acts_on_something(piece: str, *, is_first: bool) -> bool:
     return _ACTS_ON_SOMETHING.match(piece, start) is not None and not (is_first and start)
 
 
-def _find_action(text: str) -> str:
+def find_action(text: str) -> str:
     """Return the first word after polite ones, in lower case; empty if it asks for nothing."""
     word = _FIRST_WORD.match(text, _skip_lead_in(text))
     if word is None or _NO_ACTION.match(text, word.start()):

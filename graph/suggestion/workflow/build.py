@@ -93,7 +93,7 @@ def build_workflow(
     return Suggestion(
         tasks=dag.tasks,
         order=tuple(task.id for task in dag.tasks),
-        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions)),
+        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions, *dag.denied)),
         ranked_set=chosen.ranked_set,
         bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
         needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
@@ -115,6 +115,7 @@ def build_workflow(
         ),
         uncovered=uncovered,
         conditions=tuple(words for _, words in conditions),
+        denied=dag.denied,
     )
 
 

@@ -14,7 +14,9 @@ from graph.relations import Relation, RelationKind
 from graph.suggestion.binding import bind, instances
 from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
+from graph.suggestion.binding.orders import read_task_order
 from graph.suggestion.binding.steps import BindingStep, BoundStep, FeedLookup, FieldPair
+from graph.suggestion.intent.orders import Order
 from graph.suggestion.workflow.order import order_tools
 from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
 from graph.suggestion.workflow.types import SuggestedTask
@@ -43,6 +45,7 @@ class WorkflowDag:
         ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
         reordering_relations: Relations that corrected the ranker's order.
         is_serial: Whether some tasks wait only because their tools may not be read-only.
+        denied: Ids of tasks that may change something, of which the intent only asks or tells.
     """
 
     tasks: tuple[SuggestedTask, ...]
@@ -50,6 +53,7 @@ class WorkflowDag:
     ignored_relations: tuple[Relation, ...] = ()
     reordering_relations: tuple[Relation, ...] = ()
     is_serial: bool = False
+    denied: tuple[str, ...] = ()
 
 
 def arrange_tasks(
@@ -123,6 +127,9 @@ def arrange_tasks(
         ignored_relations=order.ignored_relations,
         reordering_relations=order.reordering_relations,
         is_serial=bool(serial - data_flow - order.dependencies),
+        denied=tuple(
+            step.id for step in steps if read_task_order(step, request.reading) is Order.DENIED
+        ),
     )
 
 

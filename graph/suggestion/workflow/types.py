@@ -157,6 +157,7 @@ class Suggestion:
         warnings: Caveats to know before running it.
         uncovered: Parts of the intent that ask for something no task does, verbatim.
         conditions: Words by which the intent makes a task depend on what cannot be checked.
+        denied: Ids of tasks that may change something, of which the intent only asks or tells.
     """
 
     tasks: tuple[SuggestedTask, ...] = ()
@@ -173,3 +174,4 @@ class Suggestion:
     warnings: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()

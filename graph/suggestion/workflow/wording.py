@@ -82,6 +82,7 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     warnings = dict.fromkeys(
         (
             *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
+            *_warn_denied(dag),
             *_warn_uncovered(uncovered),
             *_warn_unlikely_tools(chosen, ranking),
             *unplaced,
@@ -94,6 +95,14 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     listed = tuple(warnings)
     more = len(listed) - MAX_WARNINGS
     return (*listed[:MAX_WARNINGS], *((f"and {more} more",) if more > 0 else ()))
+
+
+def _warn_denied(dag: WorkflowDag) -> Iterator[str]:
+    if dag.denied:
+        yield (
+            f"the intent asks about {', '.join(dag.denied[:MAX_TOOLS])}, tells of it or rules it "
+            "out, but does not order it: ask the user before you run it"
+        )
 
 
 def write_conditions(

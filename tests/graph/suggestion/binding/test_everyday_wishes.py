@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
 from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.binding.steps import BindTool
 from graph.suggestion.intent.reading import read_intent
@@ -219,6 +220,17 @@ def test_counts_and_what_something_is_compared_with_are_no_targets(
         ("hands off container shop-app", act("stop_container", container_id=text())),
         ("who scanned 192.168.1.10?", act("scan_ports", target=text())),
         ("transfer from 0xab58f1", act("transfer_tokens", address=text())),
+        ("did I delete task 12?", act("delete_task", task_id=NUMBER)),
+        ("my boss said to delete /srv/a.txt", act("delete_file", path=text())),
+        ("was /srv/a.txt deleted?", act("delete_file", path=text())),
+        ("delete whatever links to https://a.example/x", act("delete_link", url=text())),
+        ("ich habe die Datei /srv/a.txt gelöscht", act("delete_file", path=text())),
+        ("Bob quiere borrar el archivo /srv/a.txt", act("delete_file", path=text())),
+        ("老板让我删除文件 /srv/a.txt", act("delete_file", path=text())),
+        ("Bob paid invoice INV-77", act("pay_invoice", invoice_id=text())),
+        ("delete task 12, no wait", act("delete_task", task_id=NUMBER)),
+        ("delete task 12 when Bob agrees", act("delete_task", task_id=NUMBER)),
+        ("Bob: delete task 12", act("delete_task", task_id=NUMBER)),
     ],
 )
 def test_only_an_order_names_what_is_changed(intent: str, one: BindTool) -> None:
@@ -228,3 +240,32 @@ def test_only_an_order_names_what_is_changed(intent: str, one: BindTool) -> None
 def test_an_order_names_what_is_deleted_directly_behind_its_verb() -> None:
     one = act("delete_task", task_id=NUMBER)
     assert given("could you please delete card 455?", one) == {"task_id": 455}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "delete task 12, I don't need it any more",
+        "please delete task 12 because it was entered twice",
+        "We don't need it. Delete task 12.",
+    ],
+)
+def test_the_reason_of_an_order_takes_nothing_back(intent: str) -> None:
+    assert given(intent, act("delete_task", task_id=NUMBER)) == {"task_id": 12}
+
+
+def test_what_is_asked_about_takes_no_learned_value() -> None:
+    one = act("delete_logs", mode={"enum": ["old", "all"]})
+    known = BindingKnowledge(
+        constants={
+            (one.pk, "mode"): [FrequentConstant(value="all", count=9, stated_count=0)],
+        },
+        totals={(one.pk, "mode"): 9},
+        run_counts={one.pk: 9},
+    )
+    for intent, expected in (
+        ("weekly cleanup", {"mode": "all"}),
+        ("who deleted the logs", {}),
+    ):
+        (step,) = bind_arguments(steps(one), reading=read_intent(intent), knowledge=known)
+        assert step.arguments == expected

@@ -170,4 +170,4 @@ def test_a_learned_member_of_a_closed_set_may_vary() -> None:
         totals={key: 9},
         run_counts={one.pk: 9},
     )
-    assert bound("please do it", one, knowledge=known)[0].arguments == {"mode": "slow"}
+    assert bound("please delete it", one, knowledge=known)[0].arguments == {"mode": "slow"}

@@ -156,6 +156,19 @@ def test_a_condition_causes_a_warning_and_leaves_a_draft():
     assert found.confidence == 0.5
 
 
+def test_a_question_about_what_a_tool_destroys_leaves_a_draft():
+    wiped = tool(3, name="wipe_cache")
+    context = make_context(wiped)
+    found = build_workflow(
+        make_request("who wiped the cache"), ranking(ranked(3)), context=context
+    )
+    (warning,) = found.warnings
+    assert warning.startswith("the intent asks about wipe_cache, tells of it or rules it out")
+    assert found.confidence == 0.5
+    ordered = build_workflow(make_request("wipe the cache"), ranking(ranked(3)), context=context)
+    assert (ordered.warnings, ordered.confidence) == ((), 0.8)
+
+
 def test_a_truncated_intent_causes_a_warning():
     found = build_workflow(
         make_request("commit " * 5_000), ranking(ranked(1)), context=make_context()

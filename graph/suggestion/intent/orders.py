@@ -1,0 +1,132 @@
+"""Tell whether a request orders something to be done, rather than asking or telling about it."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from graph.suggestion.intent.masks import QUOTED
+from graph.suggestion.intent.requests import QUESTION_WORDS, begins_request, find_action
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from graph.suggestion.intent.requests import StatedRequest
+
+_ABOUT_LIST: Final = (
+    "ask avoid check compare confirm describe determine discuss draft estimate explain find "
+    "forget help identify inform keep know leave let list log make monitor note notify predict "
+    "pretend prevent read recommend refuse remember remind report review say search schedule see "
+    "show simulate stop suggest summarise summarize tell test translate understand verify wait "
+    "warn watch write"
+)
+_ABOUT: Final = frozenset(_ABOUT_LIST.split())
+"""Verbs of saying, knowing and preventing: what follows them is not to be done."""
+_TAKING_BACK: Final = frozenset(["undo", "revert", "restore", "recover", "unarchive", "bring"])
+_GERMAN: Final = (
+    r"hab(?:e|en|t)|hast|hat(?:te\w*)?|wurden?|worden|wird|werden|ist|sind|war(?:en)?|wäre\w*"
+    r"|soll\w*|d[au]rf\w*|dürf\w*|wollte\w*|(?<!ich )will|bat|sagte?n?|schrieb\w*|meint\w*|steht"
+    r"|angeblich|angenommen|vielleicht|womöglich|eventuell|bevor|sobald|solange|bis|ob|dass|man|jemand|niemand|wer|niemals|statt|anstatt|ohne"
+    r"|falls|wenn|sofern|verhinder\w*|unterlass\w*|vermeid\w*|hör|erinner\w*|erklär\w*|prüf\w*"
+    r"|frag\w*|sag|rückgängig|zu\s+[a-zäöüß]{2,30}n"
+)
+_SPANISH: Final = (
+    r"he|has?|hemos|han|habíamos|había[ns]?|hubo|fue(?:ron)?|sido|sería\w*|va(?:n|s|ya\w*)?|iba[ns]?"
+    r"|alguien|nadie|quizás?|tal\s+vez|prohibid\w+|debe[ns]?|está[ns]?|se(?=\s+\w+[ae]n?\b)"
+    r"|quiso|quiere[ns]?|dij\w+|dice[ns]?|pidió|pid[ea]n?|debo|debería\w*|según|antes|cuando|hasta"
+    r"|si|sin|jamás|nunca|evit[ae]\w*|impid\w+|deja\s+de|explic\w+|recu[eé]rd\w+|di[lm]es?"
+    r"|preg[uú]nt\w+|arrepient\w+|desha[zc]\w*|qui[eé]n\w*|cómo|en\s+(?:vez|lugar)\s+de"
+    r"|puede\s+(?!\w{1,20}[aei]r\b)"
+)
+_CHINESE: Final = (
+    r"[被吗谁]|呢\s*$|[删除消送并建闭止付布]过|是否|有没有|要不要|该不该|应该|禁止|避免|防止|停止|撤销|后悔"
+    r"|如何|怎[么样]|为什么|解释|提醒|告诉|让(?!我们)|(?<!名)叫(?!做)|要求|[说问](?!明|题)|据说|之前|以前"
+    r"|等.{0,20}再|已经|刚[刚才]|昨天|本来|如果|会(?![议员话客])|[他她王李张]想"
+)
+_NO_ORDER: Final = re.compile(rf"\b(?:{_GERMAN}|{_SPANISH})\b|{_CHINESE}", re.IGNORECASE)
+"""Words of reports, questions, conditions and subordinate infinitives in other languages."""
+_PRETERITE: Final = re.compile(r"(?:ayer\s+)?[^\W\d_]{2,20}[éíó]\b", re.IGNORECASE)
+"""Beginning of a Spanish sentence in the past: "borré la tarea"."""
+_MAY_I_ASK: Final = re.compile(r"能不能|可不可以|(?<![谁王])[能可]以?(?:请你?)?帮|请.{0,12}吗")
+"""Polite questions in Chinese, which are orders."""
+_ASKING_END: Final = "吗呢?？ \n"  # noqa: RUF001 - as typed
+
+
+_ADVERB: Final = re.compile(r"\W*[a-z]{3,20}ly\s+", re.IGNORECASE)
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
+_UNTIL: Final = re.compile(
+    r"[\W\d]*(?:when(?:ever)?|once|as soon as|unless|until|if|before|sobald|wenn|falls|bevor"
+    r"|solange|cuando|en cuanto|si)\b|[如要]果|要是|假如|[当等]",
+    re.IGNORECASE,
+)
+"""Beginning of a sentence that makes what follows wait for something."""
+_QUOTES: Final = re.compile(
+    r"(?:\b(?:sa(?:ys?|id)|wr(?:ites?|ote)|reads|sagte?|schreibt|schrieb|steht|dice[ns]?|dijo|pone)"
+    r"|[说写])\s*[:：,，]\s*$",  # noqa: RUF001 - as typed
+    re.IGNORECASE,
+)
+"""End of what introduces somebody else's words."""
+_NAMED_SCOPE: Final = re.compile(r"\W*(?P<name>[\w-]+):\s")
+_LATER: Final = re.compile(
+    r"\b(?:when(?:ever)?|once(?!\s+and)|as soon as|unless|until)\b", re.IGNORECASE
+)
+"""Within an order, what makes it wait."""
+_SENTENCE_END: Final = re.compile(r"[.!?;\n。！？；]\s*")  # noqa: RUF001 - as typed
+
+
+def waits_or_quotes(text: str, start: int) -> bool:
+    """Whether what precedes a request in its sentence makes it wait, or somebody else's words."""
+    lead = _SENTENCE_END.split(text[:start])[-1]
+    return _UNTIL.match(lead) is not None or _QUOTES.search(lead) is not None
+
+
+class Order(StrEnum):
+    """Whether a request orders something to be done."""
+
+    PLAIN = "plain"
+    UNCLEAR = "unclear"
+    DENIED = "denied"
+
+
+def read_order(
+    request: StatedRequest, *, verbs: AbstractSet[str], words: AbstractSet[str]
+) -> Order:
+    """Tell whether a request orders what a tool does.
+
+    A plain order begins with a verb, after polite words and those of a wish. A verb of saying,
+    asking or preventing denies it, unless the tool does that, and so does a question; in other
+    languages also what marks a report, a question or an infinitive that depends on another verb.
+
+    Args:
+        request: The request.
+        verbs: Verbs of the tool's name.
+        words: All of its words, and those of its server's name.
+    """
+    if request.english != request.text and _is_denied_abroad(request.text):
+        return Order.DENIED
+    action = request.action or _read_unlisted_action(request.wording, verbs)
+    if action in QUESTION_WORDS or action in _ABOUT - verbs or action in _TAKING_BACK - words:
+        return Order.DENIED
+    scope = _NAMED_SCOPE.match(request.text)
+    is_foreign = scope is not None and scope["name"].lower() not in words
+    is_later = _LATER.search(QUOTED.sub(" ", request.text)) is not None
+    return Order.UNCLEAR if not action or is_foreign or is_later else Order.PLAIN
+
+
+def _is_denied_abroad(text: str) -> bool:
+    plain = QUOTED.sub(" ", text).strip(" ¿¡")
+    if _MAY_I_ASK.search(plain):
+        plain = plain.rstrip(_ASKING_END)
+    return _NO_ORDER.search(plain) is not None or _PRETERITE.match(plain) is not None
+
+
+def _read_unlisted_action(wording: str, verbs: AbstractSet[str]) -> str:
+    """Return the verb behind an adverb, or one that the tool's name has; empty if neither."""
+    adverb = _ADVERB.match(wording)
+    rest = wording[adverb.end() :] if adverb else wording
+    first = _FIRST_WORD.match(rest)
+    word = first[0].lower() if first else ""
+    if word in verbs:
+        return word
+    return find_action(rest) if adverb and begins_request(rest) else ""
