@@ -63,6 +63,14 @@ async def test_a_step_without_evidence_of_a_tool_changes_nothing(world):
     assert await find(world) == [LOG, STATUS]
 
 
+async def test_a_step_that_a_tool_may_serve_is_offered_beside_one_that_is_served(world):
+    doubtful = replace(candidate(world, TIME, cosine=0.2), word_share=0.0)
+    rank_requests(world, (candidate(world, LOG),), (doubtful,))
+    assert await find(world) == [LOG, TIME, STATUS]
+    rank_requests(world, (doubtful,), (replace(doubtful, tool=candidate(world, LOG).tool),))
+    assert await find(world) == [LOG, STATUS]
+
+
 async def test_requests_for_one_tool_change_nothing(world):
     rank_requests(world, (candidate(world, STATUS),), (candidate(world, STATUS),))
     assert await find(world) == [LOG, STATUS]
