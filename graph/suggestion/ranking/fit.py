@@ -25,6 +25,9 @@ MAX_SET_EXAMPLES: Final = 2_000
 """Limit of first-run examples, from the newest intents, and of repeat examples: thirty
 coefficients need no more."""
 
+MAX_SHIFT_INTENTS: Final = 200
+"""Limit of the newest past intents of which it is asked whether texts alone had been right."""
+
 SEED: Final = 3
 
 
@@ -71,7 +74,15 @@ def fit_ranker(
         order_model=order.fit_order_model(
             scored, history, prior=loaded_prior.order, without=left_out
         ),
-        calibrator=_fit_calibrator(examples, loaded_prior, evidence, left_out),
+        calibrator=_fit_calibrator(
+            examples,
+            loaded_prior,
+            evidence,
+            left_out,
+            text_only_shift=_fit_text_only_shift(
+                evidence, view, tools=tools, prior=loaded_prior, without=left_out
+            ),
+        ),
         past=evidence,
         embedding_model=view.model,
     )
@@ -148,6 +159,8 @@ def _fit_calibrator(
     prior: shipped.Prior,
     past: PastIntents,
     without: AbstractSet[str],
+    *,
+    text_only_shift: float,
 ) -> calibrate.Calibrator:
     outcomes = set_model.cross_validate_choices(
         examples, prior=prior.sets, runs=len(past), seed=SEED, without=without
@@ -160,4 +173,31 @@ def _fit_calibrator(
         counted=past.counted_runs,
         prior=prior.calibration[shipped.find_nearest_size(len(past))],
         alone=prior.calibration[0],
+        text_only_shift=text_only_shift,
     )
+
+
+def _fit_text_only_shift(
+    past: PastIntents,
+    view: ToolView,
+    *,
+    tools: ToolModel,
+    prior: shipped.Prior,
+    without: AbstractSet[str],
+) -> float:
+    """Rank the newest past intents by texts alone, and fit how often that is right here."""
+    by_text = replace(
+        tools, coefficients=tools.text_only_coefficients, intercept=tools.text_only_intercept
+    )
+    sets = set_model.fit_set_model((), prior=prior.sets, runs=0, without=without)
+    newest = range(max(0, len(past.fitted) - MAX_SHIFT_INTENTS), len(past.fitted))
+    probabilities, was_right = np.zeros(len(newest)), np.zeros(len(newest))
+    for at, row in enumerate(newest):
+        encoded = past.required_training.encoded[row]
+        scored = score_candidates(encoded, view, None, model=by_text, without=without)
+        choices = sets.list_choices(scored, None)
+        (best,) = choices.select_best_first(1)
+        called = frozenset(past.runs[int(past.fitted[row])])
+        probabilities[at] = choices.probabilities[best]
+        was_right[at] = choices.candidates.find_set(called, scored) == best
+    return calibrate.fit_text_only_shift(probabilities, was_right, prior.calibration[0])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.ranking import families
+from graph.suggestion.ranking.calibrate import UNFITTED_CALIBRATOR, Calibrator
 from graph.suggestion.ranking.history_features import measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.order import OrderEvidence
@@ -88,6 +89,7 @@ class Ranking:
         requests: For each request of the intent, the best tools and those of the sets, best first;
             empty if the intent was encoded without requests.
         familiarity: Weight of past runs in the ranking, in [0, 1]; 0 without any.
+        calibrator: Maps log-odds to confidences.
     """
 
     best: RankedSet | None
@@ -99,6 +101,7 @@ class Ranking:
     counted_runs: int
     requests: tuple[tuple[RequestCandidate, ...], ...] = ()
     familiarity: float = 0.0
+    calibrator: Calibrator = UNFITTED_CALIBRATOR
 
     @property
     def sets(self) -> tuple[RankedSet, ...]:
@@ -207,6 +210,7 @@ def rank_by_evidence(
         counted_runs=ranker.counted_runs,
         requests=score_requests(evidence.compared, tools=sorted(listed)),
         familiarity=0.0 if ranker.past is None else scored.familiarity,
+        calibrator=ranker.calibrator,
     )
 
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graph.suggestion.ranking.calibrate import MAX_UNPROVEN_CONFIDENCE
-from graph.suggestion.ranking.logistic import compute_sigmoid
+from graph.suggestion.ranking.calibrate import UNFITTED_CALIBRATOR
 from graph.suggestion.ranking.rank import MAX_ALTERNATIVES, RankedSet
 
 if TYPE_CHECKING:
@@ -166,17 +165,18 @@ def estimate_confidence(plan: Sequence[PlannedRequest], ranking: Ranking) -> flo
         plan: The planned requests.
         ranking: The ranking before the plan was applied to it.
     """
-    return _apply_logistic(CONFIDENCE, measure_plan(plan, ranking))
+    odds = _sum_evidence(CONFIDENCE, measure_plan(plan, ranking))
+    return ranking.calibrator.predict_text_only(odds)
 
 
 def _estimate_tool(one: PlannedRequest) -> float:
     """Return the probability that the best tool of a request is right, in [0, 1]."""
-    return _apply_logistic(TOOL_EVIDENCE, measure_tools([one]))
+    odds = _sum_evidence(TOOL_EVIDENCE, measure_tools([one]))
+    return UNFITTED_CALIBRATOR.predict_text_only(odds)
 
 
-def _apply_logistic(coefficients: Mapping[str, float], measures: Sequence[float]) -> float:
-    odds = np.array([*measures, 1.0]) @ np.array(list(coefficients.values()))
-    return min(MAX_UNPROVEN_CONFIDENCE, float(compute_sigmoid(odds)))
+def _sum_evidence(coefficients: Mapping[str, float], measures: Sequence[float]) -> float:
+    return float(np.array([*measures, 1.0]) @ np.array(list(coefficients.values())))
 
 
 def measure_plan(plan: Sequence[PlannedRequest], ranking: Ranking) -> tuple[float, float, float]:
