@@ -119,9 +119,8 @@ def bind_coordinates(statement: PlainStatement) -> None:
     if abs(numbers["latitude"]) > MAX_LATITUDE:
         return
     for name, spellings in (("latitude", _LATITUDES), ("longitude", _LONGITUDES)):
-        parameters = statement.find_open(
-            lambda p, s=spellings: is_number(p) and p.name.lower() in s
-        )  # type: ignore[misc]
+        numeric = statement.find_open(is_number)
+        parameters = [one for one in numeric if one.name.lower() in spellings]
         statement.bind(parameters, numbers[name], statement.span_of(pair, name), ValueKind.NUMBER)
     holders = statement.find_open(lambda p: _find_fields(p) is not None, required=True)
     fields = _find_fields(holders[0]) if len(holders) == 1 else None
