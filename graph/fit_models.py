@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tools.search_index import SearchIndex
 
 LOCK_NAME: Final = "fit models"
-FIT_VERSION: Final = 4
+FIT_VERSION: Final = 5
 """Version of what is fitted and how it is stored; a change refits everything."""
 FEATURES_DIGEST: Final = "f28fb3864f623c14"
 """Beginning of the SHA-256 of the ranker's format and all feature names; a change refits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -35,11 +36,13 @@ MAX_UNPROVEN_CONFIDENCE: Final = 0.69
 threshold of a suggestion."""
 
 SHIFT_PRECISION: Final = 0.3
-"""Precision of `text_only_shift` around zero: data sets differ by so much (`benchmarks.fit_plan`)."""
+"""Precision of `text_only_shift` around zero, as `benchmarks.fit_plan` takes it for data sets."""
 MIN_SHIFTED_INTENTS: Final = 40
-"""Past intents from which what texts alone suggest may exceed `MAX_UNPROVEN_CONFIDENCE`: of the
-suggestions of at least 0.7 on bfcl_live, 77 % were right with 20, said to be 89 %, and 82 % with
-50, said to be 88 %."""
+"""Past intents from which the confidence in what texts alone suggest may be above the cap: of such
+suggestions on bfcl_live, 77 % were right with 20, said to be 89 %, and 82 % with 50, said to be
+88 %."""
+FLOOR_QUANTILE: Final = 0.2
+"""Share of past intents below `text_only_floor`: easy work tells little about what is harder."""
 
 MIN_PROBABILITY: Final = 1e-4
 
@@ -60,7 +63,8 @@ class Calibrator:
         alone_slope: Slope without history.
         text_only_shift: Added to the log-odds of what texts alone suggest, ranked or planned: how
             much oftener than elsewhere that is what past runs did.
-        text_only_ceiling: Cap of the confidence in what texts alone suggest, in (0, 1].
+        text_only_floor: Log-odds by other catalogues below which that is capped, since past
+            intents tell little about it.
     """
 
     reach: float
@@ -72,7 +76,7 @@ class Calibrator:
     alone_level: float = 0.0
     alone_slope: float = 1.0
     text_only_shift: float = 0.0
-    text_only_ceiling: float = MAX_UNPROVEN_CONFIDENCE
+    text_only_floor: float = math.inf
 
     def predict_confidence(
         self, probability: float, *, similarity: float = 0.0, familiarity: float = 1.0
@@ -96,7 +100,7 @@ class Calibrator:
             odds: Its log-odds by other catalogues.
         """
         chance = float(compute_sigmoid(np.array([odds + self.text_only_shift]))[0])
-        return min(chance, self.text_only_ceiling)
+        return chance if odds >= self.text_only_floor else min(chance, MAX_UNPROVEN_CONFIDENCE)
 
     def _history_confidence(self, probability: float, similarity: float) -> float:
         repetition = measure_repetition(np.array([similarity]))
@@ -131,7 +135,7 @@ def fit_calibrator(
     counted: int,
     prior: tuple[float, float],
     alone: tuple[float, float] = (0.0, 1.0),
-    text_only_shift: float = 0.0,
+    text_only: tuple[float, float] = (0.0, math.inf),
 ) -> Calibrator:
     """Fit the map from held-out choices.
 
@@ -144,7 +148,7 @@ def fit_calibrator(
         counted: Number of past runs, capped per intent (`past_intents.MAX_COUNTED_RUNS`).
         prior: Level and slope from other catalogues with a history of this size.
         alone: Level and slope from other catalogues without history.
-        text_only_shift: As in `Calibrator`.
+        text_only: Shift and floor, as `fit_text_only` returns them.
 
     References:
         Platt, Probabilistic outputs for support vector machines (1999).
@@ -169,30 +173,31 @@ def fit_calibrator(
         repeat_ceiling=MAX_UNPROVEN_CONFIDENCE if counted < FEW_RUNS else 1.0,
         alone_level=alone[0],
         alone_slope=alone[1],
-        text_only_shift=text_only_shift,
-        text_only_ceiling=MAX_UNPROVEN_CONFIDENCE if intents < MIN_SHIFTED_INTENTS else 1.0,
+        text_only_shift=text_only[0],
+        text_only_floor=text_only[1],
     )
 
 
-def fit_text_only_shift(
+def fit_text_only(
     probabilities: Floats, outcomes: Floats, alone: tuple[float, float]
-) -> float:
-    """Fit how much the log-odds of what texts alone suggest differ from those elsewhere.
+) -> tuple[float, float]:
+    """Fit how much oftener than elsewhere texts alone are right.
 
     Args:
         probabilities: Of the sets chosen without history for past intents, shape (N,).
         outcomes: 1 if the run called exactly that set, else 0, shape (N,).
         alone: Level and slope from other catalogues without history.
+
+    Returns:
+        `text_only_shift` and `text_only_floor`.
     """
-    odds = compute_logit(probabilities, least=MIN_PROBABILITY)
+    odds = alone[0] + alone[1] * compute_logit(probabilities, least=MIN_PROBABILITY)
     shift = fit_logistic(
-        np.ones((len(probabilities), 1)),
-        outcomes,
-        prior=np.zeros(1),
-        l2=SHIFT_PRECISION,
-        offset=alone[0] + alone[1] * odds,
+        np.ones((len(odds), 1)), outcomes, prior=np.zeros(1), l2=SHIFT_PRECISION, offset=odds
     )
-    return float(shift[0])
+    is_proven = len(odds) >= MIN_SHIFTED_INTENTS
+    floor = float(np.quantile(odds, FLOOR_QUANTILE)) if is_proven else math.inf
+    return float(shift[0]), floor
 
 
 def _fit_repeat_weight(outcomes: SetChoiceOutcomes, odds: Floats) -> float:

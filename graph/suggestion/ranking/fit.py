@@ -79,7 +79,7 @@ def fit_ranker(
             loaded_prior,
             evidence,
             left_out,
-            text_only_shift=_fit_text_only_shift(
+            text_only=_fit_text_only(
                 evidence, view, tools=tools, prior=loaded_prior, without=left_out
             ),
         ),
@@ -160,7 +160,7 @@ def _fit_calibrator(
     past: PastIntents,
     without: AbstractSet[str],
     *,
-    text_only_shift: float,
+    text_only: tuple[float, float],
 ) -> calibrate.Calibrator:
     outcomes = set_model.cross_validate_choices(
         examples, prior=prior.sets, runs=len(past), seed=SEED, without=without
@@ -173,18 +173,18 @@ def _fit_calibrator(
         counted=past.counted_runs,
         prior=prior.calibration[shipped.find_nearest_size(len(past))],
         alone=prior.calibration[0],
-        text_only_shift=text_only_shift,
+        text_only=text_only,
     )
 
 
-def _fit_text_only_shift(
+def _fit_text_only(
     past: PastIntents,
     view: ToolView,
     *,
     tools: ToolModel,
     prior: shipped.Prior,
     without: AbstractSet[str],
-) -> float:
+) -> tuple[float, float]:
     """Rank the newest past intents by texts alone, and fit how often that is right here."""
     by_text = replace(
         tools, coefficients=tools.text_only_coefficients, intercept=tools.text_only_intercept
@@ -200,4 +200,4 @@ def _fit_text_only_shift(
         called = frozenset(past.runs[int(past.fitted[row])])
         probabilities[at] = choices.probabilities[best]
         was_right[at] = choices.candidates.find_set(called, scored) == best
-    return calibrate.fit_text_only_shift(probabilities, was_right, prior.calibration[0])
+    return calibrate.fit_text_only(probabilities, was_right, prior.calibration[0])

@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 from graph.suggestion.ranking import calibrate
 from graph.suggestion.ranking.calibrate import (
     MAX_UNPROVEN_CONFIDENCE,
+    UNFITTED_CALIBRATOR,
     Calibrator,
     fit_calibrator,
     fit_platt,
+    fit_text_only,
 )
 from graph.suggestion.ranking.set_model import SetChoiceOutcomes
 
@@ -160,3 +162,33 @@ def test_a_likelier_set_or_one_that_ran_for_a_nearer_intent_is_never_less_sure(
         fitted.predict_confidence(high, similarity=near),
     )
     assert 0 <= less <= more <= 0.95
+
+
+def text_only(probabilities, right):
+    shift, floor = fit_text_only(np.array(probabilities), np.array(right), (0.0, 1.0))
+    return calibrator(text_only_shift=shift, text_only_floor=floor)
+
+
+def test_texts_that_were_right_oftener_than_elsewhere_are_surer():
+    told = [
+        text_only(np.full(40, 0.5), np.full(40, share)).predict_text_only(0.0)
+        for share in (0.2, 0.5, 0.9)
+    ]
+    assert told == pytest.approx([0.2, 0.5, 0.9], abs=0.02)
+    assert (
+        calibrator(text_only_shift=1.0).predict_confidence(0.5, familiarity=0.0)
+        == MAX_UNPROVEN_CONFIDENCE
+        > calibrator().predict_confidence(0.5, familiarity=0.0)
+    )
+
+
+def test_few_past_intents_do_not_lift_the_cap_of_what_texts_suggest():
+    for count, told in ((39, MAX_UNPROVEN_CONFIDENCE), (40, pytest.approx(0.95, abs=0.04))):
+        assert text_only(np.full(count, 0.6), np.ones(count)).predict_text_only(1.0) == told
+    assert UNFITTED_CALIBRATOR.predict_text_only(5.0) == MAX_UNPROVEN_CONFIDENCE
+
+
+def test_easy_work_does_not_lift_the_cap_of_what_is_harder():
+    fitted = text_only(np.linspace(0.6, 0.9, 100), np.ones(100))
+    assert fitted.predict_text_only(0.0) == MAX_UNPROVEN_CONFIDENCE
+    assert fitted.predict_text_only(1.0) > 0.9

@@ -117,3 +117,13 @@ def test_only_the_newest_runs_teach_how_to_rank_sets(monkeypatch):
     monkeypatch.setattr(fitting, "MAX_SET_EXAMPLES", 4)
     fit_ranker(habits(), view())
     assert seen == [28, 29, 30, 31, *[None] * 4]
+
+
+def test_past_runs_tell_how_far_texts_alone_can_be_trusted():
+    unaware = prior_ranker("fake/words")
+    asked = [f"{text} please" for text in TEXTS.values()]
+    suggested = [rank_tool_sets(encoded(text), view(), unaware).best.tools for text in asked]
+    as_suggested = fit_ranker(past(*zip(asked, suggested, strict=True)), view())
+    otherwise = fit_ranker(past(*((text, (32, 34)) for text in asked)), view())
+    shifts = [one.calibrator.text_only_shift for one in (as_suggested, otherwise)]
+    assert shifts[0] > 0 > shifts[1]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from graph.suggestion.ranking.calibrate import UNFITTED_CALIBRATOR
 from graph.suggestion.ranking.rank import Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.build import build_workflow
@@ -188,6 +189,16 @@ def test_a_plan_is_less_sure_the_likelier_it_leaves_a_tool_out() -> None:
     assert sureness(read=0.9, post=0.1) > sureness(read=0.9, post=0.5) + 0.02
     assert sureness(read=0.9, post=0.5) > sureness(read=0.9, post=1.0)
     assert sureness(read=0.9, post=0.5) == sureness(read=0.2, post=0.5)
+
+
+def test_a_plan_is_surer_where_texts_alone_were_right_before() -> None:
+    known = replace(UNFITTED_CALIBRATOR, text_only_shift=3.0, text_only_floor=-9.0)
+    found = replace(ranking(ranked(READ)), calibrator=known)
+    told = [
+        suggest("read a.txt", (candidate(READ, 0.6), candidate(POST, 0.1)), found=one).confidence
+        for one in (None, found)
+    ]
+    assert told[0] < 0.7 < told[1]
 
 
 def test_a_ranked_set_adds_no_steps_that_no_request_asks_for() -> None:
