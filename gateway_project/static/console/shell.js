@@ -216,6 +216,17 @@ function listenToSearch() {
   });
 }
 
+/** Ctrl+Enter in a text of several lines presses the button that `data-send` is the id of. */
+function listenToSending() {
+  document.addEventListener("keydown", (event) => {
+    const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing;
+    const button = isSent && document.getElementById(event.target.dataset?.send);
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+}
+
 /** Let the keyboard scroll what is wider or higher than its place. */
 function watchScrolling() {
   const places = document.querySelectorAll(".table-wrap, .code, .diff, .tabs, .picture");
@@ -262,4 +273,5 @@ watchScrolling();
 listenToMenu();
 listenToPopups();
 listenToClicks();
+listenToSending();
 listenToSearch();
