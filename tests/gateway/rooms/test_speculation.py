@@ -115,6 +115,9 @@ def test_a_prediction_says_what_it_rested_on(root):
     assert "0.600" in shown
     assert "not confident enough" in shown
     assert "Called ahead of its request" in shown
+    assert "then corrected by what earlier predictions came to" in shown
+    plain = predict(ranked_confidence=0.6).pk
+    assert "call for no correction" in text(root, f"/speculation/{plain}/")
 
 
 @pytest.mark.parametrize(("verdict", "outcome"), [("accept", "hit"), ("reject", "rejected")])
