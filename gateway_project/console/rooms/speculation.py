@@ -27,7 +27,7 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
 from gateway_project.console.rooms.addresses import server_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import grant_speculation, limit_speculation
@@ -253,6 +253,7 @@ def budgets(request: RoomRequest) -> HttpResponse:
         problem = _save_budget(request, server)
         if not problem:
             return redirect("speculation-budgets")
+    query = request.GET.get("q", "").strip()
     limits = agreements.load_limits()
     servers = load_catalogue(request).servers
     prices = {name: one.price_per_call for name, one in servers.items()}
@@ -261,6 +262,8 @@ def budgets(request: RoomRequest) -> HttpResponse:
         "console/speculation/budgets.html",
         title="Budgets of speculation",
         problem=problem,
+        query=query,
+        is_searchable=len(visible) > MIN_SEARCHED,
         budgets=[
             {
                 "server": name,
@@ -271,6 +274,7 @@ def budgets(request: RoomRequest) -> HttpResponse:
                 "may_set": request.caller.can_decide_for_team(team),
             }
             for name, team in visible.items()
+            if query.casefold() in name.casefold()
         ],
     )
 

@@ -246,6 +246,17 @@ def test_a_budget_that_is_not_set_shows_the_defaults_for_the_price(root):
         assert f'value="{waste}"' in card
 
 
+@pytest.mark.parametrize("path", ["/servers/", "/speculation/budgets/"])
+def test_many_servers_are_searched_by_name(root, path):
+    for number in range(13):
+        assert 'type="search" id="q"' not in text(root, path)
+        ServerFactory(name=f"fleet-{number}")
+    assert 'type="search" id="q"' in text(root, path)
+    found = text(root, f"{path}?q=FLEET-7")
+    assert ("fleet-7" in found, "fleet-8" in found) == (True, False)
+    assert "None has this in its name" in text(root, f"{path}?q=other")
+
+
 @pytest.mark.parametrize("path", ["grants/", "budgets/"])
 def test_only_admins_see_what_allows_speculation(member, path):
     text(member, f"/speculation/{path}", status=403)
