@@ -15,6 +15,8 @@ from gateway_project.runs import approval_text
 from gateway_project.use_cases import control_run, decide_approval, lost_calls
 from gateway_project.use_cases.lost_calls import LostCall
 
+SHORTENED: Final = "(shortened)"
+"""Last line of arguments or a result that are not shown in full."""
 MAX_CALL_CHARS: Final = 64 * 1024
 """Characters of one call's arguments that a page of several shows unshortened."""
 MAX_PAGE_CHARS: Final = 1024 * 1024
@@ -41,7 +43,7 @@ class DisplayBudget:
         """Return arguments in full within the budget, else each shortened by itself."""
         exact = approval_text.format_arguments_within(arguments, min(MAX_CALL_CHARS, self._left))
         if exact is None:
-            return f"{approval_text.summarize_arguments(arguments)[0]}\n(shortened)"
+            return f"{approval_text.summarize_arguments(arguments)[0]}\n{SHORTENED}"
         self._left -= len(exact)
         return exact
 

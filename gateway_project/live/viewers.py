@@ -25,10 +25,12 @@ class Viewer:
     Attributes:
         caller: Whom they act as.
         approver: The runs and approvals of others that they may see.
+        are_teams_used: As of the caller, where it does not count when two are compared.
     """
 
     caller: Caller
     approver: Approver
+    are_teams_used: bool = True
 
 
 def read_session_key(headers: dict[bytes, bytes]) -> str:
@@ -59,7 +61,11 @@ def load_viewer(session_key: str) -> Viewer | None:
         kind="console",
         chosen=request.session.get(callers.TEAM_KEY),
     )
-    return Viewer(caller=caller, approver=load_approver(caller))
+    return Viewer(
+        caller=caller,
+        approver=load_approver(caller),
+        are_teams_used=caller.are_teams_used,
+    )
 
 
 def _open_session(session_key: str) -> SessionBase:

@@ -87,6 +87,14 @@ def test_an_earlier_decision_is_shown_and_kept(sealer):
     assert "Approve, once" not in text(again)
 
 
+def test_texts_of_several_lines_are_also_shown_with_their_lines(sealer):
+    said = {"path": "/x", "content": "first\nsecond <b>\u202e"}
+    shown = browser().get(page(bobs(sealer, arguments=said))).content.decode()
+    assert "<code>content</code> with its lines" in shown
+    assert "first\nsecond &lt;b&gt;\\u202e" in shown
+    assert "<code>path</code> with its lines" not in shown
+
+
 def test_an_expired_approval_has_no_buttons(sealer):
     approval = bobs(sealer)
     late(approval)

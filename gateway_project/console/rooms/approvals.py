@@ -22,11 +22,14 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
+from tools import hidden_text
 
 MAX_SHOWN_CALLS: Final = 50
 """Calls listed with their arguments; the page of each further one shows them."""
 MAX_LISTED_CHARS: Final = 4_096
 """Characters of arguments up to which a call can be decided in the list: it shows all of them."""
+MAX_TEXT_CHARS: Final = 64 * 1024
+"""Characters of a text up to which it is also shown with its lines."""
 ALLOWED: Final = ("approved", "used")
 """Statuses of approvals with whose arguments a new call is compared."""
 
@@ -63,6 +66,7 @@ def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
         title=f"Approval of {approval_text.single_line(view.tool)}",
         approval=_describe_approval(view),
         arguments=approval_text.format_arguments(view.arguments),
+        texts=list_texts(view.arguments or {}),
         changes=[]
         if earlier is None or view.arguments is None
         else argument_changes.compare_arguments(earlier, view.arguments),
@@ -95,6 +99,20 @@ def _decide(request: RoomRequest, approval: UUID, *, approve: bool) -> HttpRespo
     verdict = "Approved" if approve else "Rejected"
     messages.success(request, f"{verdict}: {approval_text.single_line(decided.tool)}.")
     return redirect("approvals")
+
+
+def list_texts(arguments: Mapping[str, Any]) -> list[dict[str, str]]:
+    r"""Return the arguments that are texts of several lines, with invisible characters escaped.
+
+    Example:
+        >>> list_texts({"path": "a", "content": "one\ntwo"})
+        [{'name': 'content', 'text': 'one\ntwo'}]
+    """
+    return [
+        {"name": approval_text.single_line(name), "text": hidden_text.reveal_hidden(value)}
+        for name, value in arguments.items()
+        if isinstance(value, str) and "\n" in value.strip() and len(value) <= MAX_TEXT_CHARS
+    ]
 
 
 def _find_allowed(

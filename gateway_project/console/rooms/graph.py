@@ -48,6 +48,8 @@ from tools.visibility import Visibility
 
 MAX_DRAWN: Final = 6_000
 """Relations drawn, the strongest; the list and the filters reach the others."""
+MAX_NAMED: Final = 1_000
+"""Tools up to which fields for a tool propose all of them."""
 MAX_LISTED: Final = 50
 MAX_COMMUNITIES: Final = 200
 MAX_REJECTED: Final = 100
@@ -103,16 +105,17 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
     way = request.GET.get("by", WAYS[0])
     found, problem = _find_path(request, topology, visibility, source, target, way)
     may_curate = request.caller.has_scope(CURATE)
+    visible = list_visible_tools(visibility.catalogue, request.caller)
     return render_room(
         request,
         "console/graph/page.html",
         title="Tool graph",
+        named=[one.tool for one in visible] if len(visible) <= MAX_NAMED else [],
         wanted=wanted,
         least=round(100 * wanted.least),
         steps=LEAST_STEPS,
         kinds=[(kind.value, kind.value.replace("_", " ")) for kind in RelationKind],
-        servers=sorted({one.server for one in list_visible_tools(
-            visibility.catalogue, request.caller)}),
+        servers=sorted({one.server for one in visible}),
         communities=list_communities(groups, visibility),
         count=len(shown),
         tools=len({pk for one in shown for pk in (one.source, one.target)}),

@@ -59,6 +59,7 @@ def show_home(request: RoomRequest) -> HttpResponse:
     caller, now = request.caller, timezone.now()
     sees_all = caller.has_scope(SCOPE_ALL)
     servers = overview.load_visible_summaries(caller)
+    troubled = [server for server in servers if server.state in TROUBLES]
     activity = report.build_activity(caller.team, days=DAYS, at=now, is_all=sees_all)
     runs = views.load_summaries(
         None if sees_all else caller,
@@ -70,7 +71,8 @@ def show_home(request: RoomRequest) -> HttpResponse:
         "console/home.html",
         title="Home",
         verdict=describe_health(servers),
-        troubled=[server for server in servers if server.state in TROUBLES][:MAX_TROUBLED],
+        troubled=troubled[:MAX_TROUBLED],
+        more_troubled=max(0, len(troubled) - MAX_TROUBLED),
         has_servers=bool(servers),
         activity=activity,
         saved_s=activity.saved_ahead_s + activity.saved_parallel_s,

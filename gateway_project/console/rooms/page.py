@@ -34,6 +34,8 @@ from tools.store.overview import TeamName
 
 MAX_WAITING: Final = 100
 """Things that wait are counted up to here; the menu shows `99+`."""
+MIN_SEARCHED: Final = 12
+"""Servers above which a page of all of them can be searched by name."""
 _ANSWERED_ERRORS: Final[tuple[type[Exception], ...]] = (ApiError, Http404, *USER_ERRORS)
 """Errors that are answered with a page; others are defects."""
 

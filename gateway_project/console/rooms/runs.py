@@ -28,7 +28,7 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import make_key, read_key
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
-from gateway_project.console.rooms import audit_sentences, run_picture
+from gateway_project.console.rooms import audit_sentences, result_text, run_picture
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
@@ -294,10 +294,24 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
             "key": run_picture.make_task_key(task.task, task.item),
             "label": run_picture.label_task(task.task, task.item),
             "url": tool_address(task.tool),
-            "result": None if task.result is None else budget.format_arguments(task.result),
+            "result": None if task.result is None else _describe_result(task.result, budget),
         }
         for task in view.tasks[:MAX_TASKS]
     ]
+
+
+def _describe_result(
+    raw: Mapping[str, Any], budget: run_decisions.DisplayBudget
+) -> dict[str, Any]:
+    """Return a result as its texts, for reading, and as data; long ones as data alone."""
+    data = budget.format_arguments(raw)
+    is_whole = not data.endswith(run_decisions.SHORTENED)
+    blocks = result_text.describe_blocks(raw) if is_whole else []
+    return {
+        "data": data,
+        "texts": [block["text"] for block in blocks if block["kind"] == "text"],
+        "reads_like_error": result_text.reads_like_error(raw),
+    }
 
 
 def _find_record(request: RoomRequest, run: UUID) -> str:

@@ -20,7 +20,7 @@ from gateway_project.access.roles import READ, require_scope
 from gateway_project.api import runtime
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
 from gateway_project.console.rooms.call_hours import HOURS, describe_hours
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
 from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -79,11 +79,15 @@ def list_servers(request: RoomRequest) -> HttpResponseBase:
     calls = _load_calls(caller)
     rows = [describe_server(server, calls) for server in summaries]
     rows.sort(key=lambda row: (row["state"] not in TROUBLED, row["name"]))
+    query = request.GET.get("q", "").strip()
     return render_room(
         request,
         "console/servers/list.html",
         title="Servers",
         servers=rows,
+        shown=[row for row in rows if query.casefold() in row["raw_name"].casefold()],
+        query=query,
+        is_searchable=len(rows) > MIN_SEARCHED,
         up=sum(server.state == "up" for server in summaries),
         troubled=[row for row in rows if row["state"] in TROUBLED],
         is_starting=any(server.state == "starting" for server in summaries),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from rest_framework.request import Request
 
 from execution.prediction_outcome import Evidence, Outcome, Verdict
-from execution.speculation_limits import FREE
+from execution.speculation_limits import FREE, PRICED
 from execution.store import agreements, grants, speculations
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
@@ -24,15 +25,16 @@ from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
+from gateway_project.console.rooms.addresses import server_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import grant_speculation, limit_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
 from learning.report import LearningReport
-from tools.store import overview
+from tools.store import overview, teams
 from tools.visibility import Visibility
 
 DAYS: Final = 30
@@ -156,6 +158,15 @@ def show_grants(request: RoomRequest) -> HttpResponse:
     compared = list(_limit(request, agreements.select_agreements()).order_by("-compared_at"))
     by_tool = {one.tool_id: one for one in compared}
     shown = [one for one in compared if server in ("", one.tool.server.name)]
+    entries = [
+        {
+            "proposal": one,
+            "record": by_tool.get(one.tool.pk),
+            "is_open": one.can_be_granted and not one.is_admissible,
+        }
+        for one in proposals[:MAX_PROPOSALS]
+    ]
+    open_count = sum(entry["is_open"] for entry in entries)
     in_force = list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS])
     return render_room(
         request,
@@ -164,12 +175,12 @@ def show_grants(request: RoomRequest) -> HttpResponse:
         grants=in_force,
         revocable={one.pk for one in in_force if caller.can_decide_for_team(one.concerned_team)},
         may_grant=caller.can_decide_for_team(caller.team),
+        teams=list(teams.select_teams().order_by("name")) if caller.has_scope(SCOPE_ALL) else [],
         compared=shown[:MAX_PROPOSALS],
         more_compared=max(0, len(shown) - MAX_PROPOSALS),
-        proposals=[
-            {"proposal": one, "record": by_tool.get(one.tool.pk)}
-            for one in proposals[:MAX_PROPOSALS]
-        ],
+        proposals=entries,
+        open_count=open_count,
+        settled_count=len(entries) - open_count,
         more=max(0, len(proposals) - MAX_PROPOSALS),
         server=server,
         servers=sorted(
@@ -191,7 +202,7 @@ def grant(request: RoomRequest) -> HttpResponse:
         request.caller,
         {tool.pk: request.POST.get("definition", "")},
         is_closed_world="closed" in request.POST,
-        team=None if request.caller.has_scope(SCOPE_ALL) else request.caller.team,
+        team=_read_team(request),
         note=request.POST.get("note", "")[:200],
     )
     if outcome.granted:
@@ -242,22 +253,35 @@ def budgets(request: RoomRequest) -> HttpResponse:
         problem = _save_budget(request, server)
         if not problem:
             return redirect("speculation-budgets")
+    query = request.GET.get("q", "").strip()
     limits = agreements.load_limits()
+    servers = load_catalogue(request).servers
+    prices = {name: one.price_per_call for name, one in servers.items()}
     return render_room(
         request,
         "console/speculation/budgets.html",
         title="Budgets of speculation",
         problem=problem,
+        query=query,
+        is_searchable=len(visible) > MIN_SEARCHED,
         budgets=[
             {
                 "server": name,
-                "limits": limits.get(name, FREE),
+                "url": server_address(name),
+                "limits": limits.get(name, PRICED if prices.get(name) else FREE),
+                "price": _format_price(prices.get(name)),
                 "is_set": name in limits,
                 "may_set": request.caller.can_decide_for_team(team),
             }
             for name, team in visible.items()
+            if query.casefold() in name.casefold()
         ],
     )
+
+
+def _format_price(price: Decimal | None) -> str:
+    """Return a price without trailing zeros; empty: it is unknown."""
+    return "" if price is None else f"{price.normalize():f}"
 
 
 def _save_budget(request: RoomRequest, server: str) -> str:
@@ -307,9 +331,21 @@ def _limit(request: RoomRequest, rows: Any) -> Any:
     return limit_to_team(own, request.caller, field="tool__server__team")
 
 
+def _read_team(request: RoomRequest) -> int | None:
+    """Return the team that a grant is for; None: everybody who sees the tool."""
+    if not request.caller.has_scope(SCOPE_ALL):
+        return request.caller.team
+    if not (text := request.POST.get("team", "")):
+        return None
+    pk = _read_pk(text)
+    if teams.load_team_name(pk) is None:
+        raise NotFound("such team")
+    return pk
+
+
 def _read_pk(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise InvalidInput("tool: the number of a tool")
+        raise InvalidInput("tool, team: the number of one")
     return int(text)
 
 

@@ -24,7 +24,7 @@ from gateway_project import flow
 from gateway_project.access.roles import CALL, CURATE, SEARCH, require_scope
 from gateway_project.api import runtime
 from gateway_project.api.problems import describe_problem
-from gateway_project.console.rooms import drawing, schema_form, word_diff
+from gateway_project.console.rooms import drawing, result_text, schema_form, word_diff
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import FormField
@@ -51,7 +51,6 @@ MAX_DRAWN: Final = 7
 """Relations drawn on each side; the list has all that are reported."""
 MAX_VERSIONS: Final = 6
 MAX_CHANGES: Final = 20
-MAX_RESULT_CHARS: Final = 20_000
 YES_NO_RULES: Final[Mapping[str, bool | None]] = {"": None, "yes": True, "no": False}
 
 
@@ -102,9 +101,9 @@ def _render_tool(
         "relations": [_describe_relation(tool, row) for row in described.relations],
         "fields": _describe_fields(fields, more.get("texts"), more.get("field_problems")),
         "tree": schema_form.list_tree(tool.input_schema),
-        "schema_text": _write_json(tool.input_schema),
+        "schema_text": result_text.write_json(tool.input_schema),
         "output_tree": schema_form.list_tree(tool.output_schema) if tool.output_schema else (),
-        "annotations": _write_json(tool.annotations) if tool.annotations else "",
+        "annotations": result_text.write_json(tool.annotations) if tool.annotations else "",
         "used": effects.usage(caller.team).get(tool.pk, 0),
         "expected_ms": effects.estimate_p95_ms(caller.team, tool.pk),
         "recent": calls.by_tool.get(tool.pk),
@@ -158,39 +157,16 @@ def draw_relations(described: ToolDescription) -> drawing.Picture | None:
 
 def describe_result(outcome: CallOutcome, *, took_s: float) -> dict[str, Any]:
     """Return the answer of a server as templates show it: quoted, never as markup."""
-    blocks = outcome.result.raw.get("content")
-    structured = outcome.result.raw.get("structuredContent")
+    raw = outcome.result.raw
     return {
         "is_error": outcome.result.is_error,
+        "reads_like_error": result_text.reads_like_error(raw),
         "needs_input": outcome.result.needs_input,
         "took_s": took_s,
         "served": outcome.served is not None,
-        "blocks": [_describe_block(one) for one in blocks] if isinstance(blocks, list) else [],
-        "structured": _cut(_write_json(structured)) if structured is not None else "",
+        "blocks": result_text.describe_blocks(raw),
+        "structured": result_text.describe_structured(raw),
     }
-
-
-def _describe_block(block: Any) -> dict[str, str]:
-    if not isinstance(block, Mapping):
-        return {"kind": "unknown", "text": _cut(_write_json(block))}
-    kind = str(block.get("type", "unknown"))
-    if kind == "text":
-        return {"kind": kind, "text": _cut(str(block.get("text", "")))}
-    size = len(str(block.get("data", "")))
-    shown = {key: value for key, value in block.items() if key != "data"}
-    note = f" ({size:,} characters of data, not shown)" if size else ""
-    return {"kind": kind, "text": _cut(_write_json(shown)) + note}
-
-
-def _cut(text: str) -> str:
-    visible = strip_invisible(text)
-    if len(visible) <= MAX_RESULT_CHARS:
-        return visible
-    return f"{visible[:MAX_RESULT_CHARS]}… ({len(text):,} characters)"
-
-
-def _write_json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
 def _explain_approval(tool: CatalogueTool, caller: Caller, effects: Effects) -> str:
@@ -289,7 +265,7 @@ def _call(request: RoomRequest, effects: Effects, tool: CatalogueTool) -> HttpRe
         shown["call_problem"] = describe_problem(error).detail
     else:
         shown["result"] = describe_result(outcome, took_s=time.monotonic() - began)
-    return _render_tool(request, effects, tool, **shown, sent=_write_json(given))
+    return _render_tool(request, effects, tool, **shown, sent=result_text.write_json(given))
 
 
 def _read_raw(text: str) -> tuple[dict[str, Any], dict[int, str]]:

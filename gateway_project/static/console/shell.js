@@ -216,9 +216,20 @@ function listenToSearch() {
   });
 }
 
+/** Ctrl+Enter in a text of several lines presses the button that `data-send` is the id of. */
+function listenToSending() {
+  document.addEventListener("keydown", (event) => {
+    const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing;
+    const button = isSent && document.getElementById(event.target.dataset?.send);
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
+}
+
 /** Let the keyboard scroll what is wider or higher than its place. */
 function watchScrolling() {
-  const places = document.querySelectorAll(".table-wrap, .code, .tabs, .picture");
+  const places = document.querySelectorAll(".table-wrap, .code, .diff, .tabs, .picture");
   const update = (entries) => {
     for (const { target } of entries) {
       const scrolls =
@@ -229,10 +240,38 @@ function watchScrolling() {
   };
   const observer = new ResizeObserver(update);
   places.forEach((place) => observer.observe(place));
+  for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
+    const { parentElement: tabs } = tab;
+    tabs.scrollLeft = tab.offsetLeft + tab.offsetWidth - tabs.offsetLeft - tabs.clientWidth;
+  }
 }
 
+/** Give each value of a table the name of its column, which narrow screens show beside it. */
+function labelCells() {
+  const label = (table) => {
+    const heads = [...table.tHead.rows[0].cells].map((head) =>
+      head.querySelector(".visually-hidden, input") ? "" : head.textContent.trim());
+    for (const row of table.tBodies[0]?.rows ?? []) {
+      const cells = [...row.cells];
+      const isWhole = cells.every((cell) => cell.colSpan === 1);
+      const left = heads.length - cells.length; // cells of a row above reach down to this one
+      for (const cell of isWhole ? cells : []) {
+        const name = heads[cell.cellIndex + left];
+        if (name && cell.tagName === "TD" && cell.textContent.trim()) cell.dataset.label = name;
+      }
+    }
+  };
+  const main = document.querySelector("main");
+  const update = () => main.querySelectorAll(".table:has(> thead)").forEach(label);
+  if (!main) return;
+  update();
+  new MutationObserver(update).observe(main, { childList: true, subtree: true });
+}
+
+labelCells();
 watchScrolling();
 listenToMenu();
 listenToPopups();
 listenToClicks();
+listenToSending();
 listenToSearch();

@@ -216,6 +216,7 @@ CHANGES = {
     ),
     "loses a role": (lambda user: roles.set_roles(user, ["viewer"]), mailbox.RIGHTS_CHANGED),
     "comes into a team": (lambda user: MembershipFactory(user=user), mailbox.RIGHTS_CHANGED),
+    "is in no team as the first is created": (lambda _user: TeamFactory(), mailbox.RIGHTS_CHANGED),
 }
 
 

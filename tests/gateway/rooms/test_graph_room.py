@@ -99,6 +99,16 @@ def test_the_path_between_two_tools_is_shown_with_why(root, chain):
     assert "3 tools" in shortest
 
 
+def test_fields_for_a_tool_propose_those_that_the_caller_may_know_of(root, chain, monkeypatch):
+    chosen = ToolFactory(server=ServerFactory(name="alone"), name="unrelated")
+    ToolFactory(server=ServerFactory(name="theirs", team=TeamFactory()), name="hidden")
+    page = root.get("/graph/").content.decode()
+    assert f'<option value="{chosen.server.name}:unrelated">' in page
+    assert "theirs:hidden" not in page
+    monkeypatch.setattr(graph, "MAX_NAMED", 1)
+    assert "alone:unrelated" not in root.get("/graph/").content.decode()
+
+
 def test_no_path_and_unknown_tools_are_said_in_words(root, chain):
     assert "No relations lead" in text_of(root.get("/graph/?source=fs:read&target=git:status"))
     assert "No tool 'fs:none'" in text_of(root.get("/graph/?source=fs:read&target=fs:none"))

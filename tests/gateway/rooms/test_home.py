@@ -64,6 +64,15 @@ def test_troubled_servers_are_named_with_their_reason(root):
     assert response.context["verdict"]["up"] == 1
 
 
+def test_troubled_servers_beyond_the_first_are_counted(root):
+    for number in range(8):
+        failing(name=f"broken{number}")
+    page = " ".join(root.get("/").content.decode().split())
+    assert "2 more are in trouble" in page
+    Server.objects.filter(name="broken7").delete()
+    assert "1 more is in trouble" in " ".join(root.get("/").content.decode().split())
+
+
 def test_what_a_server_says_of_its_error_cannot_run(root):
     failing_server = failing(name="evil")
     Server.objects.filter(pk=failing_server.pk).update(

@@ -79,6 +79,15 @@ def test_a_run_shows_its_graph_tasks_time_and_events(root, sealer):
     assert "&lt;script&gt;alert(1)" in shown
 
 
+def test_a_failure_in_an_ordinary_result_is_pointed_out(root, sealer):
+    run = started(sealer)
+    result = {"content": [{"type": "text", "text": "Error: no such file\nLine 2"}]}
+    write(sealer, changes(run, change("a", "succeeded", result=result), seqs=[3]))
+    shown = text(root, f"/runs/{run}/")
+    assert "reads like an error" in shown
+    assert "no such file\nLine 2" in shown  # with its lines, and not as JSON alone
+
+
 def test_results_and_errors_are_shown_as_quotations(root, sealer):
     run = started(sealer)
     result = {"content": [{"type": "text", "text": NASTY}]}
@@ -95,7 +104,8 @@ def test_results_and_errors_are_shown_as_quotations(root, sealer):
     )
     shown = text(root, f"/runs/{run}/")
     assert NASTY not in shown
-    assert shown.count("alert(1)") == 2
+    assert shown.count("alert(1)") == 3  # the result as text and as data, and the error
+    assert "reads like an error" not in shown
     assert "Task b failed first: tool error." in shown
 
 

@@ -14,6 +14,9 @@ from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.gateway.rooms.conftest import browser
+from tools.definition import Definition
+from tools.models import Tool
+from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
 NASTY = "<script>alert(1)</script>"
@@ -112,6 +115,9 @@ def test_a_prediction_says_what_it_rested_on(root):
     assert "0.600" in shown
     assert "not confident enough" in shown
     assert "Called ahead of its request" in shown
+    assert "then corrected by what earlier predictions came to" in shown
+    plain = predict(ranked_confidence=0.6).pk
+    assert "call for no correction" in text(root, f"/speculation/{plain}/")
 
 
 @pytest.mark.parametrize(("verdict", "outcome"), [("accept", "hit"), ("reject", "rejected")])
@@ -167,6 +173,22 @@ def test_a_tool_is_granted_with_the_definition_that_was_shown(root):
     assert root.post("/speculation/grants/add/", {"tool": 10**9}).status_code == 404
 
 
+def test_a_superuser_grants_a_shared_tool_for_one_team(root):
+    ServerFactory(name="notes", trusted=True, price_per_call=0)
+    find = Definition(name="find", description="Finds a note.")
+    catalogue.record_listing("notes", [find], at=timezone.now(), approve_new=True)
+    tool, team = Tool.objects.get(), TeamFactory(name="research")
+    assert "research</option>" in text(root, "/speculation/grants/")
+    given = {"tool": tool.pk, "definition": find.hash}
+    for wrong, status in (("x", 400), ("9" * 9, 404)):
+        response = root.post("/speculation/grants/add/", given | {"team": wrong})
+        assert response.status_code == status
+    root.post("/speculation/grants/add/", given | {"team": team.pk})
+    root.post("/speculation/grants/add/", given | {"team": ""})
+    granted = SpeculationGrant.objects.order_by("pk").values_list("team", flat=True)
+    assert list(granted) == [team.pk, None]
+
+
 def test_a_grant_is_withdrawn_and_a_comparison_begins_anew(root):
     tool = ToolFactory(server=ServerFactory(name="notes"))
     grant = SpeculationGrant.objects.create(
@@ -209,6 +231,30 @@ def test_a_budget_is_set_refused_and_dropped(root):
     root.post("/speculation/budgets/", {"server": "notes", "reset": "yes"})
     assert not SpeculationBudget.objects.exists()
     assert root.post("/speculation/budgets/", {"server": "none"}).status_code == 404
+
+
+def test_a_budget_that_is_not_set_shows_the_defaults_for_the_price(root):
+    for name, price in (("free", 0), ("priced", "0.002"), ("unknown", None)):
+        ServerFactory(name=name, price_per_call=price)
+    shown = " ".join(text(root, "/speculation/budgets/").split())
+    cards = shown.split('<form method="post" class="card"')[1:]
+    for card, words, waste in zip(
+        cards, ("A call is free", "costs 0.002 US dollars", "set its price"), (0.5, 0.1, 0.5),
+        strict=True,
+    ):  # fmt: skip
+        assert words in card
+        assert f'value="{waste}"' in card
+
+
+@pytest.mark.parametrize("path", ["/servers/", "/speculation/budgets/"])
+def test_many_servers_are_searched_by_name(root, path):
+    for number in range(13):
+        assert 'type="search" id="q"' not in text(root, path)
+        ServerFactory(name=f"fleet-{number}")
+    assert 'type="search" id="q"' in text(root, path)
+    found = text(root, f"{path}?q=FLEET-7")
+    assert ("fleet-7" in found, "fleet-8" in found) == (True, False)
+    assert "None has this in its name" in text(root, f"{path}?q=other")
 
 
 @pytest.mark.parametrize("path", ["grants/", "budgets/"])

@@ -324,12 +324,6 @@ def test_a_result_is_quoted_and_never_markup(root, gateway):
     assert "‮" not in shown
 
 
-def test_blocks_that_are_no_text_are_described():
-    described = tools.tool._describe_block({"type": "image", "data": "AAAA", "mimeType": "x"})
-    assert described["text"].endswith("(4 characters of data, not shown)")
-    assert tools.tool._describe_block("odd")["kind"] == "unknown"
-
-
 def test_a_call_that_needs_approval_leads_to_its_decision(root, monkeypatch):
     log_tool()
     approval = "00000000-0000-0000-0000-000000000001"
