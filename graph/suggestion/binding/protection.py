@@ -81,6 +81,21 @@ TRAILING_PROTECTION: Final = re.compile(
     re.IGNORECASE,
 )
 """Words after a value that protect it."""
+_ASKS: Final = re.compile(
+    r"\W*(?:why|how|what|who|where|when|which|does|did|is|are|was|can|could|warum|wieso|wie|was|ist"
+    r"|por\s+qué|cómo|qué)\b|\W*(?:为什么|怎么|如何)",
+    re.IGNORECASE,
+)
+_NOT_THAT: Final = re.compile(
+    r"\b(?<!i )(?:don['’]?t|do\s+not|never)\s+(?:\w+\s+){1,2}(?:it|them|this|that|there)\b"  # noqa: RUF001
+    r"|\b(?:ihn|sie|es|das|den)\s+(?:\w+\s+){0,2}(?:nicht|nie\w*|keinesfalls)\b"
+    r"|\bno\s+(?:l[oa]s?)\b|别|不要|勿",
+    re.IGNORECASE,
+)
+"""Behind an address: "… is phishing, do not open it"."""
+_SENTENCE_END: Final = re.compile(r"[.!?;]\s+|[\n。！？；]")  # noqa: RUF001 - as typed
+MAX_SENTENCE_CHARS: Final = 300
+"""Characters before and after an address that are read for such words."""
 _BUT_BEFORE: Final = re.compile(
     r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+[\"'`“]?$",
     re.IGNORECASE,
@@ -159,7 +174,9 @@ def compute_thresholds(
     numbered = [_names_one(tool, one) for tool, one in zip(tools, parameters, strict=True)]
     thresholds[is_writing & np.array(numbered)[:, None] & _mark_counts(stated)] = NEVER_BOUND
     thresholds[_mark_product_names(steps, stated)[owners]] = NEVER_BOUND
-    thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
+    protected = find_protected_values(stated, reading)
+    thresholds[is_writing & protected] = NEVER_BOUND
+    thresholds[:, find_shunned_places(stated, protected)] = NEVER_BOUND
     outputs = np.array([bool(one.name_words & _OUTPUT_WORDS) for one in parameters])[:, None]
     thresholds[is_writing & outputs & _mark_inputs(stated)] = NEVER_BOUND
     is_untrusted = np.array([not tool.is_trusted for tool in tools])[:, None]
@@ -360,6 +377,34 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
     return np.array(
         [one or other for one, other in zip(flags, is_repeated, strict=True)], dtype=bool
     )
+
+
+def find_shunned_places(stated: StatedValues, protected: Flags) -> Flags:
+    """Return `(n,)`: which addresses the intent says not to visit, as even to read them does.
+
+    A question such as "why can't I open https://a.example/x" shuns nothing.
+    """
+    is_place = stated.has_kind(ValueKind.URL, ValueKind.IP)
+    flags = [
+        bool(is_near) and is_shunned(stated.text, one.start, one.end, is_protected=bool(is_kept))
+        for one, is_near, is_kept in zip(stated.values, is_place, protected, strict=True)
+    ]
+    return np.array(flags, dtype=bool)
+
+
+def is_shunned(text: str, start: int, end: int, *, is_protected: bool = False) -> bool:
+    """Whether the sentence around an address says not to visit it, before it or by a pronoun.
+
+    Args:
+        text: The whole text.
+        start: Where the address begins.
+        end: Where it ends.
+        is_protected: Whether words that protect it are known to precede it.
+    """
+    before = _SENTENCE_END.split(text[max(0, start - MAX_SENTENCE_CHARS) : start])[-1]
+    after = _SENTENCE_END.split(text[end : end + MAX_SENTENCE_CHARS])[0]
+    is_kept = is_protected or PROTECTING_PHRASE.search(before) is not None
+    return (is_kept and _ASKS.match(before) is None) or _NOT_THAT.search(after) is not None
 
 
 def _follows_but(text: str, value: StatedValue) -> bool:

@@ -67,7 +67,7 @@ _QUOTES: Final = re.compile(
     re.IGNORECASE,
 )
 """End of what introduces somebody else's words."""
-_NAMED_SCOPE: Final = re.compile(r"\W*(?P<name>[\w-]+):\s")
+_NAMED_SCOPE: Final = re.compile(r"[^\w-]*(?P<name>[\w-]+):\s")
 _LATER: Final = re.compile(
     r"\b(?:when(?:ever)?|once(?!\s+and)|as soon as|unless|until)\b", re.IGNORECASE
 )

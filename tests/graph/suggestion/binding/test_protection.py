@@ -49,6 +49,36 @@ def test_a_deleting_tool_never_gets_a_protected_value(intent: str) -> None:
     assert given(intent, DELETE) == {}
 
 
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "don't open https://phish.example/y",
+        "fetch everything except https://phish.example/y",
+        "öffne auf keinen Fall https://phish.example/y",
+        "no abras https://phish.example/y",
+        "不要打开 https://phish.example/y",
+        "https://phish.example/y is phishing, do not click on it",
+        "der Link https://phish.example/y ist Betrug, öffne ihn nicht",
+    ],
+)
+def test_what_only_reads_does_not_visit_an_address_that_is_to_be_shunned(intent: str) -> None:
+    fetch = tool({"url": text("URL to fetch")}, required=["url"], name="fetch")
+    assert given(intent, fetch, is_read_only=True) == {}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "why can't I open https://a.example/x",
+        "summarize https://a.example/x, I don't have time",
+        "Do not hurry. Fetch https://a.example/x",
+    ],
+)
+def test_other_negations_shun_no_address(intent: str) -> None:
+    fetch = tool({"url": text("URL to fetch")}, required=["url"], name="fetch")
+    assert given(intent, fetch, is_read_only=True) == {"url": "https://a.example/x"}
+
+
 def test_words_in_quotation_marks_protect_nothing() -> None:
     write = tool({"path": PATH, "content": text()}, required=["path", "content"], name="write")
     told = given("write 'do not panic' to file /tmp/a.txt", write)
