@@ -12,7 +12,7 @@ from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
 from graph.suggestion.binding.steps import BindingStep, BindTool
 from graph.suggestion.intent import reading
-from tests.graph.suggestion.binding.tools import arguments, bound, needs, text, tool
+from tests.graph.suggestion.binding.tools import arguments, bound, located, needs, text, tool
 
 PATH = text("Path of the file")
 DELETE = tool({"path": text("Path to delete")}, required=["path"], name="delete_file")
@@ -77,6 +77,17 @@ def test_what_only_reads_does_not_visit_an_address_that_is_to_be_shunned(intent:
 def test_other_negations_shun_no_address(intent: str) -> None:
     fetch = tool({"url": text("URL to fetch")}, required=["url"], name="fetch")
     assert given(intent, fetch, is_read_only=True) == {"url": "https://a.example/x"}
+
+
+def test_a_switch_of_another_request_is_not_set_for_what_may_write() -> None:
+    folder = {"path": PATH, "include_archived": {"type": "boolean"}}
+    show = tool(folder, required=["path"], name="list_folder")
+    wipe = tool(folder, required=["path"], name="delete_folder")
+    requests = ["list /srv/a including archived files", "delete /srv/b"]
+    assert located(", then ".join(requests), requests, show, wipe) == [
+        {"path": "/srv/a", "include_archived": True},
+        {"path": "/srv/b"},
+    ]
 
 
 def test_words_in_quotation_marks_protect_nothing() -> None:
