@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.protection import (
+    ANOTHER_BEFORE,
+    MAX_BUT_CHARS,
     is_scope_parameter,
     is_workspace_parameter,
     may_destroy,
@@ -105,8 +107,14 @@ _RELATION_LIST: Final = (
 _RELATION: Final = frozenset(_RELATION_LIST.split())
 """Words between the verb and a value by which the value is not what is acted on."""
 _PUTTING: Final = normalize_words(["write", "replace", "move", "mv", "overwrite"])
-_RELATIVE: Final = frozenset(["that", "which", "what", "whatever", "who", "whose", "whom", "by"])
+_RELATIVE_LIST: Final = "that which what whatever who whose whom by if unless falls wenn"
+_RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
+_BREAK_LIST: Final = (
+    "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no"
+)
+_BREAKS: Final = frozenset(_BREAK_LIST.split())
+"""Words between the values of a list by which not all of them are acted on."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 MAX_CHARS_BEFORE: Final = 200
 """Characters before a value that are read for such words."""
@@ -229,6 +237,7 @@ class _Place(NamedTuple):
     before: frozenset[str]
     has_rules: bool = False
     is_of_another: bool = False
+    is_excluded: bool = False
 
 
 _NOWHERE: Final = _Place(_RELATIVE)
@@ -237,10 +246,13 @@ _NOWHERE: Final = _Place(_RELATIVE)
 def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Place:
     first, end = max(0, value.start - start), max(0, value.end - start)
     words = _WORD.findall(part.lower(), max(begin, first - MAX_CHARS_BEFORE), first)
+    inside = _WORD.findall(QUOTED.sub(" ", part[first:end]).lower())
     return _Place(
         before=frozenset(words[:1] + words[2:] if words[1:2] == ["that"] else words),
         has_rules=value.kind in _OWN_RULES or (first, end) == (0, len(part)),
         is_of_another=_ANOTHER_AFTER.match(part, end) is not None,
+        is_excluded=ANOTHER_BEFORE.search(part, max(0, first - MAX_BUT_CHARS), first) is not None
+        or (isinstance(value.value, list) and not _BREAKS.isdisjoint(inside)),
     )
 
 
@@ -248,6 +260,8 @@ def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bo
     """Whether a tool that may change something acts on, or takes, what is stated at a place."""
     if place.has_rules and not may_destroy(step):
         return True
+    if place.is_excluded and may_destroy(step):
+        return False
     is_place = is_scope_parameter(step, parameter) or is_workspace_parameter(step, parameter)
     if place.has_rules or is_place or not _removes(step):
         return place.before.isdisjoint(_RELATIVE)

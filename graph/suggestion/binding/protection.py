@@ -107,7 +107,7 @@ _ALL_BUT_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 """Before any value, "everything but" protects it."""
-_ANOTHER_BEFORE: Final = re.compile(
+ANOTHER_BEFORE: Final = re.compile(
     r"\b(?:than|(?:cop(?:y|ies)|backups?|duplicates?)\s+of)(?:\s+the)?\s+[\"'`“]?$", re.IGNORECASE
 )
 """Before what something else is compared with or made of: "older than /a", "the backup of /a"."""
@@ -136,6 +136,8 @@ _NAME_KINDS: Final = frozenset({ValueKind.NAME, ValueKind.WORD, ValueKind.PHRASE
 _QUOTABLE_KINDS: Final = frozenset(
     {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
 )
+_NAMING_KINDS: Final = _QUOTABLE_KINDS | {ValueKind.NUMBER, ValueKind.CODE}
+"""Kinds of values that name the same thing wherever they are stated."""
 
 
 def compute_thresholds(
@@ -284,7 +286,7 @@ def _mark_others(stated: StatedValues) -> Flags:
     """Return `(n,)`: which values name something else than what is to be acted on."""
     return np.array(
         [
-            _ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_BUT_CHARS), one.start)
+            ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_BUT_CHARS), one.start)
             is not None
             for one in stated.values
         ],
@@ -367,7 +369,7 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> Flags
         is_ahead = bool(((before >= one.end) & (before < end)).any())
         is_kept = is_behind or is_ahead or follows_but
         flags.append(is_kept)
-        if is_kept and one.kind in _QUOTABLE_KINDS:
+        if is_kept and one.kind in _NAMING_KINDS:
             protected_keys.add(one.equality_key)
     is_repeated = [
         one.equality_key in protected_keys
