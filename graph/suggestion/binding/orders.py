@@ -62,6 +62,8 @@ _GRAVE: Final = frozenset(_GRAVE_LIST.split())
 _TAKEN_BACK_LIST: Final = (
     "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
 )
+_ENDING: Final = frozenset(["stop", "abort", "kill", "terminate"])
+"""Words of tools that also cancel."""
 _TAKEN_BACK: Final = frozenset(_TAKEN_BACK_LIST.split())
 """First words of a request that takes something back, unless the tool's name has them too."""
 _POLITE: Final = re.compile(
@@ -81,6 +83,12 @@ _NEGATION: Final = re.compile(
     r"|nicht|kein\w*|nie|nunca|jamás)\b|[不别勿]",
     re.IGNORECASE,
 )
+_FORBIDDEN: Final = re.compile(
+    r"\W*(?:(?:please|bitte|por favor)\s+)?(?:(?:don['’]?t|do\s+not|never|no|nie|nunca|jamás)\b"  # noqa: RUF001
+    r"(?!\s+(?:have|like|need|use|want)\b)|[不别勿])",
+    re.IGNORECASE,
+)
+"""Beginning of what is not to be done, and no reason: "don't need it"."""
 _REPORT: Final = re.compile(
     r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido)\b", re.IGNORECASE
 )
@@ -145,12 +153,15 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
         for one in names
         if one in _GRAVE or not DESTRUCTIVE_WORDS.isdisjoint(normalize_word(one))
     }
-    orders = {
-        read_order(one, verbs=verbs | {*names[:1]}, words=words)
-        if _is_order(one.text, words, is_polite=True) and not waits_or_quotes(reading.text, start)
-        else Order.DENIED
-        for start, one in _iterate_requests(step, reading)
-    }
+    orders = set()
+    for start, one in _iterate_requests(step, reading):
+        order = read_order(one, verbs=verbs | {*names[:1]}, words=words)
+        is_order = _is_order(one.text, words, is_polite=True)
+        if order is Order.PLAIN and not is_order:
+            order = Order.DENIED
+        if waits_or_quotes(reading.text, start) or _FORBIDDEN.match(one.text):
+            order = Order.DENIED
+        orders.add(order)
     return next(one for one in Order if one in orders)
 
 
@@ -296,9 +307,11 @@ def _is_order(order: str, tool_words: frozenset[str], *, is_polite: bool) -> boo
     plain = QUOTED.sub(" ", order)
     first = _WORD.search(plain)
     word = first[0].lower() if first else ""
+    harmless = {"cancel"} if tool_words & _ENDING else set()
+    harmless |= set() if "back" in plain.lower() else {"bring"}
     main = _REASON.split(plain, maxsplit=1)[0]
     return not (
-        (word in _TAKEN_BACK and word not in tool_words)
+        (word in _TAKEN_BACK and word not in tool_words | harmless)
         or _QUESTION.match(plain)
         or _NEGATION.search(main)
         or _REPORT.search(main)
