@@ -36,8 +36,8 @@ _PREREQUISITE_PHRASE: Final = re.compile(
     r"(?:from|by|of|via)\s+(?:the\s+)?(\S+)",
     re.IGNORECASE,
 )
-_IDENTIFIER_LIKE: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+"
+_IDENTIFIER_LIKE: Final = re.compile(  # bounded: tried at each letter
+    r"[A-Za-z][A-Za-z0-9]{0,127}(?:[_-][A-Za-z0-9]+)+|[a-z]{1,128}(?:[A-Z][a-z0-9]+)+"
 )
 _WORDS: Final = re.compile(r"[^\W_]+(?:['_-][^\W_]+)*|[.;\n]")
 _SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\n+|。")

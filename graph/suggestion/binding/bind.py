@@ -143,15 +143,13 @@ class _BindingSearch:
     def apply_stated_values(self, model: BindingModel) -> None:
         """Bind values stated in the intent."""
         self._bind_plain_values()
-        bound_elsewhere = {
-            (n, name) for n, found in enumerate(self.found_arguments) for name in found
-        }
+        bound = {(n, name) for n, found in enumerate(self.found_arguments) for name in found}
         chosen = choose_literals(
             self.steps,
             grid=self.grid,
             probabilities=model.predict_probabilities(self.grid),
             thresholds=self.guard.thresholds,
-            without=bound_elsewhere | self.habits.keys(),
+            without=bound | self.habits.keys(),
             used_spans={
                 n: [(one.stated.start, one.stated.end) for one in found.values() if one.stated]
                 for n, found in enumerate(self.found_arguments)
@@ -189,7 +187,7 @@ class _BindingSearch:
         for parameter in self._unbound_parameters(position):
             argument = (
                 self._find_habitual(position, parameter)
-                or self._find_switch(parameter)
+                or self._find_switch(position, parameter)
                 or habitual_value(tool, parameter, self.knowledge)
                 or self.shared.find(position, parameter)
                 or (
@@ -221,8 +219,11 @@ class _BindingSearch:
             introduced=self._find_introducing_words,
         )
 
-    def _find_switch(self, parameter: ToolParameter) -> BoundArgument | None:
-        return switches.read_switch(parameter, self.reading.text) if parameter.is_boolean else None
+    def _find_switch(self, position: int, parameter: ToolParameter) -> BoundArgument | None:
+        """Return a switch that the intent sets; if the tool may write, its own request."""
+        step, text = self.steps[position], self.reading.text
+        own = text if step.is_read_only else text[slice(*(step.request or (0, None)))]
+        return switches.read_switch(parameter, own) if parameter.is_boolean else None
 
     def _find_data_flow(
         self, position: int, parameter: ToolParameter
@@ -237,7 +238,6 @@ class _BindingSearch:
 
     def _find_introducing_words(self, step: str) -> frozenset[str]:
         position = next(n for n, one in enumerate(self.steps) if one.id == step)
-        values = [
-            one.stated for one in self.found_arguments[position].values() if one.stated is not None
-        ]
+        found = self.found_arguments[position].values()
+        values = [one.stated for one in found if one.stated is not None]
         return references.find_introducing_words(values, self.reading.text)

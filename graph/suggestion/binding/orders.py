@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.protection import (
+    ANOTHER_BEFORE,
+    MAX_LEAD_CHARS,
     is_scope_parameter,
     is_workspace_parameter,
     may_destroy,
@@ -60,6 +62,8 @@ _GRAVE: Final = frozenset(_GRAVE_LIST.split())
 _TAKEN_BACK_LIST: Final = (
     "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
 )
+_ENDING: Final = frozenset(["stop", "abort", "kill", "terminate"])
+"""Words of tools that also cancel."""
 _TAKEN_BACK: Final = frozenset(_TAKEN_BACK_LIST.split())
 """First words of a request that takes something back, unless the tool's name has them too."""
 _POLITE: Final = re.compile(
@@ -79,6 +83,12 @@ _NEGATION: Final = re.compile(
     r"|nicht|kein\w*|nie|nunca|jamás)\b|[不别勿]",
     re.IGNORECASE,
 )
+_FORBIDDEN: Final = re.compile(
+    r"\W*(?:(?:please|bitte|por favor)\s+)?(?:(?:don['’]?t|do\s+not|never|no|nie|nunca|jamás)\b"  # noqa: RUF001
+    r"(?!\s+(?:have|like|need|use|want)\b)|[不别勿])",
+    re.IGNORECASE,
+)
+"""Beginning of what is not to be done, and no reason: "don't need it"."""
 _REPORT: Final = re.compile(
     r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido)\b", re.IGNORECASE
 )
@@ -105,8 +115,14 @@ _RELATION_LIST: Final = (
 _RELATION: Final = frozenset(_RELATION_LIST.split())
 """Words between the verb and a value by which the value is not what is acted on."""
 _PUTTING: Final = normalize_words(["write", "replace", "move", "mv", "overwrite"])
-_RELATIVE: Final = frozenset(["that", "which", "what", "whatever", "who", "whose", "whom", "by"])
+_RELATIVE_LIST: Final = "that which what whatever who whose whom by if unless falls wenn"
+_RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
+_BREAK_LIST: Final = (
+    "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no"
+)
+_BREAKS: Final = frozenset(_BREAK_LIST.split())
+"""Words between the values of a list by which not all of them are acted on."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 MAX_CHARS_BEFORE: Final = 200
 """Characters before a value that are read for such words."""
@@ -137,12 +153,15 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
         for one in names
         if one in _GRAVE or not DESTRUCTIVE_WORDS.isdisjoint(normalize_word(one))
     }
-    orders = {
-        read_order(one, verbs=verbs | {*names[:1]}, words=words)
-        if _is_order(one.text, words, is_polite=True) and not waits_or_quotes(reading.text, start)
-        else Order.DENIED
-        for start, one in _iterate_requests(step, reading)
-    }
+    orders = set()
+    for start, one in _iterate_requests(step, reading):
+        order = read_order(one, verbs=verbs | {*names[:1]}, words=words)
+        is_order = _is_order(one.text, words, is_polite=True)
+        if order is Order.PLAIN and not is_order:
+            order = Order.DENIED
+        if waits_or_quotes(reading.text, start) or _FORBIDDEN.match(one.text):
+            order = Order.DENIED
+        orders.add(order)
     return next(one for one in Order if one in orders)
 
 
@@ -229,6 +248,7 @@ class _Place(NamedTuple):
     before: frozenset[str]
     has_rules: bool = False
     is_of_another: bool = False
+    is_excluded: bool = False
 
 
 _NOWHERE: Final = _Place(_RELATIVE)
@@ -237,10 +257,13 @@ _NOWHERE: Final = _Place(_RELATIVE)
 def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Place:
     first, end = max(0, value.start - start), max(0, value.end - start)
     words = _WORD.findall(part.lower(), max(begin, first - MAX_CHARS_BEFORE), first)
+    inside = _WORD.findall(QUOTED.sub(" ", part[first:end]).lower())
     return _Place(
         before=frozenset(words[:1] + words[2:] if words[1:2] == ["that"] else words),
         has_rules=value.kind in _OWN_RULES or (first, end) == (0, len(part)),
         is_of_another=_ANOTHER_AFTER.match(part, end) is not None,
+        is_excluded=ANOTHER_BEFORE.search(part, max(0, first - MAX_LEAD_CHARS), first) is not None
+        or (isinstance(value.value, list) and not _BREAKS.isdisjoint(inside)),
     )
 
 
@@ -248,6 +271,8 @@ def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bo
     """Whether a tool that may change something acts on, or takes, what is stated at a place."""
     if place.has_rules and not may_destroy(step):
         return True
+    if place.is_excluded and may_destroy(step):
+        return False
     is_place = is_scope_parameter(step, parameter) or is_workspace_parameter(step, parameter)
     if place.has_rules or is_place or not _removes(step):
         return place.before.isdisjoint(_RELATIVE)
@@ -282,9 +307,11 @@ def _is_order(order: str, tool_words: frozenset[str], *, is_polite: bool) -> boo
     plain = QUOTED.sub(" ", order)
     first = _WORD.search(plain)
     word = first[0].lower() if first else ""
+    harmless = {"cancel"} if tool_words & _ENDING else set()
+    harmless |= set() if "back" in plain.lower() else {"bring"}
     main = _REASON.split(plain, maxsplit=1)[0]
     return not (
-        (word in _TAKEN_BACK and word not in tool_words)
+        (word in _TAKEN_BACK and word not in tool_words | harmless)
         or _QUESTION.match(plain)
         or _NEGATION.search(main)
         or _REPORT.search(main)

@@ -34,7 +34,7 @@ _QUERIES: Final = tuple(
 _QUERY_TAIL: Final = re.compile(
     r"\s+(?:(?:on|in|at|from|via|using|with)\s+(?:the\s+|my\s+|our\s+)?\w+|for me|please)\s*$"
     r"|,?\s+(?:within|at most|no more than|up to)\s+\d+(?:\s+[a-z]+)?\s*$"
-    r"|[\s.?!,;]+$",
+    r"|(?<![\s.?!,;])[\s.?!,;]+$",
     re.IGNORECASE,
 )
 _QUERY_HEAD: Final = re.compile(

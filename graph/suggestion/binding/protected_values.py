@@ -35,6 +35,21 @@ TRAILING_PROTECTION: Final = re.compile(
     re.IGNORECASE,
 )
 """Words after a value that protect it."""
+_ASKS: Final = re.compile(
+    r"\W*(?:why|how|what|who|where|when|which|does|did|is|are|was|can|could|warum|wieso|wie|was|ist"
+    r"|por\s+qué|cómo|qué)\b|\W*(?:为什么|怎么|如何)",
+    re.IGNORECASE,
+)
+_NOT_THAT: Final = re.compile(
+    r"\b(?<!i )(?:don['’]?t|do\s+not|never)\s+(?:\w+\s+){1,2}(?:it|them|this|that|there)\b"  # noqa: RUF001
+    r"|\b(?:ihn|sie|es|das|den)\s+(?:\w+\s+){0,2}(?:nicht|nie\w*|keinesfalls)\b"
+    r"|\bno\s+(?:l[oa]s?)\b|别|不要|勿",
+    re.IGNORECASE,
+)
+"""Behind an address: "… is phishing, do not open it"."""
+_SENTENCE_END: Final = re.compile(r"[.!?;]\s+|[\n。！？；]")  # noqa: RUF001 - as typed
+MAX_SENTENCE_CHARS: Final = 300
+"""Characters before and after an address that are read for such words."""
 _BUT_BEFORE: Final = re.compile(
     r"\bbut(?:\s+(?:for|the|my|our|a|file|folder|directory)){0,3}[\s:]+[\"'`“]?$",
     re.IGNORECASE,
@@ -55,6 +70,8 @@ _LIST_CONTINUATION: Final = re.compile(
 _QUOTABLE_KINDS: Final = frozenset(
     {ValueKind.QUOTED, ValueKind.PATH, ValueKind.URL, ValueKind.EMAIL}
 )
+_NAMING_KINDS: Final = _QUOTABLE_KINDS | {ValueKind.NUMBER, ValueKind.CODE}
+"""Kinds of values that name the same thing wherever they are stated."""
 
 
 def find_protected_values(stated: StatedValues, reading: IntentReading) -> NDArray[np.bool_]:
@@ -81,7 +98,7 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> NDArr
         is_ahead = bool(((before >= one.end) & (before < end)).any())
         is_kept = is_behind or is_ahead or follows_but
         flags.append(is_kept)
-        if is_kept and one.kind in _QUOTABLE_KINDS:
+        if is_kept and one.kind in _NAMING_KINDS:
             protected_keys.add(one.equality_key)
     return np.array(
         [
@@ -90,6 +107,34 @@ def find_protected_values(stated: StatedValues, reading: IntentReading) -> NDArr
         ],
         dtype=bool,
     )
+
+
+def find_shunned_places(stated: StatedValues, protected: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return `(n,)`: which addresses the intent says not to visit, as even to read them does.
+
+    A question such as "why can't I open https://a.example/x" shuns nothing.
+    """
+    is_place = stated.has_kind(ValueKind.URL, ValueKind.IP)
+    flags = [
+        bool(is_near) and is_shunned(stated.text, one.start, one.end, is_protected=bool(is_kept))
+        for one, is_near, is_kept in zip(stated.values, is_place, protected, strict=True)
+    ]
+    return np.array(flags, dtype=bool)
+
+
+def is_shunned(text: str, start: int, end: int, *, is_protected: bool = False) -> bool:
+    """Whether the sentence around an address says not to visit it, before it or by a pronoun.
+
+    Args:
+        text: The whole text.
+        start: Where the address begins.
+        end: Where it ends.
+        is_protected: Whether words that protect it are known to precede it.
+    """
+    before = _SENTENCE_END.split(text[max(0, start - MAX_SENTENCE_CHARS) : start])[-1]
+    after = _SENTENCE_END.split(text[end : end + MAX_SENTENCE_CHARS])[0]
+    is_kept = is_protected or PROTECTING_PHRASE.search(before) is not None
+    return (is_kept and _ASKS.match(before) is None) or _NOT_THAT.search(after) is not None
 
 
 def _follows_but(text: str, value: StatedValue) -> bool:

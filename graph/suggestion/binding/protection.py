@@ -21,7 +21,7 @@ from graph.suggestion.binding.knowledge import (
     BindingKnowledge,
     compute_stated_rate,
 )
-from graph.suggestion.binding.protected_values import find_protected_values
+from graph.suggestion.binding.protected_values import find_protected_values, find_shunned_places
 from graph.suggestion.binding.stated_values import StatedValues, tokenize
 from graph.suggestion.binding.steps import MIN_OPTIONAL_PROBABILITY, MIN_REQUIRED_PROBABILITY
 from graph.suggestion.binding.value_patterns import ValueKind
@@ -62,7 +62,7 @@ MIN_OWN_CLAUSE_RATIO = 0.3
 """Ratio to a tool's largest share from which a clause belongs to it, subject to the next ratio."""
 MIN_TIED_CLAUSE_RATIO = 0.5
 """Ratio to the largest share of any step in that clause that it must reach as well."""
-_ANOTHER_BEFORE: Final = re.compile(
+ANOTHER_BEFORE: Final = re.compile(
     r"\b(?:than|(?:cop(?:y|ies)|backups?|duplicates?)\s+of)(?:\s+the)?\s+[\"'`“]?$", re.IGNORECASE
 )
 """Before what something else is compared with or made of: "older than /a", "the backup of /a"."""
@@ -122,7 +122,9 @@ def compute_thresholds(
     numbered = [_names_one(tool, one) for tool, one in zip(tools, parameters, strict=True)]
     thresholds[is_writing & np.array(numbered)[:, None] & _mark_counts(stated)] = NEVER_BOUND
     thresholds[_mark_product_names(steps, stated)[owners]] = NEVER_BOUND
-    thresholds[is_writing & find_protected_values(stated, reading)] = NEVER_BOUND
+    protected = find_protected_values(stated, reading)
+    thresholds[is_writing & protected] = NEVER_BOUND
+    thresholds[:, find_shunned_places(stated, protected)] = NEVER_BOUND
     outputs = np.array([bool(one.name_words & _OUTPUT_WORDS) for one in parameters])[:, None]
     thresholds[is_writing & outputs & _mark_inputs(stated)] = NEVER_BOUND
     is_untrusted = np.array([not tool.is_trusted for tool in tools])[:, None]
@@ -230,7 +232,7 @@ def _mark_others(stated: StatedValues) -> Flags:
     """Return `(n,)`: which values name something else than what is to be acted on."""
     return np.array(
         [
-            _ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_LEAD_CHARS), one.start)
+            ANOTHER_BEFORE.search(stated.text, max(0, one.start - MAX_LEAD_CHARS), one.start)
             is not None
             for one in stated.values
         ],

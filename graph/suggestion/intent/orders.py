@@ -14,16 +14,27 @@ if TYPE_CHECKING:
 
     from graph.suggestion.intent.requests import StatedRequest
 
-_ABOUT_LIST: Final = (
-    "ask avoid check compare confirm describe determine discuss draft estimate explain find "
-    "forget help identify inform keep know leave let list log make monitor note notify predict "
-    "pretend prevent read recommend refuse remember remind report review say search schedule see "
-    "show simulate stop suggest summarise summarize tell test translate understand verify wait "
-    "warn watch write"
+_TALKING_LIST: Final = (
+    "ask avoid check compare confirm describe discuss estimate explain know predict pretend "
+    "prevent recommend refuse remind review see show simulate suggest summarise summarize "
+    "translate understand verify wait"
 )
-_ABOUT: Final = frozenset(_ABOUT_LIST.split())
-"""Verbs of saying, knowing and preventing: what follows them is not to be done."""
-_TAKING_BACK: Final = frozenset(["undo", "revert", "restore", "recover", "unarchive", "bring"])
+_TALKING: Final = frozenset(_TALKING_LIST.split())
+"""Verbs of asking, knowing and preventing: what follows them is not to be done."""
+_LEADING_LIST: Final = (
+    "determine do draft find help identify inform keep leave let list log make monitor note "
+    "notify read report say schedule search stop tell test warn watch write"
+)
+_LEADING: Final = frozenset(_LEADING_LIST.split())
+"""Verbs that may lead to what is done, or only to talk of it: "tell Bob to …"."""
+_MORE_VERBS_LIST: Final = (
+    "abort axe decommission detach disband dispose eliminate eradicate expunge flush halt "
+    "purge quit reboot relocate retire scrap shred trash unassign unlink void withdraw"
+)
+_MORE_VERBS: Final = frozenset(_MORE_VERBS_LIST.split())
+"""Verbs that begin an order to destroy or end something, beside those that begin any request."""
+_IDIOM: Final = re.compile(r"\W*(?:forget\s+(?:it|about)|do\s+(?:you|i|we|they))\b", re.IGNORECASE)
+_TAKING_BACK: Final = frozenset(["undo", "revert", "restore", "recover", "unarchive"])
 _GERMAN: Final = (
     r"hab(?:e|en|t)|hast|hat(?:te\w*)?|wurden?|worden|wird|werden|ist|sind|war(?:en)?|wäre\w*"
     r"|soll\w*|d[au]rf\w*|dürf\w*|wollte\w*|(?<!ich )will|bat|sagte?n?|schrieb\w*|meint\w*|steht"
@@ -67,7 +78,7 @@ _QUOTES: Final = re.compile(
     re.IGNORECASE,
 )
 """End of what introduces somebody else's words."""
-_NAMED_SCOPE: Final = re.compile(r"\W*(?P<name>[\w-]+):\s")
+_NAMED_SCOPE: Final = re.compile(r"[^\w-]*(?P<name>[\w-]+):\s")
 _LATER: Final = re.compile(
     r"\b(?:when(?:ever)?|once(?!\s+and)|as soon as|unless|until)\b", re.IGNORECASE
 )
@@ -94,9 +105,9 @@ def read_order(
 ) -> Order:
     """Tell whether a request orders what a tool does.
 
-    A plain order begins with a verb, after polite words and those of a wish. A verb of saying,
-    asking or preventing denies it, unless the tool does that, and so does a question; in other
-    languages also what marks a report, a question or an infinitive that depends on another verb.
+    A plain order begins with a verb, after polite words and those of a wish. A verb of asking or
+    preventing denies it, unless the tool does that, and so does a question; in other languages
+    also what marks a report, a question or an infinitive that depends on another verb.
 
     Args:
         request: The request.
@@ -106,12 +117,14 @@ def read_order(
     if request.english != request.text and _is_denied_abroad(request.text):
         return Order.DENIED
     action = request.action or _read_unlisted_action(request.wording, verbs)
-    if action in QUESTION_WORDS or action in _ABOUT - verbs or action in _TAKING_BACK - words:
+    is_asking = action in QUESTION_WORDS - {"do"} or _IDIOM.match(request.text) is not None
+    if is_asking or action in _TALKING - verbs or action in _TAKING_BACK - words:
         return Order.DENIED
     scope = _NAMED_SCOPE.match(request.text)
     is_foreign = scope is not None and scope["name"].lower() not in words
     is_later = _LATER.search(QUOTED.sub(" ", request.text)) is not None
-    return Order.UNCLEAR if not action or is_foreign or is_later else Order.PLAIN
+    is_unclear = not action or action in _LEADING - verbs or is_foreign or is_later
+    return Order.UNCLEAR if is_unclear else Order.PLAIN
 
 
 def _is_denied_abroad(text: str) -> bool:
@@ -122,11 +135,11 @@ def _is_denied_abroad(text: str) -> bool:
 
 
 def _read_unlisted_action(wording: str, verbs: AbstractSet[str]) -> str:
-    """Return the verb behind an adverb, or one that the tool's name has; empty if neither."""
+    """Return the verb behind an adverb, or one that ends something; empty if neither."""
     adverb = _ADVERB.match(wording)
     rest = wording[adverb.end() :] if adverb else wording
     first = _FIRST_WORD.match(rest)
     word = first[0].lower() if first else ""
-    if word in verbs:
+    if word in verbs | _MORE_VERBS:
         return word
     return find_action(rest) if adverb and begins_request(rest) else ""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from graph.suggestion.binding.protected_values import is_shunned
 from graph.suggestion.next_call.profiles import stem_name
 from graph.suggestion.next_call.shapes import describe_text
 
@@ -50,6 +51,9 @@ _DATES: Final = tuple(
         rf"{_MONTH}\s+{_DAY},?\s+(?:of\s+)?{_YEAR}",
         rf"{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}",
     )
+)
+_ADDRESS: Final = re.compile(
+    r"(?<!\S)[^\w\s]{0,3}(?:[a-z]{2,10}://|www\.|(?:\d{1,3}\.){3}\d)\S*", re.IGNORECASE
 )
 _NAMED_ID: Final = re.compile(r"[a-z]{2,}_[a-z]{2,}(?:_\d+)?")
 _SENTENCE_SIGNS: Final = frozenset(".!?\n")
@@ -100,18 +104,31 @@ def split_clauses(text: str) -> list[str]:
 
 
 def read_statement(text: str) -> list[StatementValue]:
-    """Return the values in a statement, in its order.
+    """Return the values in a statement, in its order; without addresses that it says to shun.
 
     Example:
         >>> [(found.shape, found.value) for found in read_statement("I am Mia Li, zip 32286.")]
         [('Aa 1', 'Mia'), ('Aa 2', 'Li'), ('Aa Aa', 'Mia Li'), ('9x5', '32286')]
     """
     found: dict[tuple[str, str], StatementValue] = {}
-    for value in _iterate_values(prepare_statement(text)):
+    prepared = prepare_statement(text)
+    shunned = _find_shunned(prepared)
+    for value in _iterate_values(prepared):
+        if shunned and any(value.value in one for one in shunned):
+            continue
         found.setdefault((value.shape, value.value), value)
         if len(found) == MAX_VALUES:
             break
     return list(found.values())
+
+
+def _find_shunned(text: str) -> list[str]:
+    """Return the addresses that a statement says not to visit: to call ahead would visit them."""
+    return [
+        match[0]
+        for match in _ADDRESS.finditer(text)
+        if is_shunned(text, match.start(), match.end())
+    ]
 
 
 def _iterate_values(text: str) -> Iterator[StatementValue]:

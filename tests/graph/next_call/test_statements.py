@@ -51,6 +51,13 @@ def test_a_number_with_commas_is_one_value():
     assert find_values("items 12, 500") == {"12", "500"}
 
 
+def test_an_address_to_be_shunned_is_not_read():
+    assert find_values("Never open https://phish.example/y or 10.0.0.1!") == set()
+    assert find_values("https://phish.example/y is phishing, do not open it.") == set()
+    assert "//a.example/x" in find_values("Do not wait. Open https://a.example/x")
+    assert find_values("Do not change order 4711.") == {"4711"}
+
+
 def test_names_in_an_id_are_read_as_texts_write_them():
     assert find_values("I am mia_li_3668.") == {"mia_li_3668", "Mia", "Li"}
 

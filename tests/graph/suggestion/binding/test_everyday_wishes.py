@@ -17,6 +17,7 @@ from tests.graph.suggestion.binding.tools import steps, text, tool
 NUMBER = {"type": "integer"}
 LIST = {"type": "array"}
 TEXTS = {"type": "array", "items": {"type": "string"}}
+NUMBERS = {"type": "array", "items": NUMBER}
 
 
 def act(called: str = "act", /, **fields: dict[str, Any]) -> BindTool:
@@ -231,6 +232,8 @@ def test_counts_and_what_something_is_compared_with_are_no_targets(
         ("delete task 12, no wait", act("delete_task", task_id=NUMBER)),
         ("delete task 12 when Bob agrees", act("delete_task", task_id=NUMBER)),
         ("Bob: delete task 12", act("delete_task", task_id=NUMBER)),
+        ("delete tasks 12, 13 and 14 but not 13", act("delete_tasks", task_ids=NUMBERS)),
+        ("delete copies of /a/x.txt and /a/y.txt", act("delete_files", paths=TEXTS)),
     ],
 )
 def test_only_an_order_names_what_is_changed(intent: str, one: BindTool) -> None:

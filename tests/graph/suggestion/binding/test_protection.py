@@ -12,7 +12,7 @@ from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
 from graph.suggestion.binding.steps import BindingStep, BindTool
 from graph.suggestion.intent import reading
-from tests.graph.suggestion.binding.tools import arguments, bound, needs, text, tool
+from tests.graph.suggestion.binding.tools import arguments, bound, located, needs, text, tool
 
 PATH = text("Path of the file")
 DELETE = tool({"path": text("Path to delete")}, required=["path"], name="delete_file")
@@ -47,6 +47,47 @@ def given(
 )
 def test_a_deleting_tool_never_gets_a_protected_value(intent: str) -> None:
     assert given(intent, DELETE) == {}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "don't open https://phish.example/y",
+        "fetch everything except https://phish.example/y",
+        "öffne auf keinen Fall https://phish.example/y",
+        "no abras https://phish.example/y",
+        "不要打开 https://phish.example/y",
+        "https://phish.example/y is phishing, do not click on it",
+        "der Link https://phish.example/y ist Betrug, öffne ihn nicht",
+    ],
+)
+def test_what_only_reads_does_not_visit_an_address_that_is_to_be_shunned(intent: str) -> None:
+    fetch = tool({"url": text("URL to fetch")}, required=["url"], name="fetch")
+    assert given(intent, fetch, is_read_only=True) == {}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "why can't I open https://a.example/x",
+        "summarize https://a.example/x, I don't have time",
+        "Do not hurry. Fetch https://a.example/x",
+    ],
+)
+def test_other_negations_shun_no_address(intent: str) -> None:
+    fetch = tool({"url": text("URL to fetch")}, required=["url"], name="fetch")
+    assert given(intent, fetch, is_read_only=True) == {"url": "https://a.example/x"}
+
+
+def test_a_switch_of_another_request_is_not_set_for_what_may_write() -> None:
+    folder = {"path": PATH, "include_archived": {"type": "boolean"}}
+    show = tool(folder, required=["path"], name="list_folder")
+    wipe = tool(folder, required=["path"], name="delete_folder")
+    requests = ["list /srv/a including archived files", "delete /srv/b"]
+    assert located(", then ".join(requests), requests, show, wipe) == [
+        {"path": "/srv/a", "include_archived": True},
+        {"path": "/srv/b"},
+    ]
 
 
 def test_words_in_quotation_marks_protect_nothing() -> None:

@@ -25,6 +25,7 @@ def read(text: str) -> Order:
         "you can delete task 12",
         "permanently delete task 12",
         "get rid of task 12",
+        "scrap task 12",
         "lösche die Aufgabe 12",
         "kannst du die Aufgabe 12 bitte löschen?",
         "ich möchte die Aufgabe 12 löschen",
@@ -47,6 +48,7 @@ def test_a_verb_behind_polite_words_is_a_plain_order(text: str) -> None:
         "explain how to delete task 12",
         "remind me to delete task 12",
         "ask Bob to delete task 12",
+        "forget it, I wanted to delete task 12",
         "please undo the deletion of task 12",
         "ich habe die Aufgabe 12 gelöscht",
         "mein Chef will die Aufgabe 12 löschen",
@@ -64,9 +66,16 @@ def test_a_question_a_report_and_what_others_are_to_do_deny_an_order(text: str) 
 
 
 @pytest.mark.parametrize(
-    "text", ["weekly cleanup", "I deleted task 12", "my boss said to delete task 12"]
+    "text",
+    [
+        "weekly cleanup",
+        "I deleted task 12",
+        "my boss said to delete task 12",
+        "tell Bob to delete task 12",
+        "stop deleting task 12",
+    ],
 )
-def test_what_does_not_begin_with_a_verb_is_no_plain_order(text: str) -> None:
+def test_what_begins_with_no_verb_or_one_that_leads_to_others_is_no_plain_order(text: str) -> None:
     assert read(text) is Order.UNCLEAR
 
 
