@@ -36,6 +36,9 @@ _CHANGING_LIST: Final = (
 )
 _CHANGING: Final = frozenset(_CHANGING_LIST.split())
 """Words of a tool's name by which it may change something, beside those of operators."""
+_READING: Final = frozenset(["get", "list", "find", "search", "count", "describe", "read", "show"])
+_CONJUNCTIONS: Final = frozenset(["and", "or", "then"])
+"""Between two verbs of a tool's name; without them those behind a reading one are nouns."""
 _TAKEN_BACK_LIST: Final = (
     "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
 )
@@ -96,7 +99,7 @@ def is_ordered(
     """
     words = frozenset(split_raw_name(step.tool.name))
     destroys = may_destroy(step)
-    changes = destroys or bool(words & _CHANGING or find_operator_verbs(step.tool.name))
+    changes = destroys or may_change(step.tool.name)
     if step.is_read_only or not changes:
         return True
     begin, is_polite = _find_order(part)
@@ -114,6 +117,19 @@ def is_ordered(
     ):
         return before.isdisjoint(_RELATIVE)
     return before.isdisjoint(_RELATION) and _ANOTHER_AFTER.match(part, span[1]) is None
+
+
+def may_change(name: str) -> bool:
+    """Whether a tool's name says that it may change something.
+
+    Example:
+        >>> may_change("archive_list"), may_change("list_archive"), may_change("list_and_archive")
+        (True, False, True)
+    """
+    words = split_raw_name(name)
+    if words[:1] and words[0] in _READING and _CONJUNCTIONS.isdisjoint(words):
+        return bool(find_operator_verbs(name))
+    return bool(_CHANGING.intersection(words) or find_operator_verbs(name))
 
 
 def _find_order(part: str) -> tuple[int, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
@@ -79,9 +80,7 @@ def bind_paths(one: PlainStatement) -> None:
         for path in one.list_values(ValueKind.PATH)
         if not GLOB.fullmatch(path.text) and (path.start, path.end) not in taken
     ]
-    ends = [
-        one.find_open(mentions(words), required=True) for words in (SOURCE_WORDS, TARGET_WORDS)
-    ]
+    ends = _find_ends(one, paths)
     if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
         if _TO_PLACE.fullmatch(one.text, paths[0].end, paths[1].start):
             for parameters, path in zip(ends, paths, strict=True):
@@ -104,6 +103,19 @@ def bind_paths(one: PlainStatement) -> None:
         start = paths[0].start
         targets = [p for p in targets if may_be_output(one.step, p, text=one.text, start=start)]
         one.bind(targets, paths[0].text, (start, paths[0].end), ValueKind.PATH)
+
+
+def _find_ends(one: PlainStatement, paths: Sequence[StatedValue]) -> list[list[ToolParameter]]:
+    """Return the parameters for source and target.
+
+    Between two paths the target may be optional if both ends can hold a path: "unpack a.zip to b".
+    """
+    sources, targets = (
+        one.find_open(mentions(words), required=True) for words in (SOURCE_WORDS, TARGET_WORDS)
+    )
+    if not targets and len(paths) > 1 and sources and all(map(_can_hold_path, sources)):
+        targets = one.find_open(lambda p: mentions(TARGET_WORDS)(p) and _can_hold_path(p))
+    return [sources, targets]
 
 
 def _find_end(
