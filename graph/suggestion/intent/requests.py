@@ -198,6 +198,17 @@ def split_requests(text: str, language: Language | None = None) -> tuple[StatedR
     return tuple(requests)
 
 
+def find_prohibitions(text: str, language: Language | None = None) -> tuple[str, ...]:
+    """Return the pieces of an intent that say what not to do, at most `MAX_REQUESTS`.
+
+    Example:
+        >>> find_prohibitions("show my tasks but don't close any")
+        ("don't close any",)
+    """
+    pieces = [piece for piece, is_asked in _tell_prohibitions(text, language) if not is_asked]
+    return tuple(text[piece.start : piece.end] for piece in pieces[:MAX_REQUESTS])
+
+
 def _mask(wording: str) -> str:
     """Return a wording without values, or with their kinds if words are left beside them."""
     masked = mask_values(wording)
@@ -295,9 +306,15 @@ def _skip_lead_in(text: str) -> int:
 
 
 def _iterate_asking_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:
-    """Yield the pieces of a text without those that say what not to do, and their objects.
+    """Yield the pieces of a text without those that say what not to do, and their objects."""
+    return (piece for piece, is_asked in _tell_prohibitions(text, language) if is_asked)
 
-    Behind a comma they may be part of a message: "tell Ada that it is open, don't close it".
+
+def _tell_prohibitions(text: str, language: Language | None) -> Iterator[tuple[RequestSpan, bool]]:
+    """Yield each piece of a text, and whether it does not say what not to do.
+
+    Behind a comma such a piece may be part of a message: "tell Ada that it is open, don't close
+    it".
     """
     is_forbidden = False
     end = None
@@ -311,7 +328,7 @@ def _iterate_asking_pieces(text: str, language: Language | None) -> Iterator[Req
             is_forbidden = False
         if not is_forbidden:
             end = piece.end
-            yield piece
+        yield piece, not is_forbidden
 
 
 def _iterate_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:

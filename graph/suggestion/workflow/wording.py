@@ -84,6 +84,7 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
         (
             *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
             *_warn_uncovered(uncovered),
+            *_warn_prohibited(request.reading.prohibitions, chosen, context),
             *_warn_unlikely_tools(chosen, ranking),
             *unplaced,
             *_warn_missing(chosen, context),
@@ -287,6 +288,15 @@ def _explain_bindings(dag: WorkflowDag) -> Iterator[str]:
 def _warn_uncovered(uncovered: Sequence[str]) -> Iterator[str]:
     for part in uncovered:
         yield f"no task covers this part of the intent: “{_quote(part)}”"
+
+
+def _warn_prohibited(
+    prohibitions: Sequence[str], chosen: ChosenTools, context: SuggestionContext
+) -> Iterator[str]:
+    tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
+    if any(not tool.is_read_only for tool in tools):
+        for part in prohibitions:
+            yield f"the intent says “{_quote(part)}”: make sure that no task does it"
 
 
 def _quote(part: str) -> str:

@@ -156,6 +156,19 @@ def test_a_condition_causes_a_warning_and_leaves_a_draft():
     assert found.confidence == 0.5
 
 
+def test_what_is_not_to_be_done_causes_a_warning_if_a_task_may_do_it():
+    def warn(intent, one):
+        return build_workflow(
+            make_request(intent), ranking(ranked(1)), context=make_context(one)
+        ).warnings
+
+    intent = "show the status but don't commit anything"
+    told = ("the intent says “don't commit anything”: make sure that no task does it",)
+    assert warn(intent, tool(1)) == told
+    assert warn(intent, tool(1, is_read_only=True)) == ()
+    assert warn("show the status", tool(1)) == ()
+
+
 def test_a_truncated_intent_causes_a_warning():
     found = build_workflow(
         make_request("commit " * 5_000), ranking(ranked(1)), context=make_context()
