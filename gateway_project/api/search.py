@@ -48,8 +48,9 @@ class SearchView(ApiView):
     def get(self, request: Request) -> Response:
         """Find tools by what they do; for a browser or a script."""
         given: dict[str, Any] = dict(request.query_params.items())
-        if given.get("limit", "").isascii() and given.get("limit", "").isdigit():
-            given["limit"] = int(given["limit"])
+        limit = given.get("limit", "")
+        if limit.isascii() and limit.removeprefix("-").isdigit():
+            given["limit"] = int(limit)
         return self._find(given)
 
     def _find(self, given: dict[str, Any]) -> Response:

@@ -5,7 +5,7 @@ Everything here is CPU-bound and reads only its arguments, so any thread may run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -199,16 +199,16 @@ def suggest_workflow(
 
 
 def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionContext:
-    """Select the relations around the ranked tools, and describe the tools among these."""
+    """Select the relations around the tools that may be suggested, and describe these tools."""
     from graph.suggestion.workflow.build import list_ranked_tools
     from graph.suggestion.workflow.excerpt import copy_surroundings
     from graph.suggestion.workflow.types import SuggestionContext
 
-    ranked_tools = list_ranked_tools(ranked.ranking)
-    nearby = copy_surroundings(view.topology, ranked_tools)
+    candidates = dict.fromkeys((*list_ranked_tools(ranked.ranking), *_list_request_tools(ranked)))
+    nearby = copy_surroundings(view.topology, list(candidates))
     tools = {
         pk: _describe_tool(tool, view)
-        for pk in {*ranked_tools, *nearby.collect_tools(), *_list_request_tools(ranked)}
+        for pk in {*candidates, *nearby.collect_tools()}
         if (tool := view.visibility.find_tool(pk)) is not None
     }
     return SuggestionContext(
@@ -221,8 +221,9 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
     )
 
 
-def _list_request_tools(ranked: RankedIntent) -> set[int]:
-    return {one.tool for candidates in ranked.ranking.requests for one in candidates}
+def _list_request_tools(ranked: RankedIntent) -> Iterator[int]:
+    """Yield the tools from which a plan may choose, which need not be in a ranked set."""
+    return (one.tool for candidates in ranked.ranking.requests for one in candidates)
 
 
 def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str) -> RankedIntent:

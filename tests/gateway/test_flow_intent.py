@@ -20,7 +20,7 @@ from learning.memory.outcomes_of_context import ContextOutcomes
 from learning.sessions.memory import NO_CONTEXT
 from learning.thresholds.in_force import ThresholdInForce
 from tests.gateway.catalogues import catalogue, server, tool
-from tests.graph.suggestion.workflow.builders import ranked, ranking
+from tests.graph.suggestion.workflow.builders import make_candidate, ranked, ranking
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.query_text import QueryError
@@ -231,6 +231,23 @@ async def test_tools_related_to_the_best_ones_are_ranked_too(world):
     world.relations.append(needs)
     assert tasks(await suggest(world)) == [LOG, STATUS]
     assert asked == [(pk(world, STATUS),)]
+
+
+async def test_a_tool_of_the_plan_outside_of_all_ranked_sets_gives_way_to_its_replacement(world):
+    rank_as(world, TIME)
+    sets = replace(world.ranked.ranking, requests=((make_candidate(pk(world, LOG), 0.9),),))
+    world.ranked = replace(world.ranked, ranking=sets)
+    assert tasks(await suggest(world)) == [LOG]
+    world.relations.append(
+        Relation(
+            pk(world, STATUS),
+            pk(world, LOG),
+            RelationKind.REPLACES,
+            1.0,
+            sources=(EvidenceSource.CURATED,),
+        )
+    )
+    assert tasks(await suggest(world)) == [STATUS]
 
 
 async def test_guessed_relations_and_ranked_tools_trigger_no_reranking(world):

@@ -59,6 +59,9 @@ _GRAVE_LIST: Final = (
 )
 _GRAVE: Final = frozenset(_GRAVE_LIST.split())
 """First words of tools whose effects are hard to take back, beside those that destroy."""
+_READING: Final = frozenset(["get", "list", "find", "search", "count", "describe", "read", "show"])
+_CONJUNCTIONS: Final = frozenset(["and", "or", "then"])
+"""Between two verbs of a tool's name; without them those behind a reading one are nouns."""
 _TAKEN_BACK_LIST: Final = (
     "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
 )
@@ -286,8 +289,7 @@ def _removes(step: BindingStep) -> bool:
 
 
 def _may_change(step: BindingStep) -> bool:
-    words = _CHANGING.intersection(split_raw_name(step.tool.name))
-    return may_destroy(step) or bool(words or find_operator_verbs(step.tool.name))
+    return may_destroy(step) or may_change(step.tool.name)
 
 
 def _find_begin(step: BindingStep, part: str) -> int | None:
@@ -295,6 +297,19 @@ def _find_begin(step: BindingStep, part: str) -> int | None:
     begin, is_polite = _find_order(part)
     words = frozenset(split_raw_name(step.tool.name))
     return begin if _is_order(part[begin:], words, is_polite=is_polite) else None
+
+
+def may_change(name: str) -> bool:
+    """Whether a tool's name says that it may change something.
+
+    Example:
+        >>> may_change("archive_list"), may_change("list_archive"), may_change("list_and_archive")
+        (True, False, True)
+    """
+    words = split_raw_name(name)
+    if words[:1] and words[0] in _READING and _CONJUNCTIONS.isdisjoint(words):
+        return bool(find_operator_verbs(name))
+    return bool(_CHANGING.intersection(words) or find_operator_verbs(name))
 
 
 def _find_order(part: str) -> tuple[int, bool]:

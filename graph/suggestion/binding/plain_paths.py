@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
@@ -79,10 +80,7 @@ def bind_paths(statement: PlainStatement) -> None:
         for path in statement.list_values(ValueKind.PATH)
         if not GLOB.fullmatch(path.text) and path.span not in taken
     ]
-    ends = [
-        statement.find_open(mentions(words), required=True)
-        for words in (SOURCE_WORDS, TARGET_WORDS)
-    ]
+    ends = _find_ends(statement, paths)
     if len(paths) == len(ends) and all(len(parameters) == 1 for parameters in ends):
         if _TO_PLACE.fullmatch(statement.text, paths[0].end, paths[1].start):
             for parameters, path in zip(ends, paths, strict=True):
@@ -109,6 +107,22 @@ def bind_paths(statement: PlainStatement) -> None:
             if may_be_output(statement.step, p, text=statement.text, start=start)
         ]
         statement.bind(targets, paths[0].text, (start, paths[0].end), ValueKind.PATH)
+
+
+def _find_ends(
+    statement: PlainStatement, paths: Sequence[StatedValue]
+) -> list[list[ToolParameter]]:
+    """Return the parameters for source and target.
+
+    Between two paths the target may be optional if both ends can hold a path: "unpack a.zip to b".
+    """
+    sources, targets = (
+        statement.find_open(mentions(words), required=True)
+        for words in (SOURCE_WORDS, TARGET_WORDS)
+    )
+    if not targets and len(paths) > 1 and sources and all(map(_can_hold_path, sources)):
+        targets = statement.find_open(lambda p: mentions(TARGET_WORDS)(p) and _can_hold_path(p))
+    return [sources, targets]
 
 
 def _find_end(

@@ -63,6 +63,10 @@ _JSON_TEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_CHOICE: Final = re.compile(r"['\"`]([^'\"`]{1,40})['\"`]")
+_EXAMPLE_PATH: Final = re.compile(
+    r"(?<!\w)['\"`]?(?:[~.]?/[\w.-]|[\w-]+/[\w/-]*\.\w)[^\s,;'\"`)]*"
+)
+"""An example of a path, whose parts are no choices: 'folder/note.md'."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -377,7 +381,7 @@ def _enumeration_members(views: list[Mapping[str, Any]]) -> tuple[Any, ...]:
 
 def _described_choices(description: str) -> list[str]:
     """Return the possible values that a description lists, in lower case."""
-    match = _CHOICES_PHRASE.search(description)
+    match = _CHOICES_PHRASE.search(_EXAMPLE_PATH.sub("", description))
     if not match:
         return []
     quoted = _QUOTED_CHOICE.findall(match[1])

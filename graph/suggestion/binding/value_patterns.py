@@ -113,6 +113,11 @@ INTRODUCED_PHRASE: Final = re.compile(
 """Finds phrases after prepositions and similar words."""
 FILE_NAME: Final = re.compile(rf"(?:.*[/\\])?[^/\\]*[^/\\.]\.(?:{_EXTENSIONS})")
 """Matches entirely a path that ends in a file name, not a folder."""
+SPACED_PATH: Final = re.compile(
+    r"(?=[^\n]*\w )(?![^\n]*(?:,| [-~/|>&]| [A-Za-z]:\\))"
+    rf"(?:(?:[A-Za-z]:\\|~/|\.{{0,2}}/)[^\n]*|[^\n]*\w\.(?:{_EXTENSIONS}))"
+)
+"""Matches entirely a quoted path that contains spaces, so that no part of it is a path."""
 WORD: Final = re.compile(r"[^\W\d_]{3,}(?:-\w+)*")
 CLAIMING_KINDS: Final = frozenset(
     {

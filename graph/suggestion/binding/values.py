@@ -15,6 +15,7 @@ from graph.suggestion.binding.value_patterns import (
     CLAIMING_KINDS,
     INTRODUCED_PHRASE,
     PATTERNS,
+    SPACED_PATH,
     UNIT,
     WORD,
     YIELDING_KINDS,
@@ -120,6 +121,8 @@ def _match_patterns(text: str) -> Iterator[StatedValue]:
             if kind is ValueKind.NAME and not _is_proper_name(text[start:end]):
                 continue
             claimed.mark_claimed(*match.span(), kind)
+            if kind is ValueKind.QUOTED and SPACED_PATH.fullmatch(text, start, end):
+                claimed.mark_claimed(start, end, ValueKind.PATH)
             yield _make_value(text, start, end, kind)
             if kind is ValueKind.NAME:
                 yield from _split_names(text, start, end)

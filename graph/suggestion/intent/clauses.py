@@ -30,7 +30,9 @@ _CLAUSE_BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN_CONNECTIVES: dict[Language, str] = {
-    "de": r"(?<=\s)(?:und|dann|danach|anschließend|außerdem|zuletzt)\s+"
+    # Behind a pronoun an adverb belongs to its clause: "zeig mir danach alle Notizen".
+    "de": r"(?<=\s)(?:und|(?<!\b(?:mir|uns|sie|ihn)\s)(?<!\bes\s)"
+    r"(?:dann|danach|anschließend|außerdem|zuletzt))\s+"
     r"(?:(?:dann|danach|anschließend|auch)\s+)*",
     "es": r"(?<=\s)(?:y|e|luego|después|entonces|además|finalmente)\s+"
     r"(?:(?:luego|después|entonces|también)\s+)*",

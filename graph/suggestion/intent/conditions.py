@@ -29,6 +29,10 @@ _ASKED_BEFORE_SPANISH: Final = re.compile(
     re.IGNORECASE,
 )
 MAX_ASKING_CHARS: Final = 20
+_BEGINS_CLAUSE: Final = re.compile(
+    r"(?:[;.!?\n；。！？]|\b(?:and|but|then|und|aber|dann|y|pero|luego)\b,?)\s*$",  # noqa: RUF001
+    re.IGNORECASE,
+)
 _SPANISH_WORD: Final = re.compile(
     r"\b(?:el|la|los|las|una?|que|por|para|con|está|hay|del|al|mi)\b|[ñ¿¡áéíóú]", re.IGNORECASE
 )
@@ -50,6 +54,16 @@ def find_conditions(text: str) -> list[tuple[int, str]]:
         if not _is_question(text, match)
     ]
     return found[:MAX_CONDITIONS]
+
+
+def begins_clause(text: str, start: int) -> bool:
+    """Whether a condition begins a clause, rather than following what depends on it.
+
+    Example:
+        >>> begins_clause("list them; if none", 11), begins_clause("drop it, if old", 9)
+        (True, False)
+    """
+    return _BEGINS_CLAUSE.search(text, max(0, start - MAX_ASKING_CHARS), start) is not None
 
 
 def _is_question(text: str, match: re.Match[str]) -> bool:

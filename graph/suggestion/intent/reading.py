@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from graph.suggestion.intent import clauses as cutting
 from graph.suggestion.intent.masks import mask_values, non_empty_masked_text
-from graph.suggestion.intent.requests import StatedRequest, split_requests
+from graph.suggestion.intent.requests import StatedRequest, find_prohibitions, split_requests
 from tools import embedding_text
 from tools.glossary import Language
 from tools.query_text import MAX_CHARS, QueryError
@@ -47,6 +47,7 @@ class IntentReading:
         sentences: In English, at least one.
         clauses: At least one, in the order of the text; each is a part of `text`.
         requests: The parts that each ask for something to be done, at least one, likewise.
+        prohibitions: The parts that say what not to do.
         is_cut: Whether the intent was too long and truncated.
     """
 
@@ -56,6 +57,7 @@ class IntentReading:
     sentences: tuple[str, ...]
     clauses: tuple[IntentClause, ...]
     requests: tuple[StatedRequest, ...]
+    prohibitions: tuple[str, ...]
     is_cut: bool
 
     @property
@@ -109,6 +111,7 @@ def read_intent(raw: str) -> IntentReading:
             for span in cutting.split_sentences(text)
         ),
         requests=split_requests(text, language),
+        prohibitions=find_prohibitions(text, language),
         clauses=tuple(
             _make_clause(text, span, language) for span in cutting.split_clauses(text, language)
         ),

@@ -116,6 +116,15 @@ _NOUN_VERB: Final = re.compile(
     r"|\s+(?:[^\W\d_]+\s+){0,2}[^\s\w]*(?:[\"'`“#/~]|\w*(?:[\d_]|[./-]\w)|[A-Z]))"
 )
 """Verbs that are nouns as well, with nothing behind them that they could act on."""
+_PROHIBITION: Final = re.compile(
+    r"(?:(?:do\s+not|don['’]?t|never)\s+"  # noqa: RUF001 - as typed
+    r"(?!(?:just|only|merely|simply|forget|fail|hesitate|miss)\b)|bitte\s+nicht\s|nicht\s"
+    r"|(?:por\s+favor\s+)?(?:no|nunca)\s+[^\W\d_]+[ea]s\b|(?:请)?(?:不要|别|勿))",
+    re.IGNORECASE,
+)
+"""Beginning of a piece that says what not to do: "don't delete it"; not "don't forget to …"."""
+_CONTRAST: Final = re.compile(r"[.;!?\n。；！？]|\b(?:but|aber|pero)\b|但", re.IGNORECASE)  # noqa: RUF001
+"""Between a request and what it excludes."""
 _LIST_GAP: Final = re.compile(r"[\s,]*(?:and|or|&)?\s*", re.IGNORECASE)
 """Between the pieces of a list."""
 
@@ -161,7 +170,8 @@ def split_requests(text: str, language: Language | None = None) -> tuple[StatedR
 
     A piece between connectives that begins neither with a verb nor with a question belongs to the
     request before it. An intent in which no piece does is one request. Pieces of an intent in
-    another language are judged by their gloss.
+    another language are judged by their gloss. What is not to be done is no request, unless
+    nothing else is asked for.
 
     Example:
         >>> [one.text for one in split_requests("Close issue 7 in acme/shop, then tell Bob")]
@@ -188,6 +198,17 @@ def split_requests(text: str, language: Language | None = None) -> tuple[StatedR
     return tuple(requests)
 
 
+def find_prohibitions(text: str, language: Language | None = None) -> tuple[str, ...]:
+    """Return the pieces of an intent that say what not to do, at most `MAX_REQUESTS`.
+
+    Example:
+        >>> find_prohibitions("show my tasks but don't close any")
+        ("don't close any",)
+    """
+    pieces = [piece for piece, is_asked in _tell_prohibitions(text, language) if not is_asked]
+    return tuple(text[piece.start : piece.end] for piece in pieces[:MAX_REQUESTS])
+
+
 def _mask(wording: str) -> str:
     """Return a wording without values, or with their kinds if words are left beside them."""
     masked = mask_values(wording)
@@ -206,7 +227,7 @@ def _join_pieces(text: str, language: Language | None) -> list[RequestSpan]:
     """Join the pieces of a text to requests; empty if no piece begins one."""
     spans: list[RequestSpan] = []
     leading: list[RequestSpan] = []
-    for piece in _iterate_pieces(text, language):
+    for piece in _iterate_asking_pieces(text, language):
         part = put_in_english(text[piece.start : piece.end], language)
         is_object = _NOUN_PHRASE.match(part) is not None
         begins = begins_request(part) or (
@@ -282,6 +303,32 @@ def _skip_lead_in(text: str) -> int:
     start = scope.end() if scope else 0
     lead_in = _LEAD_IN.match(text, start)
     return lead_in.end() if lead_in else start
+
+
+def _iterate_asking_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:
+    """Yield the pieces of a text without those that say what not to do, and their objects."""
+    return (piece for piece, is_asked in _tell_prohibitions(text, language) if is_asked)
+
+
+def _tell_prohibitions(text: str, language: Language | None) -> Iterator[tuple[RequestSpan, bool]]:
+    """Yield each piece of a text, and whether it does not say what not to do.
+
+    Behind a comma such a piece may be part of a message: "tell Ada that it is open, don't close
+    it".
+    """
+    is_forbidden = False
+    end = None
+    for piece in _iterate_pieces(text, language):
+        part = text[piece.start : piece.end]
+        if _PROHIBITION.match(part, _skip_lead_in(part)):
+            is_forbidden = end is None or _CONTRAST.search(text, end, piece.start) is not None
+        elif begins_request(put_in_english(part, language)) or (
+            language is None and _acts_on_something(part, is_first=False)
+        ):
+            is_forbidden = False
+        if not is_forbidden:
+            end = piece.end
+        yield piece, not is_forbidden
 
 
 def _iterate_pieces(text: str, language: Language | None) -> Iterator[RequestSpan]:

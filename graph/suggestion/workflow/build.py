@@ -110,7 +110,12 @@ def build_workflow(
             request=request,
             ranking=ranking,
             context=context,
-            unplaced=(*wording.write_conditions(conditions, dag.tasks, located), *unplaced),
+            unplaced=(
+                *wording.write_conditions(
+                    conditions, dag.tasks, located, text=request.reading.text
+                ),
+                *unplaced,
+            ),
             uncovered=uncovered,
         ),
         uncovered=uncovered,

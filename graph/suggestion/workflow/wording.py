@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from graph import wording
 from graph.enhance.alternatives import find_replacements
 from graph.relations import NO_DETAIL
+from graph.suggestion.intent.conditions import begins_clause
 from graph.suggestion.ranking.calibrate import FEW_RUNS, MAX_UNPROVEN_CONFIDENCE
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS
 from graph.suggestion.workflow.choose import (
@@ -84,6 +85,7 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
             *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
             *_warn_denied(dag),
             *_warn_uncovered(uncovered),
+            *_warn_prohibited(request.reading.prohibitions, chosen, context),
             *_warn_unlikely_tools(chosen, ranking),
             *unplaced,
             *_warn_missing(chosen, context),
@@ -109,18 +111,25 @@ def write_conditions(
     conditions: Sequence[tuple[int, str]],
     tasks: Sequence[SuggestedTask],
     requests: Mapping[int, tuple[int, int]],
+    *,
+    text: str,
 ) -> Iterator[str]:
     """Warn of tasks that depend on a condition of the intent, which nothing here can check.
+
+    A condition that begins a clause of its own ("show it; if it is empty, …") is one of what
+    follows, if anything does.
 
     Args:
         conditions: Start and words of each.
         tasks: In their order.
         requests: Where the intent asks for each tool.
+        text: The intent.
     """
     for start, words in conditions:
-        ids = [task.id for task in tasks if requests.get(task.tool, (0, 0))[1] > start] or [
-            task.id for task in tasks[-1:]
-        ]
+        spans = [(task.id, requests.get(task.tool, (0, 0))) for task in tasks]
+        ids = [name for name, span in spans if span[1] > start] or [spans[-1][0]]
+        if begins_clause(text, start):
+            ids = [name for name, span in spans if span[0] >= start] or ids
         named = ", ".join(ids[:MAX_TOOLS])
         yield (
             f"“{words}” is a condition that the gateway cannot check: find out whether it holds "
@@ -288,6 +297,15 @@ def _explain_bindings(dag: WorkflowDag) -> Iterator[str]:
 def _warn_uncovered(uncovered: Sequence[str]) -> Iterator[str]:
     for part in uncovered:
         yield f"no task covers this part of the intent: “{_quote(part)}”"
+
+
+def _warn_prohibited(
+    prohibitions: Sequence[str], chosen: ChosenTools, context: SuggestionContext
+) -> Iterator[str]:
+    tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
+    if any(not tool.is_read_only for tool in tools):
+        for part in prohibitions:
+            yield f"the intent says “{_quote(part)}”: make sure that no task does it"
 
 
 def _quote(part: str) -> str:

@@ -94,6 +94,10 @@ def test_bad_parameters_are_named(root, address):
     assert response.json()["code"] in ("invalid_arguments", "unknown_tool")
 
 
+def test_a_negative_limit_of_a_search_is_a_number_out_of_range(root):
+    assert "at least 1" in root.get("search/?query=read&limit=-3").json()["detail"]
+
+
 @pytest.mark.parametrize(
     "address",
     ["nowhere/", "runs/1/", "runs/x/events/", "agreements/x/", "tools", f"runs/{NOBODY}"],

@@ -174,10 +174,20 @@ def test_files_are_bound_to_what_is_read_and_written(
         ("put 12, 15 and 18 there", act(data={"type": "array", "description": "2D array"})),
         ("mark 'termination'", act("add_marks", marks=text("A JSON array of marks"))),
         ("enter it from 9:00", act(start_time=text("Such as 2024-01-29T09:00:00"))),
+        (
+            "delete the note 'Trip'",
+            act("delete_note", path=text("Its path (e.g., 'dir/note.md')")),
+        ),
     ],
 )
 def test_no_value_is_read_from_what_states_none(intent: str, one: BindTool) -> None:
     assert given(intent, one) == {}
+
+
+def test_no_part_of_a_quoted_path_with_spaces_is_deleted() -> None:
+    one = act("delete_note", vault=text(), path=text("Path of the note"))
+    told = given('delete the note "Reading list.md" in the vault "main"', one)
+    assert told == {"vault": "main"}
 
 
 def test_the_name_of_the_server_is_no_value() -> None:

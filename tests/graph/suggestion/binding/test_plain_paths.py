@@ -105,6 +105,43 @@ def test_one_path_is_no_end_of_a_move_where_its_place_does_not_say_which(
     assert paths == expected
 
 
+UNPACK = tool({"input": text(), "output": text()}, required=["input"], name="extract")
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "expected"),
+    [
+        ("unpack /a/x.zip into /b", UNPACK, {"input": "/a/x.zip", "output": "/b"}),
+        ("entpacke /a/x.zip nach /b", UNPACK, {"input": "/a/x.zip", "output": "/b"}),
+        ("unpack /a/x.zip and /b/y.zip", UNPACK, {}),
+        (
+            "unpack /a/x.zip into /b",
+            tool({"input": text(), "output_format": text()}, required=["input"], name="extract"),
+            {},
+        ),
+    ],
+)
+def test_a_target_that_may_be_left_out_is_bound_behind_its_source(
+    intent: str, one: BindTool, expected: dict[str, str]
+) -> None:
+    assert given(intent, one) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("list_archive", {"input": "/a/x.zip"}),
+        ("archive_list", {}),
+        ("list_and_archive", {}),
+        ("read_or_write", {}),
+    ],
+)
+def test_a_question_states_values_for_a_tool_whose_name_begins_with_reading(
+    name: str, expected: dict[str, str]
+) -> None:
+    assert given("what is inside /a/x.zip?", act("input", name=name)) == expected
+
+
 def test_but_between_requests_protects_nothing() -> None:
     assert given("do not list it but read /srv/a.txt", act("path")) == given(
         "do not list it and read /srv/a.txt", act("path")

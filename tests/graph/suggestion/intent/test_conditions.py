@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graph.suggestion.intent.conditions import find_conditions
+from graph.suggestion.intent.conditions import begins_clause, find_conditions
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,20 @@ from graph.suggestion.intent.conditions import find_conditions
 )
 def test_conditions_are_found_but_no_questions(text: str, words: list[str]) -> None:
     assert [found for _, found in find_conditions(text)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("list them; if none, stop", True),
+        ("list them and if none, stop", True),
+        ("Liste sie auf. Falls keine, halte an", True),
+        ("drop it, if it is old, and list them", False),
+        ("drop it unless it is new", False),
+    ],
+)
+def test_a_condition_begins_a_clause_after_a_full_stop_or_a_conjunction(
+    text: str, expected: bool
+) -> None:
+    ((start, _),) = find_conditions(text)
+    assert begins_clause(text, start) is expected

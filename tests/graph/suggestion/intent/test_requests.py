@@ -2,6 +2,7 @@ import pytest
 
 from graph.suggestion.intent.requests import MAX_REQUESTS, split_requests
 from tools.glossary import Language
+from tools.translate import detect_language
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,33 @@ from tools.glossary import Language
 )
 def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: list[str]) -> None:
     assert [one.text for one in split_requests(text)] == requests
+
+
+@pytest.mark.parametrize(
+    ("text", "requests"),
+    [
+        ("don't delete the note, just show it", ["just show it"]),
+        ("please do not undo it. List the tasks", ["List the tasks"]),
+        ("never drop a table, a view or an index; list them", ["list them"]),
+        ("show my tasks but don't complete any", ["show my tasks"]),
+        ("don't deploy, boost the cache size", ["boost the cache size"]),
+        ("don't forget to close it and tell Bob", ["don't forget to close it", "tell Bob"]),
+        ("tell Ada it is open, don't close it", ["tell Ada it is open, don't close it"]),
+        ("don't undo anything", ["don't undo anything"]),
+        ("nicht löschen, nur Dateien zeigen", ["nur Dateien zeigen"]),
+        ("no borres la nota, muestra la lista", ["muestra la lista"]),
+        ("不要删除笔记，显示列表", ["显示列表"]),  # noqa: RUF001 - as typed
+    ],
+)
+def test_what_is_not_to_be_done_is_no_request(text: str, requests: list[str]) -> None:
+    language = detect_language(text)
+    assert [one.text for one in split_requests(text, language)] == requests
+
+
+def test_an_adverb_behind_a_pronoun_separates_no_german_requests() -> None:
+    text = "öffne die Datei und zeig mir danach alle Notizen"
+    found = [one.text for one in split_requests(text, "de")]
+    assert found == ["öffne die Datei", "zeig mir danach alle Notizen"]
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,19 @@ def test_a_question_about_what_a_tool_destroys_leaves_a_draft():
     assert (ordered.warnings, ordered.confidence) == ((), 0.8)
 
 
+def test_what_is_not_to_be_done_causes_a_warning_if_a_task_may_do_it():
+    def warn(intent, one):
+        return build_workflow(
+            make_request(intent), ranking(ranked(1)), context=make_context(one)
+        ).warnings
+
+    intent = "show the status but don't commit anything"
+    told = ("the intent says “don't commit anything”: make sure that no task does it",)
+    assert warn(intent, tool(1)) == told
+    assert warn(intent, tool(1, is_read_only=True)) == ()
+    assert warn("show the status", tool(1)) == ()
+
+
 def test_a_truncated_intent_causes_a_warning():
     found = build_workflow(
         make_request("commit " * 5_000), ranking(ranked(1)), context=make_context()

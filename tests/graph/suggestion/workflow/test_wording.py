@@ -1,8 +1,17 @@
 from dataclasses import replace
 
+import pytest
+
 from graph.relations import Relation, RelationKind
+from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow.build import build_workflow
-from graph.suggestion.workflow.wording import MAX_QUOTED, MAX_TOOLS, MAX_WARNINGS
+from graph.suggestion.workflow.types import SuggestedTask
+from graph.suggestion.workflow.wording import (
+    MAX_QUOTED,
+    MAX_TOOLS,
+    MAX_WARNINGS,
+    write_conditions,
+)
 from tests.graph.suggestion.workflow.builders import (
     make_context,
     make_request,
@@ -110,3 +119,21 @@ def test_without_a_clear_fit_there_is_a_warning():
     )
     clear = ranking(ranked(1), probabilities={1: 0.6})
     assert build_workflow(make_request(), clear, context=make_context()).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("intent", "named"),
+    [
+        ("show the status; if it is clean, commit it", "commit"),
+        ("show the status, and if it is clean, commit it", "commit"),
+        ("show the status, if it is there, and commit it", "status, commit"),
+    ],
+)
+def test_a_condition_that_begins_a_clause_is_one_of_what_follows(intent, named):
+    tasks = [
+        SuggestedTask(id=name, tool=pk, name=f"git:{name}", arguments={})
+        for pk, name in ((1, "status"), (3, "commit"))
+    ]
+    spans = {1: (0, intent.index("commit")), 3: (intent.index("commit"), len(intent))}
+    (warning,) = write_conditions(find_conditions(intent), tasks, spans, text=intent)
+    assert warning.endswith(f"before you run {named}")
