@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.request import Request
 
+from execution.grant_proposals import GrantProposal
 from execution.prediction_outcome import Evidence, Outcome, Verdict
 from execution.speculation_limits import FREE, PRICED
 from execution.store import agreements, grants, speculations
@@ -162,11 +163,11 @@ def show_grants(request: RoomRequest) -> HttpResponse:
         {
             "proposal": one,
             "record": by_tool.get(one.tool.pk),
-            "is_open": one.can_be_granted and not one.is_admissible,
+            "is_open": _waits_for_decision(one),
         }
         for one in proposals[:MAX_PROPOSALS]
     ]
-    open_count = sum(entry["is_open"] for entry in entries)
+    open_count = sum(map(_waits_for_decision, proposals[:MAX_PROPOSALS]))
     in_force = list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS])
     return render_room(
         request,
@@ -189,6 +190,10 @@ def show_grants(request: RoomRequest) -> HttpResponse:
             if caller.has_scope(SCOPE_ALL) or caller.can_see_team(known.team)
         ),
     )
+
+
+def _waits_for_decision(proposal: GrantProposal) -> bool:
+    return proposal.can_be_granted and not proposal.is_admissible
 
 
 @room(scope=ADMINISTER)
