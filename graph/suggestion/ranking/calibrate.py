@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +43,9 @@ suggestions on bfcl_live, 77 % were right with 20, said to be 89 %, and 82 % wit
 FLOOR_QUANTILE: Final = 0.2
 """Share of past intents below `text_only_floor`: easy work tells little about what is harder."""
 
+NO_FLOOR_REACHED: Final = 99.0
+"""Log-odds that nothing reaches."""
+
 MIN_PROBABILITY: Final = 1e-4
 
 
@@ -76,7 +78,7 @@ class Calibrator:
     alone_level: float = 0.0
     alone_slope: float = 1.0
     text_only_shift: float = 0.0
-    text_only_floor: float = math.inf
+    text_only_floor: float = NO_FLOOR_REACHED
 
     def predict_confidence(
         self, probability: float, *, similarity: float = 0.0, familiarity: float = 1.0
@@ -135,7 +137,7 @@ def fit_calibrator(
     counted: int,
     prior: tuple[float, float],
     alone: tuple[float, float] = (0.0, 1.0),
-    text_only: tuple[float, float] = (0.0, math.inf),
+    text_only: tuple[float, float] = (0.0, NO_FLOOR_REACHED),
 ) -> Calibrator:
     """Fit the map from held-out choices.
 
@@ -196,7 +198,7 @@ def fit_text_only(
         np.ones((len(odds), 1)), outcomes, prior=np.zeros(1), l2=SHIFT_PRECISION, offset=odds
     )
     is_proven = len(odds) >= MIN_SHIFTED_INTENTS
-    floor = float(np.quantile(odds, FLOOR_QUANTILE)) if is_proven else math.inf
+    floor = float(np.quantile(odds, FLOOR_QUANTILE)) if is_proven else NO_FLOOR_REACHED
     return float(shift[0]), floor
 
 
