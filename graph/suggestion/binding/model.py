@@ -39,6 +39,9 @@ MAX_CHOICES = 40
 """Limit of training choices stored per run."""
 PRIOR_STRENGTH = 10.0
 """Precision of each coefficient's prior in a refit."""
+MAX_RUN_WEIGHT = 3.0
+"""Weight of all choices of a run together, in choices: most are optional parameters that it did not
+give, and alike. Nine runs with up to twelve choices each made a stated number no longer believed."""
 MAX_GROUPS = 40_000
 """Limit of choices in a fit; the newest runs come first."""
 PRIOR_SPREAD = 0.05
@@ -216,11 +219,20 @@ def fit_binding(samples: Sequence[bytes], *, prior: BindingModel) -> BindingMode
         prior: Prior mean and starting point of the coefficients.
     """
     groups: list[ChoiceGroup] = []
+    weights: list[float] = []
     for content in samples:
-        groups += _unpack_groups(content)
+        own = _unpack_groups(content)
+        groups += own
+        weights += [min(1.0, MAX_RUN_WEIGHT / max(len(own), 1))] * len(own)
         if len(groups) >= MAX_GROUPS:
             break
-    fitted = fit_choice(groups, prior=prior.coefficients, scale=prior.scale, l2=PRIOR_STRENGTH)
+    fitted = fit_choice(
+        groups,
+        prior=prior.coefficients,
+        scale=prior.scale,
+        l2=PRIOR_STRENGTH,
+        weights=weights,
+    )
     return BindingModel(coefficients=fitted, scale=prior.scale)
 
 

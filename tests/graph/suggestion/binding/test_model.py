@@ -83,6 +83,19 @@ def test_a_fit_moves_towards_the_observed_runs() -> None:
     assert after[column] > before[column]
 
 
+def test_a_run_with_many_arguments_moves_a_fit_as_little_as_one_with_few() -> None:
+    read = reading.read_intent(INTENT)
+    prior = load_shipped_model()
+
+    def shift(count: int) -> float:
+        made = steps(tool({f"guest{n}": {"type": "string"} for n in range(count)}))
+        fitted = fit_binding([sample_training_rows(made, given={}, reading=read)] * 9, prior=prior)
+        return float(np.abs(fitted.coefficients - prior.coefficients).max())
+
+    assert 0 < shift(1) < shift(3)
+    assert shift(30) == pytest.approx(shift(3), rel=0.3)
+
+
 def test_without_runs_a_fit_is_the_prior() -> None:
     fitted = fit_binding([b"unreadable"], prior=load_shipped_model())
     assert np.array_equal(fitted.coefficients, load_shipped_model().coefficients)
