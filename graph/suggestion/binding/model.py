@@ -40,8 +40,8 @@ MAX_CHOICES = 40
 PRIOR_STRENGTH = 10.0
 """Precision of each coefficient's prior in a refit."""
 MAX_RUN_WEIGHT = 3.0
-"""Weight of all choices of a run together, in choices: most are optional parameters that it did not
-give, and alike. Nine runs with up to twelve choices each made a stated number no longer believed."""
+"""Weight of all choices of a run together, in choices: most are optional parameters that it did
+not give, and alike. Nine runs, each of up to twelve choices, cost the belief in a stated number."""
 MAX_GROUPS = 40_000
 """Limit of choices in a fit; the newest runs come first."""
 PRIOR_SPREAD = 0.05
