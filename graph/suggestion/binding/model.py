@@ -41,7 +41,7 @@ PRIOR_STRENGTH = 10.0
 """Precision of each coefficient's prior in a refit."""
 MAX_RUN_WEIGHT = 3.0
 """Weight of all choices of a run together, in choices: most are optional parameters that it did
-not give, and alike. Nine runs, each of up to twelve choices, cost the belief in a stated number."""
+not give, and alike. Nine runs of up to twelve choices each cost the belief in a stated number."""
 MAX_GROUPS = 40_000
 """Limit of choices in a fit; the newest runs come first."""
 PRIOR_SPREAD = 0.05
