@@ -127,7 +127,8 @@ def write_conditions(
     """
     for start, words in conditions:
         spans = [(task.id, requests.get(task.tool, (0, 0))) for task in tasks]
-        ids = [name for name, span in spans if span[1] > start] or [spans[-1][0]]
+        ids = [name for name, span in spans if span[1] > start]
+        ids = ids or [name for name, _ in spans[-1:]]
         if begins_clause(text, start):
             ids = [name for name, span in spans if span[0] >= start] or ids
         named = ", ".join(ids[:MAX_TOOLS])
