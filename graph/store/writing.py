@@ -28,7 +28,8 @@ T = TypeVar("T")
 
 CHUNK_ROWS: Final = 2_000
 """Rows written by one statement, so that encoding them never blocks the event loop for long."""
-MAX_ATTEMPTS: Final = 5
+MAX_ATTEMPTS: Final = 10
+"""Several tools that are deleted one after the other may each cost an attempt."""
 _RETRYABLE_ERRORS: Final = (
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
