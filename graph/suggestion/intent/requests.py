@@ -123,6 +123,9 @@ _PROHIBITION: Final = re.compile(
     re.IGNORECASE,
 )
 """Beginning of a piece that says what not to do: "don't delete it"; not "don't forget to …"."""
+_READING_LIST: Final = "check count describe fetch find get list look read search see show view"
+_READING_ACTIONS: Final = frozenset(_READING_LIST.split())
+"""Actions whose request holds no message that could go on."""
 _CONTRAST: Final = re.compile(r"[.;!?\n。；！？]|\b(?:but|aber|pero)\b|但", re.IGNORECASE)  # noqa: RUF001
 """Between a request and what it excludes."""
 _LIST_GAP: Final = re.compile(r"[\s,]*(?:and|or|&)?\s*", re.IGNORECASE)
@@ -316,16 +319,17 @@ def _tell_prohibitions(text: str, language: Language | None) -> Iterator[tuple[R
     Behind a comma such a piece may be part of a message: "tell Ada that it is open, don't close
     it".
     """
-    is_forbidden = False
-    end = None
+    is_forbidden, is_message, end = False, False, 0
     for piece in _iterate_pieces(text, language):
         part = text[piece.start : piece.end]
+        english = put_in_english(part, language)
         if _PROHIBITION.match(part, _skip_lead_in(part)):
-            is_forbidden = end is None or _CONTRAST.search(text, end, piece.start) is not None
-        elif begins_request(put_in_english(part, language)) or (
+            is_forbidden = not is_message or _CONTRAST.search(text, end, piece.start) is not None
+        elif begins_request(english) or (
             language is None and _acts_on_something(part, is_first=False)
         ):
             is_forbidden = False
+            is_message = find_action(english) not in _READING_ACTIONS
         if not is_forbidden:
             end = piece.end
         yield piece, not is_forbidden

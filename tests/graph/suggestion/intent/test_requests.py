@@ -40,6 +40,7 @@ def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: li
         ("don't deploy, boost the cache size", ["boost the cache size"]),
         ("don't forget to close it and tell Bob", ["don't forget to close it", "tell Bob"]),
         ("tell Ada it is open, don't close it", ["tell Ada it is open, don't close it"]),
+        ("list the files in /tmp, do not delete any", ["list the files in /tmp"]),
         ("don't undo anything", ["don't undo anything"]),
         ("nicht löschen, nur Dateien zeigen", ["nur Dateien zeigen"]),
         ("no borres la nota, muestra la lista", ["muestra la lista"]),
