@@ -370,7 +370,7 @@ def load_page(
     """Return predictions, newest first.
 
     Args:
-        caller: Sees those of their team, or their own without one; None: sees all.
+        caller: Sees those that they own; None: sees all.
         outcome: Only with this outcome; empty: all.
         shadow: Only those that were not run ahead (True), or that were (False); None: all.
         only: Only the one of this id; None: all.
@@ -379,8 +379,7 @@ def load_page(
     """
     rows = Speculation.objects.order_by("-created_at", "id")
     if caller is not None:
-        own = {} if caller.team is not None else {"user": caller.user}
-        rows = rows.filter(team=caller.team, **own)
+        rows = rows.filter(team=caller.owner)
     if outcome:
         rows = rows.filter(outcome=outcome)
     if shadow is not None:

@@ -67,7 +67,9 @@ class RunEventsView(ApiView):
         """Stream the events of a run until it is at rest."""
         after = _read_number(request)
         view = control_run.find_run(self.caller, run, sealer=self.payload_sealer)
-        owner = Caller(user=view.user, team=view.team, scopes=frozenset(), kind="http")
+        owner = Caller(
+            user=view.user, team=view.team, person=None, scopes=frozenset(), kind="http"
+        )
         response = StreamingHttpResponse(
             _stream(self.effects, owner, run, after, authentication.watch_right(request, READ)),
             content_type=CONTENT_TYPE,

@@ -38,7 +38,7 @@ REGISTRATIONS_PER_HOUR: Final = 30
 """Of one address."""
 MAX_SHOWN_NAME: Final = 80
 _REGISTRATIONS: Final = Throttle(limit=REGISTRATIONS_PER_HOUR, window_s=3_600.0)
-_NOBODY: Final = Caller(user="", team=None, scopes=frozenset(), kind="http")
+_NOBODY: Final = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 class ConsentView(views.AuthorizationView):  # type: ignore[misc]

@@ -100,7 +100,7 @@ def _estimate_durations(
 ) -> dict[str, float]:
     """Return the 95th percentile in seconds by canonical id, of tools of which it is known."""
     known = {
-        task.name: effects.estimate_p95_ms(caller.team, task.tool)
+        task.name: effects.estimate_p95_ms(caller.owner, task.tool)
         for task in answer.suggestion.tasks
     }
     return {tool: ms / MS_PER_S for tool, ms in known.items() if ms is not None}

@@ -22,7 +22,7 @@ from gateway_project.access import audit
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from learning.store import decisions
-from tools.store import overview
+from tools.store import overview, teams
 
 DecisionChannel = Literal["console", "command", "elicitation", "api"]
 """How a person gave the decision."""
@@ -107,7 +107,7 @@ def decide_approval(
         decisions.record_person_decision(
             run=decided.run,
             tool=decided.tool,
-            team=decided.team,
+            team=teams.find_contributor(decided.user, decided.team).owner,
             approved=approve,
             via=via,
             asked_at=decided.created_at,

@@ -23,7 +23,10 @@ class UnlearnedEpisode(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Team of the caller; empty: a caller without a team.",
+        help_text="Team of the caller, or private team of one without.",
+    )
+    person = models.BigIntegerField(
+        null=True, help_text="Primary key of the caller's private team."
     )
     content = models.BinaryField(help_text="The calls and what they were for; sealed.")
     stored_at = models.DateTimeField(db_default=Now())

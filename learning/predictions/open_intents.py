@@ -10,6 +10,7 @@ from uuid import UUID
 
 from execution.predicted_workflow import PredictedTask, is_call_of
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, read_calls
+from gateway_project.foundation.caller import SessionKey
 from learning.episodes import Episode
 from learning.memory.context import ContextKey
 
@@ -17,9 +18,6 @@ MAX_PER_SESSION: Final = 8
 """Open suggestions of a session that are followed; older ones are left to a verdict."""
 MAX_SESSIONS: Final = 1_000
 """Sessions that are followed; the one whose suggestion is oldest makes room."""
-
-SessionKey = tuple[str, int | None, str | None, str]
-"""`Caller.session_key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,7 +25,7 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
-SUPERUSER = Caller(user="root", team=None, scopes=frozenset({"*"}), kind="console")
+SUPERUSER = Caller(user="root", team=None, person=None, scopes=frozenset({"*"}), kind="console")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def team():
 
 
 def caller(name, team=None):
-    return Caller(user=name, team=team, scopes=frozenset({"call"}), kind="console")
+    return Caller(user=name, team=team, person=None, scopes=frozenset({"call"}), kind="console")
 
 
 def member(team, role="member"):

@@ -24,7 +24,7 @@ def world(world):
 
 
 def caller(*scopes: str) -> Caller:
-    return Caller(user="ann", team=None, scopes=frozenset(scopes), kind="http")
+    return Caller(user="ann", team=None, person=None, scopes=frozenset(scopes), kind="http")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from gateway_project.foundation import telemetry
 from gateway_project.management import run_reports
-from gateway_project.management.teams import find_named_team
+from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
 from learning import metrics
 from learning.calibration import IDENTITY
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         run_reports.require_migrated()
         telemetry.configure_logging(settings.FOREGATE, process="learning_report", quiet=True)
         report = build_report(
-            find_named_team(options["team"]),
+            find_owner(options["team"]),
             days=options["days"],
             at=timezone.now(),
             token_price=settings.FOREGATE.token_price,

@@ -271,7 +271,7 @@ def test_a_caller_leaves_room_for_others(root, sign_in, monkeypatch):
     open_requests = OpenRequests(1)
     monkeypatch.setattr(views, "_OPEN", open_requests)
     assert [root.get("servers/").status_code for _ in range(3)] == [200] * 3
-    caller = Caller(user="root", team=None, scopes=frozenset(), kind="http")
+    caller = Caller(user="root", team=None, person=None, scopes=frozenset(), kind="http")
     open_requests.begin(caller)  # one that lasts
     refused = root.get("servers/")
     assert (refused.status_code, refused.json()["code"]) == (429, "throttled")

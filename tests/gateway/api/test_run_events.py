@@ -17,7 +17,7 @@ from gateway_project.foundation.caller import Caller
 from tests.factories import UserFactory
 from tests.patience import PATIENCE_S
 
-OWNER = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+OWNER = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 async def follow_nothing(*_, **__):

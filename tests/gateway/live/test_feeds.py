@@ -36,7 +36,7 @@ def ann():
 
 def caller_of(user, team=None):
     name = user if isinstance(user, str) else user.get_username()
-    return Caller(user=name, team=team, scopes=frozenset({"read"}), kind="http")
+    return Caller(user=name, team=team, person=None, scopes=frozenset({"read"}), kind="http")
 
 
 def predict(user="ann", team=None):
