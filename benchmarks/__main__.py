@@ -38,6 +38,7 @@ NAMES = (
     "next_call",
     "prefetch_value",
     "search_curve",
+    "poisoning",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -46,6 +47,7 @@ OTHER_DOCUMENTS = {
     "prefetch_value": DOCS / "prediction.md",
     "speculation_curve": DOCS / "speculation.md",
     "search_curve": DOCS / "search.md",
+    "poisoning": DOCS / "security.md",
 }
 """Where a table stands beside what explains it."""
 

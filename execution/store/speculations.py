@@ -27,6 +27,8 @@ from execution.status import RunStatus
 from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.fair_share import OF_ONE_THING, ShareCounter
+from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
@@ -38,12 +40,22 @@ ANNOUNCED_AT_ONCE: Final = 200
 _SUM_OUTCOMES: Final = f"""
 SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
 FROM (
-    SELECT team_id, context_hash, weight, round(ranked_confidence::numeric, 2)::float8 AS ranked,
+    SELECT team_id, context_hash, weight,
+           row_number() OVER (
+               PARTITION BY team_id, context_hash, "user" ORDER BY resolved_at DESC) AS nth,
+           row_number() OVER (
+               PARTITION BY team_id, context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date
+               ORDER BY resolved_at DESC) AS nth_of_day,
+           (SELECT count(*) FROM tools_membership AS held
+            WHERE held.team_id = execution_speculation.team_id) AS members,
+           round(ranked_confidence::numeric, 2)::float8 AS ranked,
            outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
            ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
            AS is_right
     FROM execution_speculation WHERE weight > 0 AND ranked_confidence > 0
-) AS judged GROUP BY team_id, context_hash, ranked
+) AS judged
+WHERE members < 2 OR nth <= {OF_ONE_THING.in_all} AND nth_of_day <= {OF_ONE_THING.a_day}
+GROUP BY team_id, context_hash, ranked
 """
 
 IsAllowed = Callable[[int | None, str], bool]
@@ -339,6 +351,7 @@ def load_resolved(
     limit: int,
     since: datetime | None = None,
     only_telling: bool = False,
+    within_shares: bool = False,
 ) -> list[ResolvedSpeculation]:
     """Return a team's resolved predictions, oldest first; the newest if there are too many.
 
@@ -348,14 +361,24 @@ def load_resolved(
         since: Earliest resolution; None: any.
         only_telling: Whether to leave out those without a weight, and those that could not be
             run ahead.
+        within_shares: Whether to leave out what exceeds its person's share of what several people
+            learn together, the newest coming first.
     """
     rows = Speculation.objects.exclude(outcome="").filter(team=team)
     if only_telling:
         rows = rows.filter(weight__gt=0.0, runnable=True)
     if since is not None:
         rows = rows.filter(resolved_at__gte=since)
-    newest = rows.order_by("-resolved_at", "-pk")[:limit]
-    return [_build_resolved(row) for row in reversed(newest)]
+    newest: Iterable[Speculation] = rows.order_by("-resolved_at", "-pk")[:limit]
+    if within_shares and team is not None and teams.count_members(team) > 1:
+        shares = ShareCounter()
+        newest = [
+            row
+            for row in newest
+            if row.resolved_at is not None
+            and shares.admit(row.user, row.resolved_at.date(), row.context_hash)
+        ]
+    return [_build_resolved(row) for row in reversed(list(newest))]
 
 
 def load_page(

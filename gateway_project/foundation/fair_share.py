@@ -59,7 +59,7 @@ class ShareCounter:
             >>> sum(counter.admit("ann", date(2026, 1, 1), "read_file") for _ in range(100))
             4
         """
-        wanted = [(OF_EVERYTHING, (person,))]
+        wanted: list[tuple[Share, tuple[Hashable, ...]]] = [(OF_EVERYTHING, (person,))]
         if thing is not None:
             wanted.append((OF_ONE_THING, (person, thing)))
         counts = self._counts

@@ -144,7 +144,7 @@ class SessionAnalyst:
         for session in sessions:
             if session.analysis is not None:
                 calls = session.analysis.state.calls
-                self._models.add_session(session.owner, session.hash, calls)
+                self._models.add_session(session.caller.contributor, session.hash, calls)
                 self._drop_analysis(session)
 
     def _drop_analysis(self, session: Session) -> None:
@@ -274,5 +274,5 @@ def _describe_observed(session: Session, taught: ObservedCall) -> Event:
         team=session.owner,
         session=session.hash,
         tool=taught.call.tool.pk,
-        data={"observation": taught.observation.to_json()},
+        data={"observation": taught.observation.to_json(), "person": session.caller.person},
     )
