@@ -41,18 +41,16 @@ _SUM_OUTCOMES: Final = f"""
 SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
 FROM (
     SELECT team_id, context_hash, weight,
-           row_number() OVER (
-               PARTITION BY team_id, context_hash, "user" ORDER BY resolved_at DESC) AS nth,
-           row_number() OVER (
-               PARTITION BY team_id, context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date
-               ORDER BY resolved_at DESC) AS nth_of_day,
-           (SELECT count(*) FROM tools_membership AS held
-            WHERE held.team_id = execution_speculation.team_id) AS members,
+           row_number() OVER (one ORDER BY resolved_at DESC) AS nth,
+           row_number() OVER (a_day ORDER BY resolved_at DESC) AS nth_of_day,
+           (SELECT count(*) FROM tools_membership AS m WHERE m.team_id = s.team_id) AS members,
            round(ranked_confidence::numeric, 2)::float8 AS ranked,
            outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
            ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
            AS is_right
-    FROM execution_speculation WHERE weight > 0 AND ranked_confidence > 0
+    FROM execution_speculation AS s WHERE weight > 0 AND ranked_confidence > 0
+    WINDOW one AS (PARTITION BY team_id, context_hash, "user"), a_day AS (PARTITION BY team_id,
+        context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date)
 ) AS judged
 WHERE members < 2 OR nth <= {OF_ONE_THING.in_all} AND nth_of_day <= {OF_ONE_THING.a_day}
 GROUP BY team_id, context_hash, ranked
@@ -249,11 +247,8 @@ def load_fingerprint(
     speculation: UUID, *, user: str, team: int | None
 ) -> tuple[tuple[int, ...], str] | None:
     """Return the tools and the digest of a caller's suggestion; None: they have none such."""
-    row = (
-        Speculation.objects.filter(pk=speculation, user=user, team=team)
-        .values_list("tools", "workflow_digest")
-        .first()
-    )
+    rows = Speculation.objects.filter(pk=speculation, user=user, team=team)
+    row = rows.values_list("tools", "workflow_digest").first()
     return None if row is None else (tuple(row[0]), row[1])
 
 
@@ -311,7 +306,7 @@ def record_verdict(
         return _build_resolved(row), False
     if row.verdict:
         raise FeedbackGiven(row.verdict)
-    if row.outcome or (row.due_at <= at and not _has_open_run(row)):
+    if row.outcome or (row.due_at <= at and not _select_open_runs().filter(pk=row.run).exists()):
         raise SpeculationResolved(row.outcome or Outcome.EXPIRED)
     row.verdict = verdict
     if changed_tools is not None:
@@ -361,8 +356,7 @@ def load_resolved(
         since: Earliest resolution; None: any.
         only_telling: Whether to leave out those without a weight, and those that could not be
             run ahead.
-        within_shares: Whether to leave out what exceeds its person's share of what several people
-            learn together, the newest coming first.
+        within_shares: Whether to leave out what exceeds its person's share in a team.
     """
     rows = Speculation.objects.exclude(outcome="").filter(team=team)
     if only_telling:
@@ -371,12 +365,11 @@ def load_resolved(
         rows = rows.filter(resolved_at__gte=since)
     newest: Iterable[Speculation] = rows.order_by("-resolved_at", "-pk")[:limit]
     if within_shares and team is not None and teams.count_members(team) > 1:
-        shares = ShareCounter()
+        admit = ShareCounter().admit
         newest = [
-            row
-            for row in newest
-            if row.resolved_at is not None
-            and shares.admit(row.user, row.resolved_at.date(), row.context_hash)
+            one
+            for one in newest
+            if one.resolved_at and admit(one.user, one.resolved_at.date(), one.context_hash)
         ]
     return [_build_resolved(row) for row in reversed(list(newest))]
 
@@ -452,10 +445,6 @@ def _select_due(at: datetime) -> QuerySet[Speculation]:
 
 def _select_open_runs() -> QuerySet[WorkflowExecution]:
     return WorkflowExecution.objects.filter(ended_at__isnull=True)
-
-
-def _has_open_run(row: Speculation) -> bool:
-    return row.run is not None and _select_open_runs().filter(pk=row.run).exists()
 
 
 def _load_run_statuses(runs: Iterable[UUID]) -> dict[UUID, RunStatus]:

@@ -145,8 +145,10 @@ class NextCallModels:
             session: Hash of the session.
             calls: What its calls taught, oldest first.
         """
+        if not calls:
+            return
         known, today = self._use_team(contributor.owner), _to_day(self._wall())
-        if calls and _has_room(known.shares, *contributor, today):
+        if _has_room(known.shares, *contributor, today):
             known.ended.append((session, calls))
 
     def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
