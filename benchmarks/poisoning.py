@@ -68,7 +68,7 @@ class _Seen:
     """What one of the others is suggested for a wish, and from which confidence it is run."""
 
     answer: IntentAnswer
-    threshold: float
+    threshold: float | None
 
     @property
     def tools(self) -> str:
@@ -113,9 +113,13 @@ def _simulate(*, is_team: bool) -> Iterator[Sequence[str]]:
             old.tools,
             new.tools,
             f"{old.answer.suggestion.confidence:.2f} → {new.answer.suggestion.confidence:.2f}",
-            f"{old.threshold:.3f} → {new.threshold:.3f}",
+            f"{_write(old.threshold)} → {_write(new.threshold)}",
             f"{old.literals} → {new.literals}",
         )
+
+
+def _write(threshold: float | None) -> str:
+    return "suspended" if threshold is None else f"{threshold:.3f}"
 
 
 class _World:

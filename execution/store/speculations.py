@@ -306,7 +306,8 @@ def record_verdict(
         return _build_resolved(row), False
     if row.verdict:
         raise FeedbackGiven(row.verdict)
-    if row.outcome or (row.due_at <= at and not _select_open_runs().filter(pk=row.run).exists()):
+    is_running = row.run is not None and _select_open_runs().filter(pk=row.run).exists()
+    if row.outcome or (row.due_at <= at and not is_running):
         raise SpeculationResolved(row.outcome or Outcome.EXPIRED)
     row.verdict = verdict
     if changed_tools is not None:
@@ -354,8 +355,7 @@ def load_resolved(
         team: Primary key; None: callers without a team.
         limit: Maximum number.
         since: Earliest resolution; None: any.
-        only_telling: Whether to leave out those without a weight, and those that could not be
-            run ahead.
+        only_telling: Whether to leave out those without a weight and those not runnable.
         within_shares: Whether to leave out what exceeds its person's share in a team.
     """
     rows = Speculation.objects.exclude(outcome="").filter(team=team)
