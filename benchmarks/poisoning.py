@@ -83,7 +83,12 @@ class _Seen:
 
 def run() -> str:
     """Simulate both installations and return the table."""
-    rows = [row for is_team in (False, True) for row in _simulate(is_team=is_team)]
+    from tools.models import Server
+
+    rows: list[Sequence[str]] = []
+    for is_team in (False, True):
+        Server.objects.all().delete()
+        rows += _simulate(is_team=is_team)
     return markdown(
         ("the others", "wish", "suggested before", "after", "confidence", "threshold",
          "arguments of the poisoners'"),

@@ -395,7 +395,7 @@ def load_page(
     """
     rows = Speculation.objects.order_by("-created_at", "id")
     if caller is not None:
-        rows = rows.filter(team=caller.owner)
+        rows = rows.filter(team__isnull=False, team=caller.owner)
     if outcome:
         rows = rows.filter(outcome=outcome)
     if shadow is not None:

@@ -22,6 +22,7 @@ from gateway_project.use_cases import decide_approval
 from tests.execution.asking import waiting
 from tests.execution.stored import change, changes, held, write
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, UserFactory
+from tools.store import teams
 from tools.store import servers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,6 +41,7 @@ def caller_of(user, team=None):
 
 
 def predict(user="ann", team=None):
+    team = teams.find_contributor(user, team).owner
     made = Speculation(
         user=user,
         team_id=team,
