@@ -40,7 +40,7 @@ def prepare_runtime(
         look_up_tokens=_look_up_tokens,
         record_token_use=_record_token_use,
         clean_up=_clean_up,
-        render_metrics=_expose_metrics,
+        render_metrics=metrics.expose_known_metrics,
         find_caller=_load_caller,
     )
 
@@ -58,10 +58,6 @@ async def _clean_up() -> None:
         await run_in_database_thread(retention.delete_old)
     except DatabaseError as error:  # it is tried again in an hour
         log.warning("access.clean_up_failed", error=summarize_error(error))
-
-
-async def _expose_metrics() -> bytes:
-    return await run_in_database_thread(metrics.expose_metrics)
 
 
 async def _load_caller(user: str, group: str | None) -> Caller:

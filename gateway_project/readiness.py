@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -18,6 +19,8 @@ START_TIMEOUT_S = 20.0
 """Longest wait of a call for a gateway that is still starting."""
 RETRY_TIMEOUT_S = 1.5
 """Longest wait of a call for the new attempt that it triggers after a known failure."""
+MAX_PROBE_AGE_S = 15.0
+"""Age of the last probe of the database from which on it says nothing any more."""
 
 
 class NotReady(Exception):
@@ -58,9 +61,16 @@ class Publisher(Protocol):
 
 
 class Readiness:
-    """The state of a gateway that starts while the protocol already runs; for one event loop."""
+    """The state of a gateway that starts while the protocol already runs; for one event loop.
 
-    def __init__(self) -> None:
+    Args:
+        monotonic: Clock for the age of probes, in seconds.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._probed_at: float | None = None
+        self._write_obstacle = ""
         self._gateway: Gateway | None = None
         self._trouble: NotReady | None = None
         self._changed = asyncio.Event()
@@ -79,6 +89,27 @@ class Readiness:
     def trouble(self) -> NotReady | None:
         """Why calls are refused; None while they are served, or before the first failure."""
         return self._trouble
+
+    def record_probe(self, write_obstacle: str) -> None:
+        """Record why the database takes no writes at present; empty if it does."""
+        self._probed_at, self._write_obstacle = self._monotonic(), write_obstacle
+
+    def find_obstacle(self) -> NotReady | None:
+        """Return why not every request can be served; None if each can.
+
+        Calls may still be served from memory while the database is away, but nothing that is
+        recorded: no run, and no call of a client that is not known yet.
+        """
+        if self._gateway is None:
+            return self._trouble or NotReady("starting", "the gateway is still starting")
+        if self._probed_at is None:
+            return NotReady("starting", "the gateway has not connected to its database yet")
+        age_s = self._monotonic() - self._probed_at
+        if age_s > MAX_PROBE_AGE_S:
+            reason = f"the database has not answered for {age_s:.0f} s"
+            return NotReady("database_unavailable", reason)
+        obstacle = self._write_obstacle
+        return NotReady("database_unavailable", obstacle) if obstacle else None
 
     def serve(self, gateway: Gateway) -> None:
         """Serve calls with this gateway from now on."""

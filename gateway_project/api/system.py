@@ -27,6 +27,7 @@ from gateway_project.api.pages import paginate_rows
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.readiness import NotReady
 from learning import report
 from tools.store import overview
 
@@ -179,15 +180,14 @@ class HealthView(ApiView):
         """Say whether the gateway serves, and how its servers are."""
         service = runtime.find_service(request._request)
         readiness = service.runtime.readiness if service else None
-        is_ready = readiness is not None and readiness.current is not None
-        trouble = readiness.trouble.code if readiness and readiness.trouble else "starting"
+        obstacle = readiness.find_obstacle() if readiness else NotReady("starting", "")
         states: dict[str, int] = {}
         for server in overview.load_server_summaries():
             if self.caller.has_scope(SCOPE_ALL) or self.caller.can_see_team(server.team_pk):
                 states[server.state] = states.get(server.state, 0) + 1
         answer = {
-            "status": "ok" if is_ready else "degraded",
-            "gateway": "ready" if is_ready else trouble,
+            "status": "degraded" if obstacle else "ok",
+            "gateway": obstacle.code if obstacle else "ready",
             "servers": states,
         }
         return Response(HealthSerializer(answer).data)

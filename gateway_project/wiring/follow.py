@@ -147,7 +147,12 @@ def make_listener(
         notify.DELIVERIES,
         *runs.CHANNELS,
     )
-    return notify.NotificationListener(channels, on_event=distribute, on_resync=distribute)
+    return notify.NotificationListener(
+        channels,
+        on_event=distribute,
+        on_resync=distribute,
+        on_probe=current.readiness.record_probe,
+    )
 
 
 async def refresh_snapshot(
