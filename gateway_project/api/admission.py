@@ -120,9 +120,8 @@ class SwitchView(ApiView):
     )
     def put(self, request: Request) -> Response:
         """Turn all speculation on or off."""
-        given = SwitchSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        switch_speculation(self.caller, is_on=given.validated_data["on"])
+        given = self.read_body(SwitchSerializer)
+        switch_speculation(self.caller, is_on=given["on"])
         return self.get(request)
 
 
@@ -146,9 +145,7 @@ class GrantListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Let a tool of a trusted server be called ahead, as long as its definition stays."""
-        given = GrantRequestSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = self.read_body(GrantRequestSerializer)
         tool = self.effects.catalogue().find_tool(values["tool"], self.caller)
         outcome = grant_speculation.grant_speculation(
             self.caller,

@@ -93,10 +93,9 @@ class DecisionView(ApiView):
     )
     def post(self, _request: Request, approval: UUID) -> Response:
         """Approve or reject a call; it counts once."""
-        given = DecisionSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(DecisionSerializer)
         decided = decide_approval.decide_approval(
-            self.caller, approval, approve=given.validated_data["approve"], via="api"
+            self.caller, approval, approve=given["approve"], via="api"
         )
         return Response(_to_json(decided))
 

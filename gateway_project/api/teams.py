@@ -81,9 +81,8 @@ class TeamListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Create a team without members."""
-        given = TeamSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        made = curate_teams.create_team(self.caller, **given.validated_data)
+        given = self.read_body(TeamSerializer)
+        made = curate_teams.create_team(self.caller, **given)
         return Response(TeamSerializer(made).data, HTTPStatus.CREATED)
 
 
@@ -105,10 +104,8 @@ class TeamView(ApiView):
     def patch(self, _request: Request, name: str) -> Response:
         """Rename a team, or change which of its calls are approved by a person."""
         before = TeamSerializer(curate_teams.find_team(self.caller, name)).data
-        given = TeamChangeSerializer(data=self.read_object(), partial=True)
-        given.is_valid(raise_exception=True)
+        values = self.read_body(TeamChangeSerializer, partial=True)
         self.check_unchanged(before)
-        values = given.validated_data
         changed = curate_teams.change_team(
             self.caller,
             name,
@@ -148,9 +145,8 @@ class MemberView(ApiView):
     @extend_schema(operation_id="set_member", request=MemberSerializer, responses={204: None})
     def put(self, _request: Request, name: str, person: str) -> Response:
         """Change a member's role; superusers also add people."""
-        given = MemberSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        curate_teams.set_member(self.caller, name, person, role=given.validated_data["role"])
+        given = self.read_body(MemberSerializer)
+        curate_teams.set_member(self.caller, name, person, role=given["role"])
         return Response(status=HTTPStatus.NO_CONTENT)
 
     @extend_schema(operation_id="remove_member", responses={204: None})

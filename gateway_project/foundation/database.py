@@ -94,7 +94,7 @@ def find_write_obstacle() -> str:
         return describe_write_obstacle(*cursor.fetchone())
 
 
-def describe_write_obstacle(is_read_only: bool, lock: str | None) -> str:  # noqa: FBT001 - columns
+def describe_write_obstacle(is_read_only: bool, lock: str | None) -> str:
     """Describe a row of `WRITE_OBSTACLE_SQL`; empty if there is no obstacle."""
     if is_read_only:
         return (

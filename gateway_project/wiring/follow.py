@@ -166,13 +166,15 @@ async def refresh_snapshot(
     """Reload the snapshot when the database changes; on failure the old one stays in use."""
     retry_s = FIRST_RETRY_S
     while True:
+        if any(spec.unreadable for spec in current.snapshot.specs):
+            await _wait_for_change(current, MAX_RETRY_S)  # its key may be restored
         await current.database_changed.wait()
         await asyncio.sleep(DEBOUNCE_S)
         current.database_changed.clear()
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
-            if trouble.code in ("unknown_user", "unknown_tool_group", "sealed"):
+            if trouble.code in ("unknown_user", "unknown_tool_group"):
                 snapshot.refuse_calls(current.readiness, trouble)
             else:
                 log.warning("gateway.refresh_failed", code=trouble.code, reason=str(trouble))

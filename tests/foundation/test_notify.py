@@ -74,7 +74,8 @@ def kill_listeners():
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND query LIKE '%%pg_locks AS held%%' AND pid <> pg_backend_pid()"
+            "WHERE datname = current_database() AND query LIKE '%pg_locks AS held%' "
+            "AND pid <> pg_backend_pid()"
         )
         return cursor.fetchone()[0]
 

@@ -181,6 +181,7 @@ async def test_totals_read_last_are_served_while_the_database_is_away(process, m
     process.tools.set(7)
     await sync_to_async(metrics.add_totals)({}, metrics.collect_counts())
     monkeypatch.setattr(metrics, "_known_totals", [])
+
     async def fail(_):
         raise OperationalError("gone")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import django.db
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from prometheus_client import CollectorRegistry
@@ -14,7 +15,7 @@ from gateway_project import wiring
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.sealing import UnsealingFailed
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.webhooks import store as webhooks
 from gateway_project.wiring import snapshot
@@ -98,6 +99,33 @@ async def test_calls_are_served_from_the_stored_catalogue():
         assert gateway.effects.count_tokens("four") == 4
         answer = await gateway.effects.search(SearchRequest(query="git log"))
         assert [hit.tool for hit in answer.hits] == ["git:git_log"]
+
+
+def _seal_with_another_key():
+    other = Sealer([Fernet.generate_key()])
+    tool = ToolFactory(
+        server=ServerFactory(name="keyed", env_sealed=other.seal({"A": "1"})), name="keyed_log"
+    )
+    postings.index_tools([tool.pk])
+
+
+async def test_a_server_whose_secrets_no_key_opens_fails_alone_and_says_why():
+    await run_in_database_thread(rows)
+    await run_in_database_thread(_seal_with_another_key)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        found = await gateway.effects.search(SearchRequest(query="git log"))
+        assert "git:git_log" in [hit.tool for hit in found.hits]
+        await until(
+            lambda: run_in_database_thread(
+                lambda: "restore keys/sealing.keys" in Server.objects.get(name="keyed").last_error
+            )
+        )
+        assert "secrets of server 'keyed'" in gateway.effects.describe_trouble("keyed")
+        assert gateway.effects.describe_trouble("git") == ""
+        with pytest.raises(UpstreamError, match="'keyed'") as failed:
+            await call_tool(gateway.effects.upstream, "keyed", "keyed_log", {})
+        assert failed.value.code == "sealed"
 
 
 async def test_a_changed_resource_discards_what_was_called_ahead_at_its_server(monkeypatch):
@@ -230,7 +258,6 @@ def _deactivate():
             "database_unavailable",
             "cannot reach it",
         ),
-        (UnsealingFailed("restore keys/sealing.keys"), "sealed", "sealing.keys"),
         (ConfigurationError("cannot use /home/x: full"), "configuration", "cannot use"),
     ],
 )

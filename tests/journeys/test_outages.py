@@ -101,9 +101,9 @@ class Stage:
         with psycopg.connect(self.installation.database_url, autocommit=True) as connection:
             connection.execute(sql)
 
-    def events(self) -> list[str]:
+    def log(self) -> list[dict[str, Any]]:
         log = Path(self.installation.home, "logs", "foregate.log").read_text()
-        return [json.loads(line)["event"] for line in log.splitlines()]
+        return [json.loads(line) for line in log.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_health_and_metrics_tell_what_clients_see(stage, outage):
     eventually(stage.is_ready)
     assert (stage.call_server(), stage.run()) == ("ok", "ok")
     assert stage.get("/metrics")[0] == 200
-    logged = len(stage.events())
+    logged = len(stage.log())
     with outage(stage):
         eventually(lambda: not stage.is_ready())
         assert json.loads(stage.get("/health/ready")[1])["reason"] == "database_unavailable"
@@ -196,7 +196,8 @@ def test_health_and_metrics_tell_what_clients_see(stage, outage):
         assert "foregate_http_requests_total" in text  # as read last
     eventually(stage.is_ready)
     assert (stage.call_server(), stage.run()) == ("ok", "ok")
-    events = stage.events()[logged:]
+    lines = stage.log()[logged:]
+    events = [line["event"] for line in lines]
     assert events.count("database.unavailable") == 1
     assert events.count("database.available") == 1
-    assert not [event for event in events if "internal_error" in event or "failed" in event]
+    assert not [line for line in lines if "exception" in line or "internal_error" in line["event"]]

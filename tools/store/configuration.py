@@ -193,12 +193,13 @@ def _read_tool(row: Tool) -> dict[str, Any]:
 
 def _read_server(row: Server, sealer: Sealer) -> dict[str, Any]:
     secret = row.oauth_client_secret_sealed
-    return {
-        **{name: getattr(row, name) for name in SERVER_COLUMNS},
-        "args": [str(argument) for argument in row.args],
-        "team": row.team.name if row.team else None,
-        "url": launches.open_url(row, sealer),
-        "env": launches.open_env(row, sealer),
-        "headers": servers.open_headers(row, sealer),
-        "oauth_client_secret": str(sealer.unseal(secret)) if secret else "",
-    }
+    with launches.name_unreadable(row):
+        return {
+            **{name: getattr(row, name) for name in SERVER_COLUMNS},
+            "args": [str(argument) for argument in row.args],
+            "team": row.team.name if row.team else None,
+            "url": launches.open_url(row, sealer),
+            "env": launches.open_env(row, sealer),
+            "headers": servers.open_headers(row, sealer),
+            "oauth_client_secret": str(sealer.unseal(secret)) if secret else "",
+        }

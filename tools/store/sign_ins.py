@@ -93,23 +93,24 @@ def find_server(*, sealer: Sealer, name: str = "", pk: int | None = None) -> Rem
     if row is None:
         raise NoSuchSignIn(f"no server {name!r}; `manage.py status` lists the servers")
     secret = row.oauth_client_secret_sealed
-    return RemoteServer(
-        pk=row.pk,
-        name=row.name,
-        team=row.team_id,
-        spec=ServerSpec(
+    with launches.name_unreadable(row):
+        return RemoteServer(
+            pk=row.pk,
             name=row.name,
-            transport=cast(Any, row.transport),
-            env=launches.open_env(row, sealer),
-            url=launches.open_url(row, sealer),
-            headers=servers.open_headers(row, sealer),
-            private_network=row.private_network,
-        ),
-        mode=cast(SignInMode, row.authorization),
-        client_id=row.oauth_client_id,
-        client_secret=str(sealer.unseal(secret)) if secret else "",
-        scopes=row.oauth_scopes,
-    )
+            team=row.team_id,
+            spec=ServerSpec(
+                name=row.name,
+                transport=cast(Any, row.transport),
+                env=launches.open_env(row, sealer),
+                url=launches.open_url(row, sealer),
+                headers=servers.open_headers(row, sealer),
+                private_network=row.private_network,
+            ),
+            mode=cast(SignInMode, row.authorization),
+            client_id=row.oauth_client_id,
+            client_secret=str(sealer.unseal(secret)) if secret else "",
+            scopes=row.oauth_scopes,
+        )
 
 
 def load_sign_in_servers() -> tuple[tuple[int, str, int | None], ...]:

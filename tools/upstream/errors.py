@@ -62,6 +62,12 @@ class UnsetVariable(UpstreamError):
         self.field = field
 
 
+class SecretsUnreadable(UpstreamError):
+    """No key of this installation opens the secrets of the server's entry."""
+
+    code = "sealed"
+
+
 class SpawnFailed(UpstreamError):
     """The server's process could not be started as configured."""
 

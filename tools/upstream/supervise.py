@@ -21,6 +21,7 @@ from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import (
     ForbiddenAddress,
     InvalidAddress,
+    SecretsUnreadable,
     ServerStopped,
     SessionExpired,
     SignInRequired,
@@ -146,6 +147,10 @@ class Supervisor:
         try:
             if predecessors := set(after):
                 await asyncio.wait(predecessors)
+            if self.spec.unreadable:  # told at once, not only when somebody calls it
+                unreadable = SecretsUnreadable(self.spec.unreadable, server=self.spec.name)
+                self._health.record_error(unreadable, state="failed")
+                self._enter_state("failed")
             while True:
                 await self._wanted.wait()
                 await asyncio.sleep(self._health.retry_delay_s)
@@ -280,6 +285,7 @@ class Supervisor:
             if self._health.is_broken:
                 self._resolve_attempt(self._health.make_circuit_open_error())
         except (
+            SecretsUnreadable,
             SpawnFailed,
             UnsetVariable,
             InvalidAddress,
