@@ -96,7 +96,6 @@ class Sessions(StreamableHTTPSessionManager):
         self._server_instances[session_id] = transport
         return transport
 
-
     def _end_longest_idle(self, owned: Sequence[str]) -> bool:
         """End the session of these that has been idle for longest; return whether one was idle.
 
