@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
@@ -24,10 +25,13 @@ from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api import runtime
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
-from gateway_project.api.problems import InvalidInput
+from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.views import ApiView
+from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.sealing import OldKeysNeeded
 from gateway_project.readiness import NotReady
+from gateway_project.use_cases.rotate_keys import ROTATE_WITHIN_S, KeyRotation, rotate_keys
 from learning import report
 from tools.store import overview
 
@@ -191,6 +195,59 @@ class HealthView(ApiView):
             "servers": states,
         }
         return Response(HealthSerializer(answer).data)
+
+
+class RotationRequestSerializer(serializers.Serializer[Any]):
+    """Which keys to rotate."""
+
+    keys = serializers.ChoiceField(
+        sealing.KEY_NAMES,
+        help_text="sealing: credentials of servers, and what was learned; payloads: of runs",
+    )
+    remove_old = serializers.BooleanField(
+        default=False, help_text="Make no new key, and remove the older ones at the end"
+    )
+
+
+class RotationSerializer(serializers.Serializer[KeyRotation]):
+    """What a rotation did."""
+
+    keys = serializers.CharField()
+    is_new = serializers.BooleanField(
+        help_text="False: no key was made, an earlier rotation went on"
+    )
+    is_complete = serializers.BooleanField(help_text="False: send it again; it goes on")
+    resealed = serializers.IntegerField(help_text="Values sealed again")
+    unreadable = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Values that no key opens, by table"
+    )
+    removed = serializers.IntegerField(help_text="Older keys removed")
+
+
+class KeysView(ApiView):
+    """The keys that seal stored values."""
+
+    scopes: ClassVar = {"POST": SCOPE_ALL}
+
+    @extend_schema(
+        operation_id="rotate_keys",
+        request=RotationRequestSerializer,
+        responses=RotationSerializer,
+    )
+    def post(self, _request: Request) -> Response:
+        """Make a new key, or go on with a rotation, and seal what is stored again."""
+        given = self.read_body(RotationRequestSerializer)
+        try:
+            done = rotate_keys(
+                self.caller,
+                settings.FOREGATE.home,
+                keys=given["keys"],
+                removes_old=given["remove_old"],
+                within_s=ROTATE_WITHIN_S,
+            )
+        except OldKeysNeeded as error:
+            raise ApiError(HTTPStatus.CONFLICT, "keys_needed", str(error)) from None
+        return Response(RotationSerializer(done).data)
 
 
 def _entry_to_json(row: Any) -> Any:

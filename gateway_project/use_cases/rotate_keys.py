@@ -17,6 +17,8 @@ from gateway_project.foundation import sealed_columns, sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 
+ROTATE_WITHIN_S: Final = 10.0
+"""Seconds of one request to the console or the API; the next request goes on."""
 SEALED_START: Final = "gAAAA"
 """Begins each sealed text: Fernet's version, and the first bytes of a time before 2106."""
 SECOND_FACTORS: Final = "mfa.Authenticator"

@@ -10,6 +10,7 @@ from django.apps import apps
 from django.core.management import call_command
 from django.db import models
 
+from gateway_project.access import tokens
 from gateway_project.foundation import sealed_columns, sealing
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.sealing import OldKeysNeeded, UnsealingFailed
@@ -159,6 +160,25 @@ def test_an_admin_rotates_keys_in_the_console(home, settings, client):
     assert "try again in 60 min" in page.content.decode()
     page = client.post("/system/keys/", {"keys": "../x"}, follow=True)
     assert "There are no keys" in page.content.decode()
+
+
+def test_a_superuser_rotates_keys_over_rest(home, settings, client):
+    settings.FOREGATE = settings.FOREGATE.model_copy(update={"home": home})
+    root = UserFactory(superuser=True)
+    bearer = tokens.create_token(root, name="x", scopes=("*",))[1]
+
+    def post(**body):
+        return client.post(
+            "/api/v1/keys/",
+            body,
+            content_type="application/json",
+            headers={"authorization": f"Bearer {bearer}"},
+        )
+
+    assert post(keys="sealing").json()["resealed"] == 3
+    refused = post(keys="sealing", remove_old=True)
+    assert (refused.status_code, refused.json()["code"]) == (409, "keys_needed")
+    assert post(keys="other").status_code == 400
 
 
 def test_every_column_that_says_it_is_sealed_is_one_that_rotates():

@@ -18,11 +18,9 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.sealing import OldKeysNeeded
-from gateway_project.use_cases.rotate_keys import rotate_keys
+from gateway_project.use_cases.rotate_keys import ROTATE_WITHIN_S, rotate_keys
 from tools import overview
 
-ROTATE_WITHIN_S: Final = 10.0
-"""Seconds of one request; pressing the button again goes on."""
 KEY_PURPOSES: Final = {
     sealing.SECRETS: "Credentials of servers, and what was learned",
     sealing.PAYLOADS: "Inputs and results of runs",
