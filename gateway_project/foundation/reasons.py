@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing import Final
 
 MAX_SUMMARY_CHARS: Final = 500
