@@ -6,6 +6,7 @@ from django.core.management.base import CommandError
 
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
+from gateway_project.use_cases.register_servers import InvalidServerEntry
 from tests.factories import TeamFactory
 from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run, trusted
 from tools.models import Server
@@ -54,7 +55,7 @@ def test_servers_are_imported_for_one_team(write):
     run(write(git=GIT), "--team", "red")
     run(write(git=GIT | {"command": "pipx"}))
     assert Server.objects.get(name="git").team.name == "red"
-    with pytest.raises(CommandError, match="no team 'blue'"):
+    with pytest.raises(InvalidServerEntry, match="no team 'blue'"):
         run(write(time=TIME), "--team", "blue")
     assert names() == {"git"}
 
