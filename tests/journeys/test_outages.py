@@ -72,7 +72,8 @@ class Stage:
             "Mcp-Name": meta_tool,
         }
         _, text = self._request("/mcp", json.dumps(body).encode(), headers)
-        answer = json.loads(text)
+        # An answer that takes longer than a keep-alive comes as the last event of a stream.
+        answer = json.loads(text.strip().rpartition("data: ")[2])
         if "error" in answer:
             return str(answer["error"]["data"]["code"])
         result = answer["result"]
