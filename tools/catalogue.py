@@ -98,7 +98,7 @@ class CatalogueTool:
             outcome may be repeated: it only reads, or is idempotent.
         approval: An admin's rule for approvals: `always`, `never`, or empty if the danger class
             decides.
-        destructive_by: Who declares it destructive: `server` (a trusted one), `admin`, or empty.
+        destructive_by: Who declares it destructive: its `server`, an `admin`, or empty.
         ignored_places: JSON pointers excluded when its server's listing is compared with the
             pinned definition.
         changed_places: Where a quarantined tool differs from its approved definition; names that
