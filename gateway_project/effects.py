@@ -93,7 +93,7 @@ class IntentEffects:
     """
 
     catalogue: Callable[[], Catalogue]
-    describe_trouble: Callable[[str, Caller], str]
+    describe_trouble: Callable[[Caller, str], str]
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     load_ranker: LoadRanker = load_no_ranker

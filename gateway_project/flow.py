@@ -112,7 +112,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         server=request.server,
         category=request.category,
         detail=request.detail,
-        describe_trouble=partial(effects.describe_trouble, caller=caller),
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     arranged = await run_in_worker_thread(
         _arrange_answer,
@@ -157,7 +157,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         tool,
         topology,
         visibility,
-        describe_trouble=partial(effects.describe_trouble, caller=caller),
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     server = catalogue.servers[tool.server]
     if caller.group is not None and caller.group not in server.whole_groups:
@@ -165,7 +165,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     return ToolDescription(
         tool=tool,
         server=server,
-        trouble=effects.describe_trouble(tool.server, caller),
+        trouble=effects.describe_trouble(caller, tool.server),
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
@@ -448,7 +448,7 @@ async def _freeze_view(
     """Return all that a suggestion reads."""
     caller = visibility.caller
     troubles = {
-        name: effects.describe_trouble(name, caller) for name in visibility.catalogue.servers
+        name: effects.describe_trouble(caller, name) for name in visibility.catalogue.servers
     }
     return SuggestionView(
         visibility=visibility,

@@ -78,6 +78,6 @@ class SpeculatorDependencies:
     allowance: CallBudgets
     agreements: ServingRules
     confirm: Callable[[], Awaitable[None]] = _confirm_nothing
-    describe_trouble: Callable[[str, Caller], str] = lambda _server, _caller: ""
+    describe_trouble: Callable[[Caller, str], str] = lambda _caller, _server: ""
     on_ended: OnEarlyCallEnded = lambda _ended: None
     places: tuple[int, int] = (8, 32)

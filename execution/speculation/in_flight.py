@@ -45,7 +45,7 @@ class CallsInFlight:
         results: EarlyResults,
         *,
         places: tuple[int, int],
-        describe_trouble: Callable[[str, Caller], str],
+        describe_trouble: Callable[[Caller, str], str],
         clock: Callable[[], float],
     ) -> None:
         self._results = results
@@ -83,7 +83,7 @@ class CallsInFlight:
     ) -> Iterator[AdmissibilityReason]:
         """Yield why a call would be in the way now, or could not be answered for its caller."""
         load, now = self._loads[tool.server], self._clock()
-        trouble = self._describe_trouble(tool.server, caller)
+        trouble = self._describe_trouble(caller, tool.server)
         if trouble or load.is_backing_off(now):
             why = "fails" if trouble else "was slowed down by calls made ahead, or failed them"
             yield make_reason(

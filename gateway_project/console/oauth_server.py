@@ -133,7 +133,8 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
             "return_address": address,
             "redirect_host": urlsplit(address).netloc,
         }
-        return self.render_to_response(context, status=HTTPStatus.BAD_REQUEST)
+        page: HttpResponse = self.render_to_response(context, status=HTTPStatus.BAD_REQUEST)
+        return page
 
     def redirect(self, redirect_to: str, application: Any) -> HttpResponse:
         """Redirect to the client, with the issuer."""

@@ -323,7 +323,7 @@ async def _open_console(config: Config) -> MakeApprovalLink:
     return partial(links.approval_link, await on_demand.open_console(config))
 
 
-def _describe_trouble(pool: UpstreamPool, server: str, caller: Caller) -> str:
+def _describe_trouble(pool: UpstreamPool, caller: Caller, server: str) -> str:
     status = pool.find_status(server)
     if status is None or status.state not in TROUBLED_STATES:
         return ""

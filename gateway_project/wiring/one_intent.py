@@ -49,7 +49,7 @@ async def load_effects(config: Config, team: int | None) -> IntentEffects:
     await outcomes.refresh()
     return IntentEffects(
         catalogue=lambda: catalogue,
-        describe_trouble=lambda name, caller: limit_error(
+        describe_trouble=lambda caller, name: limit_error(
             catalogue.servers[name].last_error, caller
         ),
         topology=lambda _team: topology,

@@ -70,7 +70,7 @@ def make_speculation(
     current: CurrentSnapshot,
     *,
     upstream: PinnedUpstream,
-    describe_trouble: Callable[[str, Caller], str],
+    describe_trouble: Callable[[Caller, str], str],
     find_start_threshold: FindThreshold,
     on_ended: OnEarlyCallEnded,
 ) -> ProcessSpeculation:

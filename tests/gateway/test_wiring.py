@@ -311,13 +311,13 @@ async def test_server_errors_are_recorded_and_announced():
     await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        assert gateway.effects.describe_trouble("git", gateway.caller) == ""
+        assert gateway.effects.describe_trouble(gateway.caller, "git") == ""
         with pytest.raises((SpawnFailed, UnsetVariable)):
             await call_tool(gateway.effects.upstream, "git", "git_log", {})
         operator = replace(gateway.caller, scopes=frozenset({"search", "call"}))
-        assert "no-such-command" in gateway.effects.describe_trouble("git", gateway.caller)
-        assert gateway.effects.describe_trouble("git", operator) == WITHHELD_ERROR
-        assert gateway.effects.describe_trouble("absent", gateway.caller) == ""
+        assert "no-such-command" in gateway.effects.describe_trouble(gateway.caller, "git")
+        assert gateway.effects.describe_trouble(operator, "git") == WITHHELD_ERROR
+        assert gateway.effects.describe_trouble(gateway.caller, "absent") == ""
 
         async def recorded():
             return bool(
