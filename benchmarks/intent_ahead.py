@@ -152,7 +152,7 @@ async def _ask(
         )
         effects = IntentEffects(
             catalogue=lambda: rules().catalogue,
-            describe_trouble=lambda _server: "",
+            describe_trouble=lambda _caller, _server: "",
             speculation=speculator,
             rules=rules,
         )

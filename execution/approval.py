@@ -22,8 +22,8 @@ def explain_approval(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogu
     """Explain why a caller's calls of a tool need approval; empty: they do not.
 
     An admin's setting on the tool decides. Otherwise approval is required for curated dangerous
-    tools, and for those that a trusted server or an admin marks destructive; a team may require it
-    from a lower danger class up.
+    tools, and for those that their server, trusted or not, or an admin marks destructive; a team
+    may require it from a lower danger class up.
 
     Args:
         tool: From the catalogue.

@@ -330,7 +330,13 @@ async def _admit_and_send(  # noqa: PLR0913 - as `call`
     def can_retry() -> bool:
         return latest is None or _is_retry_allowed(request, tool, caller, latest(), bool(grant))
 
-    send: SendCall = partial(upstream.call_tool, tool.server, request.rename_tool(tool.name))
+    async def send_once() -> UpstreamResult:
+        try:
+            return await upstream.call_tool(tool.server, request.rename_tool(tool.name))
+        except UpstreamError as error:
+            raise error.limit_to(caller) from None
+
+    send: SendCall = send_once
     if tool.repeatable:
         send = partial(
             _send_with_retries, send, window_s=window_s, can_retry=can_retry, on_retry=on_retry

@@ -112,7 +112,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         server=request.server,
         category=request.category,
         detail=request.detail,
-        describe_trouble=effects.describe_trouble,
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     arranged = await run_in_worker_thread(
         _arrange_answer,
@@ -154,7 +154,10 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         topology, tool.pk, rules=EnhancementRules(is_usable=visibility.is_usable)
     )
     alternatives = list_alternatives(
-        tool, topology, visibility, describe_trouble=effects.describe_trouble
+        tool,
+        topology,
+        visibility,
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     server = catalogue.servers[tool.server]
     if caller.group is not None and caller.group not in server.whole_groups:
@@ -162,7 +165,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     return ToolDescription(
         tool=tool,
         server=server,
-        trouble=effects.describe_trouble(tool.server),
+        trouble=effects.describe_trouble(caller, tool.server),
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
@@ -443,15 +446,17 @@ async def _freeze_view(
     effects: IntentEffects, visibility: Visibility, rank: RankTools
 ) -> SuggestionView:
     """Return all that a suggestion reads."""
-    team = visibility.caller.team
-    troubles = {name: effects.describe_trouble(name) for name in visibility.catalogue.servers}
+    caller = visibility.caller
+    troubles = {
+        name: effects.describe_trouble(caller, name) for name in visibility.catalogue.servers
+    }
     return SuggestionView(
         visibility=visibility,
         rank=rank,
         topology=await visible_relations.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
-        calibration=effects.find_calibration(team),
+        calibration=effects.find_calibration(caller.team),
     )
 
 

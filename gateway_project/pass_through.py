@@ -256,7 +256,10 @@ async def send_request(
     """
     if all(visible.name != server for visible in _visible_servers(effects, caller)):
         raise UnknownResource(server)
-    return await effects.requests.request(server, request)
+    try:
+        return await effects.requests.request(server, request)
+    except UpstreamError as error:
+        raise error.limit_to(caller) from None
 
 
 async def set_log_level(

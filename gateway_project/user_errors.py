@@ -28,6 +28,7 @@ from gateway_project.use_cases.curate_people import InvalidPerson, UnknownPerson
 from gateway_project.use_cases.curate_teams import InvalidTeam
 from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
 from gateway_project.use_cases.curate_webhooks import InvalidWebhook
+from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from gateway_project.use_cases.import_configuration import ImportInProgress
 from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
 from gateway_project.webhooks.store import UnknownWebhook
@@ -64,6 +65,7 @@ ERRORS_WITH_CODE: Final = (
     RegistrationNotPermitted,
     RunsUnavailable,
     SearchNotPermitted,
+    SecondPersonRequired,
     SpeculationResolved,
     TokenNotGrantable,
     TooManyRuns,

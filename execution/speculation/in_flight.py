@@ -35,7 +35,8 @@ class CallsInFlight:
         results: Calls made ahead, which are discarded when a request needs their place, or may
             change what they read.
         places: Calls in flight that a server, and the process, have room for.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
+            healthy.
         clock: Monotonic clock, in seconds.
     """
 
@@ -44,7 +45,7 @@ class CallsInFlight:
         results: EarlyResults,
         *,
         places: tuple[int, int],
-        describe_trouble: Callable[[str], str],
+        describe_trouble: Callable[[Caller, str], str],
         clock: Callable[[], float],
     ) -> None:
         self._results = results
@@ -82,7 +83,7 @@ class CallsInFlight:
     ) -> Iterator[AdmissibilityReason]:
         """Yield why a call would be in the way now, or could not be answered for its caller."""
         load, now = self._loads[tool.server], self._clock()
-        trouble = self._describe_trouble(tool.server)
+        trouble = self._describe_trouble(caller, tool.server)
         if trouble or load.is_backing_off(now):
             why = "fails" if trouble else "was slowed down by calls made ahead, or failed them"
             yield make_reason(

@@ -31,6 +31,10 @@ class TeamSerializer(serializers.Serializer[Any]):
         default=APPROVE_FROM[0],
         help_text="Lowest danger class of members' calls that a person has to approve",
     )
+    requires_second_person = serializers.BooleanField(
+        default=False,
+        help_text="Whether that is somebody else than the user who makes the call",
+    )
     members = serializers.IntegerField(read_only=True)
     servers = serializers.IntegerField(read_only=True, source="server_count")
 
@@ -39,6 +43,7 @@ class TeamChangeSerializer(TeamSerializer):
     """What changes of a team."""
 
     approve_from = serializers.ChoiceField(APPROVE_FROM, required=False)
+    requires_second_person = serializers.BooleanField(required=False)
 
 
 class TeamPageSerializer(serializers.Serializer[Any]):
@@ -111,6 +116,7 @@ class TeamView(ApiView):
             name,
             new_name=values.get("name"),
             approve_from=values.get("approve_from"),
+            requires_second_person=values.get("requires_second_person"),
         )
         return Response(TeamSerializer(changed).data)
 

@@ -35,6 +35,7 @@ from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.surrogates import find_lone_surrogate
 from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
 
 READING: Final = frozenset({"GET", "HEAD"})
@@ -116,11 +117,16 @@ class ApiView(APIView):
         """Return the body of the request, a JSON object; empty if there is none.
 
         Raises:
-            InvalidInput: If it is another value.
+            InvalidInput: If it is another value, or has a text that cannot be stored.
         """
         body = self.request.data
         if not isinstance(body, dict):
             raise InvalidInput("send a JSON object")
+        if (pointer := find_lone_surrogate(body)) is not None:
+            problem = {"path": pointer, "message": "holds half a surrogate pair; send characters"}
+            raise InvalidInput(
+                f"{pointer or 'the body'}: {problem['message']}", problems=[problem]
+            )
         return dict(body)
 
     def read_body(

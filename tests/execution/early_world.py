@@ -113,7 +113,7 @@ class World:
                 is_on=lambda: self.on,
                 allowance=self.allowance,
                 agreements=self.agreements,
-                describe_trouble=lambda _server: self.trouble,
+                describe_trouble=lambda _caller, _server: self.trouble,
                 on_ended=self.ended.append,
                 places=places,
             ),

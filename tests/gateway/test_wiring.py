@@ -1,6 +1,7 @@
 import asyncio
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.recipes import UnknownModel
 from tools.models import Server, Tool
 from tools.search import SearchRequest
+from tools.server_condition import WITHHELD_ERROR
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
 from tools.upstream.oauth.sign_ins import SignInManager
@@ -336,11 +338,13 @@ async def test_server_errors_are_recorded_and_announced():
     await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        assert gateway.effects.describe_trouble("git") == ""
+        assert gateway.effects.describe_trouble(gateway.caller, "git") == ""
         with pytest.raises((SpawnFailed, UnsetVariable)):
             await call_tool(gateway.effects.upstream, "git", "git_log", {})
-        assert "no-such-command" in gateway.effects.describe_trouble("git")
-        assert gateway.effects.describe_trouble("absent") == ""
+        operator = replace(gateway.caller, scopes=frozenset({"search", "call"}))
+        assert "no-such-command" in gateway.effects.describe_trouble(gateway.caller, "git")
+        assert gateway.effects.describe_trouble(operator, "git") == WITHHELD_ERROR
+        assert gateway.effects.describe_trouble(gateway.caller, "absent") == ""
 
         async def recorded():
             return bool(

@@ -39,6 +39,10 @@ class Team(models.Model):
         default=ApproveFrom.DANGEROUS,
         help_text="Lowest danger class of members' calls that a person has to approve.",
     )
+    requires_second_person = models.BooleanField(
+        default=False,
+        help_text="Whether a call has to be approved by somebody else than the user who makes it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -66,6 +66,15 @@ def test_bad_bodies_are_answered_with_what_is_wrong(root, body, status):
         assert len(response.json()["detail"]) < 500
 
 
+@pytest.mark.parametrize("path", ["calls/", "workflows/", "intents/", "teams/", "feedback/"])
+def test_half_a_surrogate_is_refused_with_its_place_wherever_it_is_sent(root, path):
+    workflow = {"tasks": [{"id": "a", "tool": "a:b", "arguments": {}}]}
+    body = json.dumps({"workflow": workflow, "intent": "list \ud83d"}).encode()
+    response = root.post(path, body)
+    assert response.status_code == 400
+    assert response.json()["problems"][0]["path"] == "/intent"
+
+
 @pytest.mark.parametrize(
     "address",
     [

@@ -60,7 +60,7 @@ async def test_a_server_that_exits_at_once_says_why():
     assert "exited with code 1 while starting; its last output: no API key given" in str(
         caught.value
     )
-    assert (caught.value.exit_code, caught.value.last_stderr) == (1, "no API key given")
+    assert (caught.value.exit_code, caught.value.output) == (1, ("no API key given",))
     assert (status.state, status.last_error) == ("backoff", str(caught.value))
     assert status.last_error_at is not None
     assert seen.states("exits_at_once") == ["connecting", "backoff", "stopped"]
