@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from gateway_project.effects import Effects
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
 
 ChangedList = Literal["tools", "prompts", "resources"]
 """A list whose changes clients are notified of."""
@@ -53,8 +53,10 @@ class Publisher(Protocol):
     def notify_list_changed(self, kind: ChangedList) -> None:
         """Notify clients that a list has changed."""
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Notify the subscribers of a resource, within these sessions, that it has changed."""
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
+        """Notify the subscribers of a resource, of these `client_key`s, that it has changed."""
 
 
 class Readiness:
@@ -99,10 +101,12 @@ class Readiness:
         for publisher in self._publishers:
             publisher.notify_list_changed(kind)
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Notify all publishers that a server's resource has changed for some sessions."""
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
+        """Notify all publishers that a server's resource has changed for some clients."""
         for publisher in self._publishers:
-            publisher.notify_resource_updated(server, uri, sessions)
+            publisher.notify_resource_updated(server, uri, clients)
 
     async def wait_for_gateway(self) -> Gateway:
         """Return the gateway, waiting a bounded time for it.

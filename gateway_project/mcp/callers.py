@@ -50,13 +50,15 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
     if ctx.request is None:
         caller = _connection_caller.get() or gateway.caller
         session = client_state.find_connection_key(ctx) or caller.session or _OWN_SESSION
+        trace = ""
     else:
         scope = ctx.request.scope
         caller = _resolve_caller(scope[CALLER_SCOPE_KEY], scope[GROUP_SCOPE_KEY], gateway)
-        session = client_state.find_connection_key(ctx) or client_state.build_stateless_session(
-            ctx, token=scope.get(TOKEN_SCOPE_KEY, "")
-        )
-    return replace(caller, session=session)
+        session, trace = client_state.find_connection_key(ctx), ""
+        if not session:
+            token = scope.get(TOKEN_SCOPE_KEY, "")
+            session, trace = client_state.read_stateless_session(ctx, token=token)
+    return replace(caller, session=session, trace=trace)
 
 
 def note_caller(
