@@ -127,6 +127,11 @@ class Readiness:
                 f"the gateway is still starting after {wait_s:g} s; try again in a moment",
             ) from None
 
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set once calls are served by another gateway than now, or are refused."""
+        return self._changed
+
     async def _wait_until_served(self) -> Gateway:
         """Wait until calls are served; raise the next reason why they are not."""
         while self._gateway is None:
