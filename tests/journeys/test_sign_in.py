@@ -111,7 +111,9 @@ def gateway(sealer, clock):
         heard = asyncio.Queue()
         async with (
             asyncio.timeout(PATIENCE_S),
-            make_remote_with_sign_ins(sealer=sealer, rules=NetworkRules(), clock=clock) as (
+            make_remote_with_sign_ins(
+                sealer=sealer, rules=NetworkRules(), listing_user="", clock=clock
+            ) as (
                 remote,
                 sign_ins,
             ),
