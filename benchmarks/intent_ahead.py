@@ -85,7 +85,13 @@ class _Unlimited:
 class _Servers:
     """Servers that take their time, and answer with what they were given."""
 
-    async def call_tool(self, _server: str, request: UpstreamRequest) -> UpstreamResult:
+    async def call_tool(
+        self,
+        _server: str,
+        request: UpstreamRequest,
+        *,
+        caller: Caller,  # noqa: ARG002
+    ) -> UpstreamResult:
         await asyncio.sleep(SERVER_S)
         value = {"id": request.arguments["id"]}
         return UpstreamResult(raw={"content": [], "structuredContent": value})

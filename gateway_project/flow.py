@@ -55,7 +55,6 @@ from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
 from tools.catalogue import CatalogueTool
 from tools.search import SearchAnswer
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
@@ -173,11 +172,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
 
 
 async def handle_intent(
-    effects: IntentEffects,
-    caller: Caller,
-    request: IntentRequest,
-    *,
-    downstream: Downstream = NO_CLIENT,
+    effects: IntentEffects, caller: Caller, request: IntentRequest
 ) -> IntentAnswer:
     """Suggest a workflow with bound arguments for an intent; run it at once if it is sure enough.
 
@@ -217,7 +212,7 @@ async def handle_intent(
         warnings=suggested.warnings,
     )
     if answer.would_speculate and request.mode == "auto":
-        answer = await run_answer_ahead(effects, caller, answer, downstream=downstream)
+        answer = await run_answer_ahead(effects, caller, answer)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )

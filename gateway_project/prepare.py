@@ -17,6 +17,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.mcp import handlers
 from gateway_project.mcp.runtime import PreparedRuntime
+from gateway_project.readiness import NotReady
 
 log = structlog.get_logger(__name__)
 
@@ -61,4 +62,9 @@ async def _clean_up() -> None:
 
 
 async def _load_caller(user: str, group: str | None) -> Caller:
-    return await run_in_database_thread(callers.caller_for_user, user, kind="stdio", group=group)
+    try:
+        return await run_in_database_thread(
+            callers.caller_for_user, user, kind="stdio", group=group
+        )
+    except DatabaseError as error:
+        raise NotReady("database_unavailable", summarize_error(error)) from None

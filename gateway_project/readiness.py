@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from gateway_project.effects import Effects
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
 
 ChangedList = Literal["tools", "prompts", "resources"]
 """A list whose changes clients are notified of."""
@@ -56,8 +56,10 @@ class Publisher(Protocol):
     def notify_list_changed(self, kind: ChangedList) -> None:
         """Notify clients that a list has changed."""
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Notify the subscribers of a resource, within these sessions, that it has changed."""
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
+        """Notify the subscribers of a resource, of these `client_key`s, that it has changed."""
 
 
 class Readiness:
@@ -130,10 +132,12 @@ class Readiness:
         for publisher in self._publishers:
             publisher.notify_list_changed(kind)
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Notify all publishers that a server's resource has changed for some sessions."""
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
+        """Notify all publishers that a server's resource has changed for some clients."""
         for publisher in self._publishers:
-            publisher.notify_resource_updated(server, uri, sessions)
+            publisher.notify_resource_updated(server, uri, clients)
 
     async def wait_for_gateway(self) -> Gateway:
         """Return the gateway, waiting a bounded time for it.
@@ -153,6 +157,11 @@ class Readiness:
                 "starting",
                 f"the gateway is still starting after {wait_s:g} s; try again in a moment",
             ) from None
+
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set once calls are served by another gateway than now, or are refused."""
+        return self._changed
 
     async def _wait_until_served(self) -> Gateway:
         """Wait until calls are served; raise the next reason why they are not."""

@@ -14,6 +14,7 @@ import structlog
 from execution.early_calls import NO_SPECULATION, Speculation
 from execution.runs import Runs
 from gateway_project.foundation import heap, notify, telemetry
+from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
@@ -87,10 +88,12 @@ class CurrentSnapshot:
             self.item_lists.mark_changed(server, CHANGED_ITEM_KINDS[kind])
         self.readiness.notify_list_changed(kind)
 
-    def handle_resource_update(self, server: str, uri: str, sessions: Collection[str]) -> None:
+    def handle_resource_update(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
         """Handle a server's report that a resource changed: what was read may have changed too."""
         self.speculation.discard_server(server)
-        self.readiness.notify_resource_updated(server, uri, sessions)
+        self.readiness.notify_resource_updated(server, uri, clients)
 
     def handle_late_list(self, kind: ItemKind) -> None:
         """Notify clients of a list that arrived after they were answered without it."""

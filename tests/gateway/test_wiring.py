@@ -244,7 +244,6 @@ def _unreachable(**_):
 
 def _deactivate():
     get_user_model().objects.update(is_active=False)
-    Tool.objects.update(enabled=True)
 
 
 @pytest.mark.parametrize(
