@@ -20,6 +20,7 @@ from tools.catalogue import CatalogueServer
 from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
 from tools.upstream.downstream import Downstream
+from tools.upstream.errors import UpstreamError
 from tools.upstream.kinds import ItemKind
 from tools.upstream.listing import ItemListing
 from tools.upstream.request import UpstreamRequest
