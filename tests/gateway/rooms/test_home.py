@@ -153,7 +153,8 @@ def test_health_is_said_in_words():
     assert home_room.describe_health(servers, unresolved=0)["word"] == "All is well"
     assert home_room.describe_health(servers, unresolved=1)["word"] == "Needs attention"
     failing()
-    assert home_room.describe_health(overview.load_server_summaries(), unresolved=0)["state"] == "warn"
+    servers = overview.load_server_summaries()
+    assert home_room.describe_health(servers, unresolved=0)["state"] == "warn"
     Server.objects.filter(last_error="").update(enabled=False)
     servers = overview.load_server_summaries()
     assert home_room.describe_health(servers, unresolved=0)["word"] == "No server answers"
