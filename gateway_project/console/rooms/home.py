@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from execution.status import RunStatus
 from execution.store import views
+from execution.view import RunFilter
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import meta_tools
@@ -67,7 +68,7 @@ def show_home(request: RoomRequest) -> HttpResponse:
     load_runs = partial(
         views.load_summaries, None if sees_all else caller, teams=load_approver(caller).teams
     )
-    unresolved = len(load_runs(status=RunStatus.UNKNOWN, limit=MAX_UNRESOLVED))
+    unresolved = len(load_runs(wanted=RunFilter(status=RunStatus.UNKNOWN), limit=MAX_UNRESOLVED))
     return render_room(
         request,
         "console/home.html",
