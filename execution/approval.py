@@ -47,6 +47,19 @@ def explain_approval(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogu
     return ""
 
 
+def warn_danger(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogue) -> str:
+    """Say that a tool is dangerous or destructive, why, and what a call of it needs.
+
+    Returns:
+        A clause without the tool's name; empty: it is neither.
+    """
+    if SEVERITY[tool.danger] < SEVERITY[Danger.DESTRUCTIVE]:
+        return ""
+    asks = explain_approval(tool, caller=caller, catalogue=catalogue)
+    need = "each call needs a person's approval" if asks else "it runs without anybody's approval"
+    return f"{tool.danger.value}: {_explain_danger(tool)}; {need}"
+
+
 def explain_call_approval(
     tool: CatalogueTool, arguments: Mapping[str, Any], *, caller: Caller, catalogue: Catalogue
 ) -> str:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -183,15 +184,17 @@ class ProposalListView(ApiView):
 
     @extend_schema(
         operation_id="list_grant_proposals",
-        parameters=[*PAGE_PARAMETERS],
+        parameters=[OpenApiParameter("server", OpenApiTypes.STR), *PAGE_PARAMETERS],
         responses={200: make_page_schema(_PROPOSAL)},
     )
     def get(self, request: Request) -> Response:
         """List tools with what speaks for and against granting them, by id."""
+        server = request.query_params.get("server")
         proposals = [
             proposal
             for proposal in grant_speculation.list_proposals(grant_speculation.load_rules())
             if self.caller.can_see_team(proposal.tool.team)
+            and server in (None, proposal.tool.server)
         ]
         proposals.sort(key=lambda proposal: proposal.tool.tool)
         page = paginate_sorted(request, proposals, key=lambda one: (one.tool.tool,))

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Final
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -24,7 +23,7 @@ from gateway_project.access.roles import ADMINISTER, READ
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api import runtime
 from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows
+from gateway_project.api.pages import paginate_rows, read_time
 from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation import sealing
@@ -121,8 +120,8 @@ def select_audit_rows(caller: Caller, given: Mapping[str, str]) -> Any:
     """
     rows = audit.select_entries(
         **{name: given[name] for name in FILTERS if name in given},
-        since=_read_time(given, "since"),
-        until=_read_time(given, "until"),
+        since=read_time(given, "since"),
+        until=read_time(given, "until", is_end=True),
     )
     return limit_to_team(rows, caller, is_shared=not caller.are_teams_used)
 
@@ -286,16 +285,3 @@ def _make_csv_writer() -> Callable[[list[str]], bytes]:
 def _defuse(text: str) -> str:
     """Keep a spreadsheet from taking a text for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def _read_time(given: Mapping[str, str], name: str) -> Any:
-    text = given.get(name)
-    if text is None:
-        return None
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise InvalidInput(f"{name}: a time with its zone, such as 2026-11-01T00:00:00Z")
-    return moment
