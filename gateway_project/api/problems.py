@@ -33,6 +33,7 @@ API_PATH: Final = "/api/"
 MAX_LISTED_PROBLEMS: Final = 50
 _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "not_permitted": 403,
+    "second_person_required": 403,
     "tool_unavailable": 409,
     "approval_required": 409,
     "call_in_progress": 409,

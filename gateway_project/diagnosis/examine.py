@@ -20,9 +20,9 @@ from gateway_project.diagnosis import (
 from gateway_project.diagnosis.check_servers import ServerAnswer
 from gateway_project.diagnosis.finding import Finding, name_some
 from gateway_project.foundation import sealing
-from gateway_project.foundation.config import Config
+from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.postgres import migrate
-from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.sealing import Sealer
 from tools.store import discoveries, overview, servers
 from tools.store.overview import ServerSummary
 from tools.upstream.spec import ServerSpec
@@ -77,14 +77,14 @@ def _check_stored_state(
     yield from check_catalogue.check_tools()
     try:
         sealer = sealing.load_or_create_sealer(config.home)
-        specs = servers.load_specs(
-            sealer=sealer,
-            connect_timeout_s=config.connect_timeout_s,
-            call_timeout_s=config.call_timeout_s,
-        )
-    except UnsealingFailed as error:
-        yield Finding(check="servers", verdict="failure", detail=str(error))
+    except ConfigurationError as error:
+        yield Finding(check="keys", verdict="failure", detail=str(error))
         return ()
+    specs = servers.load_specs(
+        sealer=sealer,
+        connect_timeout_s=config.connect_timeout_s,
+        call_timeout_s=config.call_timeout_s,
+    )
     yield from _check_servers(specs, sealer, ask, start_all=start_all)
     return specs
 

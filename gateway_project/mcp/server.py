@@ -163,7 +163,9 @@ class _ServedHandlers:
         """Serve `subscriptions/listen`; only resource subscriptions need the runtime."""
         if params.notifications.resource_subscriptions:
             return await self.serve_request(ctx, params)
-        return await changes.serve_listen(ctx.lifespan_context.changes, ctx, params, {})
+        return await changes.serve_listen(
+            ctx.lifespan_context.changes, ctx, params, {}, client=None
+        )
 
     async def list_static_tools(
         self, _: Context, __: PaginatedRequestParams | None
@@ -219,7 +221,7 @@ async def _follow_changes(ctx: Context, _: NotificationParams) -> None:
             ctx.lifespan_context.changes,
             ctx,
             state.watched_resources,
-            session=lambda: state.session_key,
+            client=lambda: state.client_key,
         )
 
 

@@ -86,7 +86,7 @@ class Migration(migrations.Migration):
         ("gateway_project", "0008_retired_user_names"),
         ("graph", "0010_literal_witnesses"),
         ("learning", "0008_contributions"),
-        ("tools", "0016_private_teams"),
+        ("tools", "0018_private_teams"),
     ]
 
     operations = [migrations.RunSQL(ADOPT, migrations.RunSQL.noop)]

@@ -76,6 +76,10 @@ def make_loader(
 
     def load() -> CatalogueSnapshot:
         migrate.require_migrated()
+        # Here, off the event loop: a key that is missing is looked for in the database.
+        sealer, _ = (
+            sealing.load_or_create_sealer(config.home, name=name) for name in sealing.KEY_NAMES
+        )
         if config.execution_backend == "queue":
             from execution.store import jobs
 
@@ -86,7 +90,7 @@ def make_loader(
             catalogue=catalogue_store.load_catalogue(),
             grants=grant_store.load_grants(),
             specs=server_store.load_specs(
-                sealer=sealing.load_or_create_sealer(config.home),
+                sealer=sealer,
                 connect_timeout_s=config.connect_timeout_s,
                 call_timeout_s=config.call_timeout_s,
             ),
@@ -116,8 +120,6 @@ async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
         raise NotReady("unknown_user", str(error)) from None
     except UnknownToolGroup as error:
         raise NotReady("unknown_tool_group", str(error)) from None
-    except sealing.UnsealingFailed as error:
-        raise NotReady("sealed", str(error)) from None
     except ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
 

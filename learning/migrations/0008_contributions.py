@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('learning', '0007_episodes_wait'),
-        ('tools', '0016_private_teams'),
+        ('tools', '0018_private_teams'),
     ]
 
     operations = [

@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedBinaryField
 from tools.models import Team
 
 
@@ -28,7 +29,9 @@ class UnlearnedEpisode(models.Model):
     person = models.BigIntegerField(
         null=True, help_text="Primary key of the caller's private team."
     )
-    content = models.BinaryField(help_text="The calls and what they were for; sealed.")
+    content = SealedBinaryField(
+        keys=PAYLOADS, help_text="The calls and what they were for; sealed."
+    )
     stored_at = models.DateTimeField(db_default=Now())
     weight = models.FloatField(
         null=True,

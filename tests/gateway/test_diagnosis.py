@@ -267,7 +267,9 @@ def test_a_sealed_environment_that_no_key_opens_is_a_failure(config):
     Server.objects.create(
         name="git", command="x", env_sealed=Sealer([Fernet.generate_key()]).seal({"A": "1"})
     )
-    assert "sealing.keys" in one(config, "servers").detail
+    detail = one(config, "server git").detail
+    assert "secrets of server 'git' cannot be read" in detail
+    assert "restore keys/sealing.keys" in detail
 
 
 @pytest.mark.parametrize(("space", "verdict"), [(1_000, "warning"), (10**12, "ok")])

@@ -1,11 +1,13 @@
 import asyncio
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import django.db
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from prometheus_client import CollectorRegistry
@@ -14,7 +16,7 @@ from gateway_project import wiring
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.sealing import UnsealingFailed
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.webhooks import store as webhooks
 from gateway_project.wiring import snapshot
@@ -32,6 +34,7 @@ from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.recipes import UnknownModel
 from tools.models import Server, Tool
 from tools.search import SearchRequest
+from tools.server_condition import WITHHELD_ERROR
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
 from tools.upstream.oauth.sign_ins import SignInManager
@@ -98,6 +101,33 @@ async def test_calls_are_served_from_the_stored_catalogue():
         assert gateway.effects.count_tokens("four") == 4
         answer = await gateway.effects.search(SearchRequest(query="git log"))
         assert [hit.tool for hit in answer.hits] == ["git:git_log"]
+
+
+def _seal_with_another_key():
+    other = Sealer([Fernet.generate_key()])
+    tool = ToolFactory(
+        server=ServerFactory(name="keyed", env_sealed=other.seal({"A": "1"})), name="keyed_log"
+    )
+    postings.index_tools([tool.pk])
+
+
+async def test_a_server_whose_secrets_no_key_opens_fails_alone_and_says_why():
+    await run_in_database_thread(rows)
+    await run_in_database_thread(_seal_with_another_key)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        found = await gateway.effects.search(SearchRequest(query="git log"))
+        assert "git:git_log" in [hit.tool for hit in found.hits]
+        await until(
+            lambda: run_in_database_thread(
+                lambda: "restore keys/sealing.keys" in Server.objects.get(name="keyed").last_error
+            )
+        )
+        assert "secrets of server 'keyed'" in gateway.effects.describe_trouble("keyed")
+        assert gateway.effects.describe_trouble("git") == ""
+        with pytest.raises(UpstreamError, match="'keyed'") as failed:
+            await call_tool(gateway.effects.upstream, "keyed", "keyed_log", {})
+        assert failed.value.code == "sealed"
 
 
 async def test_a_changed_resource_discards_what_was_called_ahead_at_its_server(monkeypatch):
@@ -214,7 +244,6 @@ def _unreachable(**_):
 
 def _deactivate():
     get_user_model().objects.update(is_active=False)
-    Tool.objects.update(enabled=True)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +259,6 @@ def _deactivate():
             "database_unavailable",
             "cannot reach it",
         ),
-        (UnsealingFailed("restore keys/sealing.keys"), "sealed", "sealing.keys"),
         (ConfigurationError("cannot use /home/x: full"), "configuration", "cannot use"),
     ],
 )
@@ -309,11 +337,13 @@ async def test_server_errors_are_recorded_and_announced():
     await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        assert gateway.effects.describe_trouble("git") == ""
+        assert gateway.effects.describe_trouble(gateway.caller, "git") == ""
         with pytest.raises((SpawnFailed, UnsetVariable)):
             await call_tool(gateway.effects.upstream, "git", "git_log", {})
-        assert "no-such-command" in gateway.effects.describe_trouble("git")
-        assert gateway.effects.describe_trouble("absent") == ""
+        operator = replace(gateway.caller, scopes=frozenset({"search", "call"}))
+        assert "no-such-command" in gateway.effects.describe_trouble(gateway.caller, "git")
+        assert gateway.effects.describe_trouble(operator, "git") == WITHHELD_ERROR
+        assert gateway.effects.describe_trouble(gateway.caller, "absent") == ""
 
         async def recorded():
             return bool(

@@ -54,6 +54,11 @@ def count_members(team: int) -> int:
     return Membership.objects.filter(team=team).count()
 
 
+def requires_second_person(pk: int | None) -> bool:
+    """Whether nobody may approve their own calls for a team; None: for no team."""
+    return pk is not None and Team.objects.filter(pk=pk, requires_second_person=True).exists()
+
+
 def select_members(team: int) -> QuerySet[Membership]:
     """Return the memberships in a team with their users; unordered."""
     return Membership.objects.filter(team=team).select_related("user")

@@ -100,6 +100,7 @@ def lock_schema(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     The lock is released with the connection, even if the process is killed.
     """
     with connections[using].cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")  # a large table may take another process minutes
         cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK_KEY])
     try:
         yield
@@ -107,6 +108,7 @@ def lock_schema(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
         if connections[using].connection is not None:
             with connections[using].cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK_KEY])
+                cursor.execute("RESET lock_timeout")
 
 
 def _explain_refused(error: ProgrammingError) -> ProgrammingError | DatabaseUnavailable:

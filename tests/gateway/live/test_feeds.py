@@ -22,7 +22,7 @@ from gateway_project.use_cases import decide_approval
 from tests.execution.asking import waiting
 from tests.execution.stored import change, changes, held, write
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, UserFactory
-from tools.store import teams
+from tests.learning.taught import contributor
 from tools.store import servers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +41,7 @@ def caller_of(user, team=None):
 
 
 def predict(user="ann", team=None):
-    team = teams.find_contributor(user, team).owner
+    team = contributor(team, user).owner
     made = Speculation(
         user=user,
         team_id=team,

@@ -5,8 +5,8 @@ from django.db import migrations, models
 ADD_WITH_USER = """
 CREATE FUNCTION tools_add_private_team() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO tools_team (name, approve_from, created_at, person_id)
-    VALUES (left(NEW.username, 100), 'dangerous', now(), NEW.id)
+    INSERT INTO tools_team (name, approve_from, requires_second_person, created_at, person_id)
+    VALUES (left(NEW.username, 100), 'dangerous', false, now(), NEW.id)
     ON CONFLICT (person_id) DO UPDATE SET name = excluded.name;
     RETURN NULL;
 END $$;
@@ -19,8 +19,8 @@ DROP FUNCTION tools_add_private_team();
 """
 
 ADD_FOR_PRESENT = """
-INSERT INTO tools_team (name, approve_from, created_at, person_id)
-SELECT left(username, 100), 'dangerous', now(), id FROM auth_user
+INSERT INTO tools_team (name, approve_from, requires_second_person, created_at, person_id)
+SELECT left(username, 100), 'dangerous', false, now(), id FROM auth_user
 """
 
 
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("tools", "0015_tool_groups"),
+        ("tools", "0017_notify_people"),
     ]
 
     operations = [
