@@ -51,6 +51,10 @@ SERVER_STATUS = "foregate_server_status"
 """Channel of servers whose recorded condition changed: their name. For viewers only; unlike
 `CATALOGUE`, no process reloads anything."""
 
+REPLACED = "foregate_replaced"
+"""Channel of changes that are not told one by one: a restored backup, and applied migrations.
+Every listener hears it and reloads everything."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 KEEPALIVE_S = 30.0
@@ -82,6 +86,7 @@ class NotificationListener:
 
     A notification sent while the connection was down is lost, so every (re)connection is
     followed by `on_resync`, which must reload everything that notifications would have changed.
+    So is a notification of `REPLACED`.
     """
 
     def __init__(
@@ -91,7 +96,7 @@ class NotificationListener:
         on_event: Callable[[Notification], Awaitable[None]],
         on_resync: Callable[[], Awaitable[None]],
     ) -> None:
-        self._channels = channels
+        self._channels = (*channels, REPLACED)
         self._on_event = on_event
         self._on_resync = on_resync
         self._retry_s = FIRST_RETRY_S
@@ -124,7 +129,10 @@ class NotificationListener:
         is_idle = True
         async for notice in conn.notifies(timeout=KEEPALIVE_S):
             is_idle = False
-            await self._on_event(Notification(channel=notice.channel, payload=notice.payload))
+            if notice.channel == REPLACED:
+                await self._on_resync()
+            else:
+                await self._on_event(Notification(channel=notice.channel, payload=notice.payload))
         if is_idle:
             await conn.execute("SELECT 1")
 

@@ -158,7 +158,12 @@ async def refresh_snapshot(
     load: LoadSnapshot,
     gateway: Callable[[CatalogueSnapshot], Gateway],
 ) -> None:
-    """Reload the snapshot when the database changes; on failure the old one stays in use."""
+    """Reload the snapshot when the database changes; on failure the old one stays in use.
+
+    Raises:
+        NotReady: If a newer version has migrated the database: nothing of this process may go on
+            using it, runs and learning included.
+    """
     retry_s = FIRST_RETRY_S
     while True:
         await current.database_changed.wait()
@@ -167,6 +172,8 @@ async def refresh_snapshot(
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
+            if trouble.code == "database_newer":
+                raise
             if trouble.code in ("unknown_user", "unknown_tool_group", "sealed"):
                 snapshot.refuse_calls(current.readiness, trouble)
             else:
