@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -112,20 +113,22 @@ def restore_backup(
         _require_suitable(contents, path, target)
         with migrate.lock_schema(using=using):
             replaced = _save_existing(keep_in, at, using)
+            outcome = "nothing was changed"
             try:
                 with transaction.atomic(using=using):
                     _replace_data(file, path, contents, target, using)
                     migrated = migrate.migrate_once(using=using)
                     _require_all_columns(path, using)
+                    outcome = "whether it was committed is unknown: look before you repeat it"
             except (psycopg.Error, Error) as error:
                 raise BackupError(
-                    f"cannot restore {path}: {summarize_error(error)}; nothing was changed"
+                    f"cannot restore {path}: {summarize_error(error)}; {outcome}"
                 ) from error
             finally:
                 connections[using].close()  # it has pg_restore's settings
         return RestoreResult(
             path=path,
-            size_bytes=path.stat().st_size,
+            size_bytes=file.seek(0, os.SEEK_END),
             migrated=tuple(migrated),
             replaced=replaced,
             is_verified=contents.is_sealed,

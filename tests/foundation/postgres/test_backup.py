@@ -319,6 +319,22 @@ def test_a_restore_whose_connection_is_lost_changes_nothing(
     assert stored() == ["later"]
 
 
+def test_a_commit_without_an_answer_is_not_called_undone(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = restore._require_all_columns
+
+    def lose(*arguments: object) -> None:
+        real(*arguments)
+        [(pid,)] = query("SELECT pg_backend_pid()")
+        with psycopg.connect(make_conninfo(**known_parameters())) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+    monkeypatch.setattr(restore, "_require_all_columns", lose)
+    with pytest.raises(BackupError, match="whether it was committed is unknown"):
+        restored(kept)
+
+
 def test_an_upgrade_that_fails_changes_nothing(
     database: None, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
