@@ -38,9 +38,10 @@ def report_readiness(_: HttpRequest) -> JsonResponse:
         migrate.require_migrated()
         if obstacle := find_write_obstacle():
             raise DatabaseUnavailable(obstacle)
-    except migrate.MigrationsPending as error:
-        log.warning("readiness.database_unmigrated", error=str(error))
-        return JsonResponse({"status": "unavailable", "database": "unmigrated"}, status=503)
+    except migrate.SchemaMismatch as error:
+        log.warning("readiness.schema_mismatch", code=error.code, error=str(error))
+        state = error.code.removeprefix("database_")
+        return JsonResponse({"status": "unavailable", "database": state}, status=503)
     except Error as error:
         log.warning("readiness.database_unavailable", error=str(error).strip())
         return JsonResponse({"status": "unavailable", "database": "unavailable"}, status=503)

@@ -18,7 +18,7 @@ from gateway_project.diagnosis import (
     check_servers,
 )
 from gateway_project.diagnosis.check_servers import ServerAnswer
-from gateway_project.diagnosis.finding import Finding, name_some
+from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.postgres import migrate
@@ -63,15 +63,12 @@ def _check_stored_state(
     config: Config, ask: AskServers, *, start_all: bool
 ) -> Generator[Finding, None, tuple[ServerSpec, ...]]:
     """Check the stored state; return the enabled servers."""
-    if pending := migrate.list_pending_migrations():
-        detail = f"{len(pending)} migrations are missing; run `manage.py migrate`"
-        yield Finding(check="migrations", verdict="failure", detail=detail)
+    try:
+        migrate.require_migrated()
+    except migrate.SchemaMismatch as error:
+        yield Finding(check="migrations", verdict="failure", detail=str(error))
         return ()
-    if unknown := migrate.list_unknown_migrations():
-        detail = f"a newer version of Foregate has applied {name_some(unknown)}; upgrade this one"
-        yield Finding(check="migrations", verdict="warning", detail=detail)
-    else:
-        yield Finding(check="migrations", verdict="ok", detail="all applied")
+    yield Finding(check="migrations", verdict="ok", detail="all applied")
     yield from check_installation.check_embeddings(config)
     yield from check_installation.check_memory(config)
     yield from check_catalogue.check_tools()

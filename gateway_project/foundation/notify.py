@@ -55,6 +55,10 @@ SERVER_STATUS = "foregate_server_status"
 """Channel of servers whose recorded condition changed: their name. For viewers only; unlike
 `CATALOGUE`, no process reloads anything."""
 
+REPLACED = "foregate_replaced"
+"""Channel of changes that are not told one by one: a restored backup, and applied migrations.
+Every listener hears it and reloads everything."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
 PROBE_INTERVAL_S = 2.0
@@ -87,6 +91,7 @@ class NotificationListener:
 
     A notification sent while the connection was down is lost, so every (re)connection is
     followed by `on_resync`, which must reload everything that notifications would have changed.
+    So is a notification of `REPLACED`.
 
     Args:
         channels: To listen to.
@@ -104,7 +109,7 @@ class NotificationListener:
         on_resync: Callable[[], Awaitable[None]],
         on_probe: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._channels = channels
+        self._channels = (*channels, REPLACED)
         self._on_event = on_event
         self._on_resync = on_resync
         self._on_probe = on_probe
@@ -141,6 +146,9 @@ class NotificationListener:
             while True:
                 await self._probe(conn)
                 async for notice in conn.notifies(timeout=PROBE_INTERVAL_S):
+                    if notice.channel == REPLACED:
+                        await self._on_resync()
+                        continue
                     await self._on_event(
                         Notification(channel=notice.channel, payload=notice.payload)
                     )

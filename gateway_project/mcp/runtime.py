@@ -108,8 +108,11 @@ class Runtime:
             started_at = clock()
             try:
                 return await prepared.run_wiring(self.readiness)
-            except NotReady:
-                raise
+            except NotReady as error:
+                if error.code != "database_newer":
+                    raise
+                log.warning("%s", error)
+                self.readiness.refuse(error)
             except Exception:
                 log.exception("a background task of the gateway failed")
                 message = "the gateway failed and is setting itself up again; see its log"

@@ -56,6 +56,7 @@ MIDDLEWARE = [
     "gateway_project.console.content_security.ContentSecurityMiddleware",
     "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
+    "gateway_project.console.newer_database.NewerDatabaseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

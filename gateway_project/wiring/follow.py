@@ -166,7 +166,12 @@ async def refresh_snapshot(
     load: LoadSnapshot,
     gateway: Callable[[CatalogueSnapshot], Gateway],
 ) -> None:
-    """Reload the snapshot when the database changes; on failure the old one stays in use."""
+    """Reload the snapshot when the database changes; on failure the old one stays in use.
+
+    Raises:
+        NotReady: If a newer version has migrated the database: nothing of this process may go on
+            using it, runs and learning included.
+    """
     retry_s = FIRST_RETRY_S
     while True:
         if any(spec.unreadable for spec in current.snapshot.specs):
@@ -177,6 +182,8 @@ async def refresh_snapshot(
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
+            if trouble.code == "database_newer":
+                raise
             if trouble.code in ("unknown_user", "unknown_tool_group"):
                 snapshot.refuse_calls(current.readiness, trouble)
             else:

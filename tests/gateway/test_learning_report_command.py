@@ -74,7 +74,8 @@ def predict_calls(tool, hits, misses, *, team=None, chance=0.6):
     now = timezone.now()
     totals.add_predictions(
         CountedPrediction(
-            form=totals.NEXT_CALL, team=own(team), tool=tool.pk, is_shadow=True, at=now, chance=chance,
+            form=totals.NEXT_CALL, team=own(team), tool=tool.pk, is_shadow=True, at=now,
+            chance=chance,
             is_hit=number < hits, is_wasted=number >= hits, takes_ms=200.0, price=None,
         )
         for number in range(hits + misses)
@@ -83,7 +84,12 @@ def predict_calls(tool, hits, misses, *, team=None, chance=0.6):
 
 def make_calls(count, *, at=None):
     EpisodicEvent.objects.bulk_create(
-        EpisodicEvent(at=at or timezone.now(), session=1, kind=KIND_CODES[EventKind.TASK_COMPLETE])
+        EpisodicEvent(
+            team_id=own(None),
+            at=at or timezone.now(),
+            session=1,
+            kind=KIND_CODES[EventKind.TASK_COMPLETE],
+        )
         for _ in range(count)
     )
 
@@ -103,8 +109,11 @@ def test_compared_results_are_reported_by_team(capsys):
     served, ended = ToolFactory(), ToolFactory()
     team = TeamFactory()
     compared = [
-        *(ComparedResult(AgreementKey(served.pk, "d", "e", None), True, age) for age in (1, 2, 3)),
-        ComparedResult(AgreementKey(ended.pk, "d", "e", None), False, 1.0),
+        *(
+            ComparedResult(AgreementKey(served.pk, "d", "e", own(None)), True, age)
+            for age in (1, 2, 3)
+        ),
+        ComparedResult(AgreementKey(ended.pk, "d", "e", own(None)), False, 1.0),
         ComparedResult(AgreementKey(ended.pk, "d", "e", team.pk), False, 1.0),
     ]
     agreements.add_compared(compared, at=timezone.now())
@@ -179,7 +188,11 @@ def test_programs_get_the_same_figures(settings):
     judge(10, "reject", tools=(tool.pk,))
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"token_price": 10.0})
     AdaptiveThreshold.objects.create(
-        policy="adaptive", threshold=0.9, level="none", updated_at=timezone.now()
+        team_id=own(None),
+        policy="adaptive",
+        threshold=0.9,
+        level="none",
+        updated_at=timezone.now(),
     )
     found = as_json()
     intents = found["shadow_intents"]

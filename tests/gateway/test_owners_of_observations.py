@@ -21,7 +21,7 @@ RUN = "0b4cf0d6-7d7c-4a3a-9a5c-0d7f4a2f6d11"
 
 
 def adopt():
-    migration = import_module("gateway_project.migrations.0009_owners_of_observations")
+    migration = import_module("gateway_project.migrations.0010_owners_of_observations")
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS observed_pattern")
         cursor.execute(migration.ADOPT)

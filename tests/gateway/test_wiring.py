@@ -10,12 +10,14 @@ import pytest
 from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
+from django.db.migrations.recorder import MigrationRecorder
 from prometheus_client import CollectorRegistry
 
 from gateway_project import wiring
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.webhooks import store as webhooks
@@ -238,10 +240,6 @@ async def test_a_user_who_is_removed_is_refused():
         assert readiness.trouble.code == "unknown_user"
 
 
-def _unreachable(**_):
-    raise django.db.OperationalError("gone")
-
-
 def _deactivate():
     get_user_model().objects.update(is_active=False)
 
@@ -283,36 +281,83 @@ async def test_a_missing_prerequisite_is_reported_and_retried(monkeypatch, error
 
 
 @pytest.mark.parametrize(
-    ("pending", "code", "words"),
+    ("error", "code", "words"),
     [
-        (lambda **_: ["tools.0001_initial"], "database_unmigrated", "run `manage.py migrate`"),
-        (_unreachable, "database_unavailable", "gone"),
+        (migrate.MigrationsPending("run `manage.py migrate`"), "database_unmigrated", "migrate`"),
+        (migrate.DatabaseNewer("upgrade this one"), "database_newer", "upgrade"),
+        (django.db.OperationalError("gone"), "database_unavailable", "gone"),
     ],
 )
 async def test_missing_tables_are_distinguished_from_a_missing_database(
-    monkeypatch, pending, code, words
+    monkeypatch, error, code, words
 ):
+    answers = iter([None, error])
+
+    def require():
+        if answer := next(answers, error):
+            raise answer
+
     def load():
         raise django.db.ProgrammingError("no such table")
 
     monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
-    monkeypatch.setattr(snapshot.migrate, "list_pending_migrations", pending)
+    monkeypatch.setattr(snapshot.migrate, "require_migrated", require)
     async with running() as readiness:
         with pytest.raises(NotReady, match=words) as refused:
             await readiness.wait_for_gateway()
         assert refused.value.code == code
 
 
-async def test_a_newer_database_is_distinguished_from_a_defect(monkeypatch):
-    def load():
-        raise django.db.ProgrammingError('column "x" does not exist')
+@pytest.fixture
+def newer():
+    """Migrations of a newer version, recorded as it would record them."""
 
-    monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
-    monkeypatch.setattr(snapshot.migrate, "list_unknown_migrations", lambda: ["tools.9999_later"])
+    def record(name):
+        MigrationRecorder(django.db.connection).record_applied("tools", name)
+
+    yield record
+    MigrationRecorder.Migration.objects.filter(name__startswith="9999_").delete()
+
+
+async def test_a_newer_database_is_refused_until_it_fits_again(newer):
+    await run_in_database_thread(newer, "9999_later")
+    await run_in_database_thread(rows)
     async with running() as readiness:
         with pytest.raises(NotReady, match=r"tools\.9999_later") as refused:
             await readiness.wait_for_gateway()
         assert refused.value.code == "database_newer"
+        await run_in_database_thread(
+            MigrationRecorder(django.db.connection).record_unapplied, "tools", "9999_later"
+        )
+        assert await served(readiness)
+
+
+async def test_a_gateway_ends_its_work_once_a_newer_version_migrates_its_database(newer):
+    await run_in_database_thread(rows)
+    readiness = Readiness()
+    async with asyncio.timeout(PATIENCE_S):
+        work = asyncio.ensure_future(
+            wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
+        )
+        await served(readiness)
+        await run_in_database_thread(newer, "9999_later")
+        with pytest.raises(NotReady) as ended:
+            await work
+    assert ended.value.code == "database_newer"
+
+
+async def test_a_gateway_fits_what_a_newer_version_only_adds(newer):
+    await run_in_database_thread(rows)
+    async with running() as readiness:
+        await served(readiness)
+        await run_in_database_thread(newer, "9999_more_additive")
+        tool = await run_in_database_thread(Tool.objects.get)
+        await run_in_database_thread(Tool.objects.filter(pk=tool.pk).update, enabled=False)
+
+        async def followed():
+            return not readiness.current.effects.catalogue().tools["git:git_log"].enabled
+
+        await until(followed)
 
 
 async def test_calls_continue_without_the_database(monkeypatch):

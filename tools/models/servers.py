@@ -33,8 +33,8 @@ class Team(models.Model):
     """A group of users that shares servers and the models fitted to its runs.
 
     Each user also has a private team, which a database trigger adds with the account. It owns
-    what is observed of the user while they act for no team, and nothing else. The trigger does not know
-    columns that come later: they need a `db_default`.
+    what is observed of the user while they act for no team, and nothing else. The trigger does
+    not know columns that come later: they need a `db_default`.
     """
 
     class ApproveFrom(models.TextChoices):

@@ -15,6 +15,7 @@ from rich.text import Text
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSummary
+from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_reports
 from gateway_project.runs import table as run_table
 from gateway_project.runs.run_json import summary_to_json
@@ -45,7 +46,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        run_reports.require_migrated()
+        migrate.require_migrated()
         status = RunStatus(options["status"]) if options["status"] else None
         lines = views.load_summaries(None, wanted=RunFilter(status=status), limit=options["limit"])
         if options["json"]:

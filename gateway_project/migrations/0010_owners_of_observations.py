@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("execution", "0008_run_tool_group"),
-        ("gateway_project", "0008_retired_user_names"),
+        ("gateway_project", "0009_notify_of_migrations_additive"),
         ("graph", "0010_literal_witnesses"),
         ("learning", "0008_contributions"),
         ("tools", "0018_private_teams"),
