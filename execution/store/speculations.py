@@ -27,7 +27,7 @@ from execution.status import RunStatus
 from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.fair_share import OF_ONE_THING, ShareCounter
+from gateway_project.foundation.fair_share import OF_ONE_THING, limit_contributions
 from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
@@ -365,12 +365,9 @@ def load_resolved(
         rows = rows.filter(resolved_at__gte=since)
     newest: Iterable[Speculation] = rows.order_by("-resolved_at", "-pk")[:limit]
     if within_shares and team is not None and teams.count_members(team) > 1:
-        admit = ShareCounter().admit
-        newest = [
-            one
-            for one in newest
-            if one.resolved_at and admit(one.user, one.resolved_at.date(), one.context_hash)
-        ]
+        newest = limit_contributions(
+            newest, lambda row: (row.user, row.created_at.date(), row.context_hash)
+        )
     return [_build_resolved(row) for row in reversed(list(newest))]
 
 

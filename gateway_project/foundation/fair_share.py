@@ -6,10 +6,13 @@ experience, popularity, outcomes and next calls. Alone, nobody is limited.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable
 from datetime import date
-from typing import Final, NamedTuple
+from statistics import median_low
+from typing import Final, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Share(NamedTuple):
@@ -37,7 +40,45 @@ OF_EVERYTHING: Final = Share(a_day=40, in_all=400)
 WINDOW_DAYS: Final = 90
 """Days after which a person's contributions to a thing are counted anew."""
 MIN_WITNESSES: Final = 3
-"""Persons who must have used a literal before others see it; of a team of one: days."""
+"""Persons who must have used a literal before others see it; of a team of one: days. As many
+contributions of each person count, whatever the others contribute."""
+
+
+def limit_contributions(
+    items: Iterable[T], describe: Callable[[T], tuple[Hashable, date, Hashable]]
+) -> list[T]:
+    """Return the items that are within the shares of those who contributed them, in their order.
+
+    Of one thing nobody contributes more than the median of all who do, unless that is less than
+    `MIN_WITNESSES`: a few who are busier than the others outvote none of them.
+
+    Args:
+        items: Those that count rather come first.
+        describe: Returns who contributed an item, on which day, and to what.
+
+    Example:
+        >>> votes = [*("mallory" for _ in range(9)), "ann", "bob", "eve"]
+        >>> limited = limit_contributions(votes, lambda who: (who, date(2026, 1, 1), "x"))
+        >>> limited.count("mallory"), len(limited)
+        (3, 6)
+    """
+    counter = ShareCounter()
+    admitted = [item for item in items if counter.admit(*describe(item))]
+    by_thing: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    for person, _, thing in map(describe, admitted):
+        by_thing[thing][person] += 1
+    most = {
+        thing: max(MIN_WITNESSES, median_low(counts.values()))
+        for thing, counts in by_thing.items()
+    }
+    kept: list[T] = []
+    so_far: Counter[tuple[Hashable, Hashable]] = Counter()
+    for item in admitted:
+        person, _, thing = describe(item)
+        so_far[person, thing] += 1
+        if so_far[person, thing] <= most[thing]:
+            kept.append(item)
+    return kept
 
 
 class ShareCounter:
