@@ -14,14 +14,14 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
+from gateway_project.foundation.shares import Bound
 from gateway_project.mcp import callers
 from gateway_project.mcp.http.body import MAX_BODY_BYTES
 from gateway_project.mcp.http.legacy import LegacyTransport
 from gateway_project.mcp.http.modern import ModernHandler, is_modern
 
-MAX_SESSIONS: Final = 2_000
-MAX_SESSIONS_PER_CALLER: Final = 200
-"""Limit for one caller, so that none can lock out the others."""
+SESSIONS: Final = Bound(total=2_000, each=200)
+"""Sessions of the process, and of one user."""
 SESSION_IDLE_S: Final = 1_800.0
 
 
@@ -34,8 +34,7 @@ class Sessions(StreamableHTTPSessionManager):
     Args:
         server: Of the SDK.
         idle_s: Seconds without a request after which a session ends.
-        max_sessions: Limit of open sessions.
-        max_each: Limit of open sessions of one caller.
+        bound: How many sessions there may be.
     """
 
     def __init__(
@@ -43,18 +42,17 @@ class Sessions(StreamableHTTPSessionManager):
         server: Server[Any],
         *,
         idle_s: float = SESSION_IDLE_S,
-        max_sessions: int = MAX_SESSIONS,
-        max_each: int = MAX_SESSIONS_PER_CALLER,
+        bound: Bound = SESSIONS,
     ) -> None:
         super().__init__(
             server,
             session_idle_timeout=idle_s,
-            max_sessions=max_sessions,
+            max_sessions=bound.total,
             max_request_body_size=MAX_BODY_BYTES,
             # The gate has checked this already; without it the SDK builds one per request.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._max_each = max_each
+        self._bound = bound
         self._modern = ModernHandler(
             server, lifespan=lambda: self._lifespan_state, otherwise=self._handle_request
         )
@@ -78,9 +76,11 @@ class Sessions(StreamableHTTPSessionManager):
     def _admit_session(
         self, requestor: AuthorizationContext | None
     ) -> StreamableHTTPServerTransport | None:
-        owned = sum(owner == requestor for owner in self._session_owners.values())
-        full = self.max_sessions is not None and self.session_count >= self.max_sessions
-        if requestor is None or full or owned >= self._max_each:
+        if requestor is None:
+            return None
+        owners = self._session_owners.values()
+        held = sum(owner["client_id"] == requestor["client_id"] for owner in owners)
+        if not self._bound.admits(held=held, in_all=self.session_count):
             return None
         session_id = uuid4().hex
         transport = LegacyTransport(
