@@ -44,6 +44,7 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "speculation_resolved": 409,
     "token_not_grantable": 403,
     "too_many_runs": 429,
+    "throttled": 429,
     "arguments_too_large": 413,
     "message_too_large": 413,
     "deadline_exceeded": 504,

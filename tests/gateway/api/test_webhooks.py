@@ -109,6 +109,14 @@ def test_a_test_is_queued_and_its_delivery_read(root):
     assert WebhookDelivery.objects.count() == 1
 
 
+def test_tests_of_one_team_are_limited(root, monkeypatch):
+    monkeypatch.setattr(curate_webhooks, "MAX_TESTS", 1)
+    names = ("ops", "more")
+    pks = [root.post("webhooks/", OPS | {"name": name}).json()["id"] for name in names]
+    assert [root.post(f"webhooks/{pk}/test/").status_code for pk in pks] == [202, 429]
+    assert WebhookDelivery.objects.count() == 1
+
+
 def test_what_was_given_up_is_sent_once_more(root):
     pk = root.post("webhooks/", OPS).json()["id"]
     delivery = root.post(f"webhooks/{pk}/test/").json()["delivery"]
