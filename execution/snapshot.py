@@ -21,7 +21,7 @@ RUN_SESSION_PREFIX: Final = "run/"
 
 def bind_run_session(caller: Caller, run: UUID) -> Caller:
     """Return a caller whose session is a run."""
-    return replace(caller, session=f"{RUN_SESSION_PREFIX}{run}")
+    return replace(caller, session=f"{RUN_SESSION_PREFIX}{run}", trace="")
 
 
 def find_session_run(caller: Caller) -> UUID | None:

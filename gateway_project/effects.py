@@ -27,6 +27,7 @@ from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
+    from gateway_project.foundation.caller import Caller
     from tools.pinned_upstream import PinnedUpstream
     from tools.upstream.pool import UpstreamPool
 
@@ -75,7 +76,8 @@ class IntentEffects:
 
     Attributes:
         catalogue: The current servers and tools.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
+            healthy.
         topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
         load_ranker: Loads what ranks sets of tools for a team's intents.
@@ -91,7 +93,7 @@ class IntentEffects:
     """
 
     catalogue: Callable[[], Catalogue]
-    describe_trouble: Callable[[str], str]
+    describe_trouble: Callable[[Caller, str], str]
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     load_ranker: LoadRanker = load_no_ranker

@@ -55,7 +55,6 @@ from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
 from tools.catalogue import CatalogueTool
 from tools.search import SearchAnswer
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
@@ -112,7 +111,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         server=request.server,
         category=request.category,
         detail=request.detail,
-        describe_trouble=effects.describe_trouble,
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     arranged = await run_in_worker_thread(
         _arrange_answer,
@@ -154,7 +153,10 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         topology, tool.pk, rules=EnhancementRules(is_usable=visibility.is_usable)
     )
     alternatives = list_alternatives(
-        tool, topology, visibility, describe_trouble=effects.describe_trouble
+        tool,
+        topology,
+        visibility,
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     server = catalogue.servers[tool.server]
     if caller.group is not None and caller.group not in server.whole_groups:
@@ -162,7 +164,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     return ToolDescription(
         tool=tool,
         server=server,
-        trouble=effects.describe_trouble(tool.server),
+        trouble=effects.describe_trouble(caller, tool.server),
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
@@ -170,11 +172,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
 
 
 async def handle_intent(
-    effects: IntentEffects,
-    caller: Caller,
-    request: IntentRequest,
-    *,
-    downstream: Downstream = NO_CLIENT,
+    effects: IntentEffects, caller: Caller, request: IntentRequest
 ) -> IntentAnswer:
     """Suggest a workflow with bound arguments for an intent; run it at once if it is sure enough.
 
@@ -214,7 +212,7 @@ async def handle_intent(
         warnings=suggested.warnings,
     )
     if answer.would_speculate and request.mode == "auto":
-        answer = await run_answer_ahead(effects, caller, answer, downstream=downstream)
+        answer = await run_answer_ahead(effects, caller, answer)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )
@@ -443,15 +441,17 @@ async def _freeze_view(
     effects: IntentEffects, visibility: Visibility, rank: RankTools
 ) -> SuggestionView:
     """Return all that a suggestion reads."""
-    team = visibility.caller.team
-    troubles = {name: effects.describe_trouble(name) for name in visibility.catalogue.servers}
+    caller = visibility.caller
+    troubles = {
+        name: effects.describe_trouble(caller, name) for name in visibility.catalogue.servers
+    }
     return SuggestionView(
         visibility=visibility,
         rank=rank,
         topology=await visible_relations.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
-        calibration=effects.find_calibration(team),
+        calibration=effects.find_calibration(caller.team),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
+from tools.danger import SEVERITY, Danger
 
 if TYPE_CHECKING:
     from tools.search import SearchHit
@@ -35,6 +36,16 @@ class Visibility:
         """Return a tool visible to the caller, usable or not."""
         tool = _index_by_pk(self.catalogue).get(pk)
         return tool if tool is not None and self.caller.can_see(tool) else None
+
+    def is_changing(self, pk: int) -> bool:
+        """Whether a tool's class, name or title says that it changes things.
+
+        A tool of which nothing is known is not meant: most have no annotations.
+        """
+        tool = self.find_tool(pk)
+        return tool is not None and (
+            tool.vetoed or SEVERITY[tool.danger] >= SEVERITY[Danger.DESTRUCTIVE]
+        )
 
     def resolve_hits(self, hits: Iterable[SearchHit]) -> list[tuple[SearchHit, CatalogueTool]]:
         """Return hits with their tools, without those that are not in memory yet."""

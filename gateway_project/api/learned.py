@@ -242,13 +242,10 @@ class ThresholdView(ApiView):
     )
     def put(self, _request: Request, pk: int) -> Response:
         """Override a threshold, or let it be computed again."""
-        given = OverrideSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(OverrideSerializer)
         row = _find(self, thresholds.select_visible, pk, "threshold")
         self.check_unchanged(ThresholdSerializer(row).data)
-        override_threshold(
-            self.caller, pk, given.validated_data["override"], subject=str(row), at=timezone.now()
-        )
+        override_threshold(self.caller, pk, given["override"], subject=str(row), at=timezone.now())
         return Response(
             ThresholdSerializer(_find(self, thresholds.select_visible, pk, "threshold")).data
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol
 
-CallerKind = Literal["stdio", "http", "command", "console"]
+CallerKind = Literal["stdio", "http", "command", "console", "gateway"]
 
 SCOPE_ALL = "*"
 CLIENT_SCOPES: Final = ("search", "call", "read")
 """Scopes of MCP clients, and of tokens by default."""
+SessionKey = tuple[str, int | None, str | None, str]
+"""User, team, tool group, and session."""
 
 
 class OwnedItem(Protocol):
@@ -35,8 +37,9 @@ class Caller:
         kind: How the caller is connected.
         group: Name of the tool group outside which no tool exists for the caller; None: the caller
             is limited to none.
-        session: Key of the conversation that a request belongs to, opaque; empty: none. It grants
-            nothing, so callers that differ only in it are equal.
+        session: Key of the client's session that a request belongs to, opaque; empty: none. It
+            grants nothing, so callers that differ only in it are equal.
+        trace: Key of the conversation within the session, where the client has several; likewise.
         are_teams_used: Whether the installation has any team; False only where it is known to have
             none: all of it then counts as one team. It says nothing of who the caller is, so
             callers that differ only in it are equal.
@@ -48,12 +51,19 @@ class Caller:
     kind: CallerKind
     group: str | None = None
     session: str = field(default="", compare=False)
+    trace: str = field(default="", compare=False)
     are_teams_used: bool = field(default=True, compare=False)
 
     @property
-    def session_key(self) -> tuple[str, int | None, str | None, str]:
-        """What tells the caller's conversation from all others: user, team, group and session."""
+    def client_key(self) -> SessionKey:
+        """What tells the caller's client, or run, from all others: to servers that keep state."""
         return self.user, self.team, self.group, self.session
+
+    @property
+    def session_key(self) -> SessionKey:
+        """What tells the caller's conversation from all others."""
+        session = f"{self.session}\n{self.trace}" if self.trace else self.session
+        return self.user, self.team, self.group, session
 
     def has_scope(self, scope: str) -> bool:
         """Whether the caller holds a scope.
@@ -107,3 +117,7 @@ class Caller:
         """
         scopes = frozenset(scope for scope in CLIENT_SCOPES if self.has_scope(scope))
         return replace(self, group=group, scopes=scopes)
+
+
+GATEWAY: Final = Caller(user="", team=None, scopes=frozenset(), kind="gateway")
+"""The gateway itself, which lists what servers have; it may call no tool."""

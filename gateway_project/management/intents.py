@@ -59,8 +59,7 @@ def suggest_for_team(
     Raises:
         CommandError: If that fails; says what to do.
     """
-    if migrate.list_pending_migrations():
-        raise CommandError("the database is not migrated; run `manage.py migrate`")
+    migrate.require_migrated()
     caller = Caller(
         user=callers.LOCAL_ADMIN,
         team=find_named_team(team),

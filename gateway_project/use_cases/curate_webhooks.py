@@ -188,7 +188,7 @@ def _check_places(team: int | None) -> None:
     Raises:
         InvalidWebhook: If not.
     """
-    if store.select_webhooks().filter(team_id=team).count() >= MAX_WEBHOOKS:
+    if store.select_webhooks().filter(team=team).count() >= MAX_WEBHOOKS:
         raise InvalidWebhook(f"there are {MAX_WEBHOOKS} webhooks; delete some first")
 
 

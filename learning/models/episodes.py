@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedBinaryField
 from tools.models import Team
 
 
@@ -25,7 +26,9 @@ class UnlearnedEpisode(models.Model):
         related_name="+",
         help_text="Team of the caller; empty: a caller without a team.",
     )
-    content = models.BinaryField(help_text="The calls and what they were for; sealed.")
+    content = SealedBinaryField(
+        keys=PAYLOADS, help_text="The calls and what they were for; sealed."
+    )
     stored_at = models.DateTimeField(db_default=Now())
     weight = models.FloatField(
         null=True,

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         SessionAnalysis,
     )
     from learning.sessions.team_models import NextCallModels
-    from tools.upstream.downstream import Downstream
 
 IDLE_S: Final = 0.1
 """Silence after which a session is analysed. Clients with a language model pause for longer; for
@@ -189,27 +188,26 @@ class SessionAnalyst:
         The workflow of a run says what comes next, so nothing is called ahead for it until it has
         ended; then it is for whoever started it.
         """
-        made_for = self._find_calling(session)
-        if made_for is None:
+        caller = self._find_calling(session)
+        if caller is None:
             return list(predictions)
-        caller, downstream = made_for
         shadows = []
         for one in predictions:
             early = make_early_call(one.call, prediction=one.id, tool=one.tool)
-            if self._speculation.dispatch(caller, early, downstream=downstream):
+            if self._speculation.dispatch(caller, early):
                 shadows.append(one)
             else:
                 analysis.pending.discard(one.key)
         return shadows
 
-    def _find_calling(self, session: Session) -> tuple[Caller, Downstream] | None:
+    def _find_calling(self, session: Session) -> Caller | None:
         """Return whom calls predicted in a session are made for; None: nobody makes them."""
         if session.run is None:
-            return session.caller, session.downstream
+            return session.caller
         if session.starter is None or not session.has_run_ended:
             return None
         starting = self._registry.find_session(session.starter)
-        return None if starting is None else (starting.caller, starting.downstream)
+        return None if starting is None else starting.caller
 
     def _compute(
         self,

@@ -35,7 +35,6 @@ from learning.sessions.session import (
     StatedWords,
 )
 from tools.query_text import MAX_CHARS
-from tools.upstream.downstream import Downstream
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
@@ -149,7 +148,6 @@ class SessionRegistry:
         if tool is None or outcome is EventOutcome.UNANSWERED:
             return
         session.call_count += 1
-        _note_downstream(session, ended.downstream)
         raw = ended.result.raw if ended.result is not None else None
         is_kept = arguments_hash is not None or not _is_large(ended.arguments)
         self._let_wait(
@@ -422,13 +420,6 @@ class SessionRegistry:
 def _is_continued(session: Session, now: float) -> bool:
     is_silent = now - session.active_at > FORGET_AFTER_S
     return not is_silent and session.call_count < MAX_SESSION_CALLS
-
-
-def _note_downstream(session: Session, downstream: Downstream) -> None:
-    """Remember by what servers know the caller of a session."""
-    known = session.downstream
-    if (known.session, known.user) != (downstream.session, downstream.user):
-        session.downstream = Downstream(session=downstream.session, user=downstream.user)
 
 
 def is_small_result(raw: Mapping[str, Any]) -> bool:

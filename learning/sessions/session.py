@@ -10,7 +10,6 @@ from uuid import UUID
 
 from execution.speculation.pending import CallKey, PendingPredictions
 from learning.memory.context import ContextKey
-from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
@@ -115,8 +114,6 @@ class Session:
         hash: As in its events: a keyed hash of the key and the process, or that of the run.
         caller: Whose it is, with the permissions of its latest request.
         active_at: When it was last active, in seconds of a monotonic clock.
-        downstream: By which servers know its caller, as of its latest call; without a way to ask
-            or tell the client anything.
         run: The run that it is; None: it is a conversation.
         starter: Who started the run, with the session of that; None: not known here.
         has_run_ended: Whether the run has ended.
@@ -132,7 +129,6 @@ class Session:
     hash: int
     caller: Caller
     active_at: float
-    downstream: Downstream = NO_CLIENT
     run: UUID | None = None
     starter: Caller | None = None
     has_run_ended: bool = False

@@ -32,7 +32,11 @@ BEFORE = {
     TaskStatus.WAITING_APPROVAL: {TaskStatus.PENDING},
     TaskStatus.SUCCEEDED: {TaskStatus.RUNNING},
     TaskStatus.FAILED: {TaskStatus.PENDING, TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL},
-    TaskStatus.SKIPPED: {TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL},
+    TaskStatus.SKIPPED: {
+        TaskStatus.PENDING,
+        TaskStatus.RUNNING,  # a list, of which a failure elsewhere left items uncalled
+        TaskStatus.WAITING_APPROVAL,
+    },
     TaskStatus.CANCELLED: {
         TaskStatus.PENDING,
         TaskStatus.RUNNING,

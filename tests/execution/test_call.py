@@ -17,7 +17,7 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.gateway.catalogues import FakeUpstream, catalogue, never, server, text_result, tool
 from tools.catalogue import UnknownTool
-from tools.upstream.errors import ServerStopped
+from tools.upstream.errors import ServerExited, ServerStopped
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
@@ -202,3 +202,28 @@ async def test_a_failure_of_the_server_is_counted_by_its_code():
 def test_every_error_has_a_code_of_its_own():
     codes = [kind.code for kind in CallError.__subclasses__()]
     assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("repeatable", [False, True])
+@pytest.mark.parametrize("scope", ["call", SCOPE_ALL])
+async def test_what_a_failing_server_printed_is_told_to_superusers_alone(
+    scope, repeatable, monkeypatch
+):
+    async def exit_at_once(_called, _progress):
+        raise ServerExited(server="git", how="exited with code 1", last_stderr="KEY=hunter2")
+
+    monkeypatch.setattr(call.retry, "DELAYS_S", (0.0,))
+    caller = Caller(user="ann", team=None, scopes=frozenset({scope}), kind="http")
+    told = []
+    request = UpstreamRequest(method=CALL_METHOD, params={"name": "git:log", "arguments": {}})
+    with pytest.raises(ServerExited) as caught:
+        await call.call(
+            request,
+            caller=caller,
+            catalogue=catalogue(tool("git:log", repeatable=repeatable)),
+            upstream=FakeUpstream(answer=exit_at_once),
+            on_retry=lambda _count, error: told.append(str(error)),
+        )
+    texts = [str(caught.value), *told]
+    assert len(texts) == 1 + repeatable
+    assert {"hunter2" in text for text in texts} == {scope == SCOPE_ALL}

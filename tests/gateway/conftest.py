@@ -134,7 +134,7 @@ class World:
             search=self.search,
             search_in_memory=self.search_in_memory,
             upstream=self.upstream,
-            describe_trouble=lambda server: self.trouble.get(server, ""),
+            describe_trouble=lambda _caller, server: self.trouble.get(server, ""),
             count_tokens=lambda text: len(text) // 4,
             token_budget=self.token_budget,
             exposure=self.exposure,

@@ -30,7 +30,7 @@ def test_attached_clients_are_sessions_of_their_own():
     own = callers.caller_of(request(STATELESS), GATEWAY)
     found = []
     for _ in range(2):
-        with callers.bind_connection_caller(ATTACHED):
+        with callers.bind_connection_caller(lambda: ATTACHED):
             requests = [callers.caller_of(request(STATELESS), GATEWAY) for _ in range(2)]
         assert requests == [ATTACHED, ATTACHED]
         assert requests[0].session == requests[1].session
@@ -43,5 +43,5 @@ def test_a_connection_of_the_handshake_era_is_a_session():
     same, other = request(HANDSHAKE, first.session), request(HANDSHAKE)
     sessions = [callers.caller_of(one, GATEWAY).session for one in (first, same, other)]
     assert sessions[0] == sessions[1] != sessions[2]
-    with callers.bind_connection_caller(ATTACHED):
+    with callers.bind_connection_caller(lambda: ATTACHED):
         assert callers.caller_of(first, GATEWAY).session == sessions[0]

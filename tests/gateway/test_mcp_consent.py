@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -16,6 +17,7 @@ from gateway_project.mcp.failure import META_KEY
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
 from tests.execution.run_setup import means, process
+from tests.factories import TeamFactory
 from tests.gateway.catalogues import catalogue, text_result, tool
 from tests.gateway.conftest import ERAS
 from tools.danger import Danger
@@ -72,6 +74,19 @@ async def approvals():
 
 async def statuses():
     return [one.status for one in await approvals()]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_nobody_is_asked_about_their_own_call_where_a_team_requires_a_second_person(
+    connect, behind, era
+):
+    team = await run_in_database_thread(TeamFactory, requires_second_person=True)
+    behind.caller = replace(behind.caller, team=team.pk)
+    person = Person()
+    async with able(connect, era, person) as client:
+        assert code(await client.call_tool(*CALL)) == "approval_required"
+    assert person.asked == []
+    assert await statuses() == ["pending"]
 
 
 @pytest.mark.parametrize("era", ERAS)

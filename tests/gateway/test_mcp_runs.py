@@ -92,7 +92,17 @@ async def test_an_invalid_workflow_is_reported_by_field_and_not_started(
 
 
 @pytest.mark.parametrize(
-    "options", [{"wait_s": 301}, {"wait_s": -1}, {"deadline_s": 0}, {"on_error": "x"}, {"y": 1}]
+    "options",
+    [
+        {"wait_s": 301},
+        {"wait_s": -1},
+        {"wait_s": float("nan")},
+        {"deadline_s": 0},
+        {"deadline_s": 3e11},
+        {"deadline_s": float("nan")},
+        {"on_error": "x"},
+        {"y": 1},
+    ],
 )
 async def test_options_out_of_range_are_refused(connect, world, options):
     async with connect() as client:

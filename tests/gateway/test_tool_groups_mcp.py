@@ -3,14 +3,12 @@
 import asyncio
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import callers, client_state, exposure, meta_tools
+from gateway_project.mcp import callers, exposure, meta_tools
 from gateway_project.readiness import Gateway
 from graph.rank_intent import RankedIntent
 from graph.relations import Relation, RelationKind
@@ -227,10 +225,7 @@ async def test_a_request_s_path_limits_the_local_caller(world):
 
 
 def test_servers_keep_the_sessions_of_limited_callers_apart():
-    ctx = SimpleNamespace(protocol_version=MODERN_PROTOCOL_VERSIONS[0])
     whole = replace(DESK, group=None)
     named = replace(whole, user="desk/ann")
     callers_of_ann = (whole, DESK, replace(DESK, group="other"), replace(DESK, team=1), named)
-    keys = {client_state.build_session_key(ctx, caller) for caller in callers_of_ann}
-    assert len(keys) == len(callers_of_ann)
-    assert client_state.build_session_key(ctx, whole) == "/ann"
+    assert len({caller.client_key for caller in callers_of_ann}) == len(callers_of_ann)

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+from gateway_project.foundation.sealed_columns import SECRETS, SealedTextField
 from gateway_project.foundation.text import strip_invisible
 
 
@@ -37,6 +38,10 @@ class Team(models.Model):
         choices=ApproveFrom.choices,
         default=ApproveFrom.DANGEROUS,
         help_text="Lowest danger class of members' calls that a person has to approve.",
+    )
+    requires_second_person = models.BooleanField(
+        default=False,
+        help_text="Whether a call has to be approved by somebody else than the user who makes it.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -126,7 +131,7 @@ class Server(models.Model):
         blank=True, default="", help_text="Executable to start; ${VAR} is expanded at start."
     )
     args = models.JSONField(default=list, blank=True, help_text="List of arguments.")
-    env_sealed = models.TextField(blank=True, default="", editable=False)
+    env_sealed = SealedTextField(keys=SECRETS, blank=True, default="", editable=False)
     cwd = models.TextField(
         blank=True, default="", help_text="Working directory; empty: the gateway's."
     )
@@ -135,13 +140,14 @@ class Server(models.Model):
         default="",
         help_text="Address of a remote server; ${VAR} is expanded when connecting.",
     )
-    url_sealed = models.TextField(
+    url_sealed = SealedTextField(
+        keys=SECRETS,
         blank=True,
         default="",
         editable=False,
         help_text="The whole address if it contains secrets; `url` shows it without them.",
     )
-    headers_sealed = models.TextField(blank=True, default="", editable=False)
+    headers_sealed = SealedTextField(keys=SECRETS, blank=True, default="", editable=False)
     private_network = models.BooleanField(
         default=False,
         help_text="Whether the address may be on this machine or in a private network.",
@@ -167,7 +173,9 @@ class Server(models.Model):
         default="",
         help_text="Only for authorization servers that require a registered client.",
     )
-    oauth_client_secret_sealed = models.TextField(blank=True, default="", editable=False)
+    oauth_client_secret_sealed = SealedTextField(
+        keys=SECRETS, blank=True, default="", editable=False
+    )
     oauth_scopes = models.TextField(
         blank=True, default="", help_text="Scopes to request; empty: those that the server names."
     )
@@ -333,7 +341,7 @@ class ServerSignIn(models.Model):
     )
     issuer = models.TextField(help_text="Authorization server that issued the tokens.")
     resource = models.TextField(help_text="Address that the tokens are for.")
-    sealed = models.TextField(editable=False)
+    sealed = SealedTextField(keys=SECRETS, editable=False)
     expires_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -357,7 +365,7 @@ class SignInAttempt(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    sealed = models.TextField(editable=False)
+    sealed = SealedTextField(keys=SECRETS, editable=False)
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -14,11 +14,13 @@ from django.utils import timezone
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools import ids
 from tools.models import Membership, Server, Team, Tool
-from tools.server_condition import ServerConditionWord, judge_condition
+from tools.server_condition import (
+    WITHHELD_ERROR,
+    ServerConditionWord,
+    judge_condition,
+    limit_error,
+)
 from tools.store import discoveries, teams
-
-WITHHELD_ERROR = "it failed; superusers see the reason"
-"""Error of a server as shown to those who may not change it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +71,12 @@ class ServerSummary:
     def limit_to(self, caller: Caller) -> ServerSummary:
         """Return what a caller may know.
 
-        Errors and output quote the command, the address and what the server wrote; only
-        superusers, who may change it, see them.
+        That a sign-in is needed concerns everybody.
         """
-        if caller.has_scope(SCOPE_ALL) or not self.last_error:
-            return self
-        is_sign_in = self.state == "sign-in needed"
-        error = self.last_error if is_sign_in else WITHHELD_ERROR
-        return replace(self, last_error=error, last_output=())
+        public = self.last_error if self.state == "sign-in needed" else WITHHELD_ERROR
+        output = self.last_output if caller.has_scope(SCOPE_ALL) else ()
+        error = limit_error(self.last_error, caller, public=public)
+        return replace(self, last_error=error, last_output=output)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,11 @@ def load_team_name(pk: int) -> str | None:
     return Team.objects.filter(pk=pk).values_list("name", flat=True).first()
 
 
+def requires_second_person(pk: int | None) -> bool:
+    """Whether nobody may approve their own calls for a team; None: for no team."""
+    return pk is not None and Team.objects.filter(pk=pk, requires_second_person=True).exists()
+
+
 def select_members(team: int) -> QuerySet[Membership]:
     """Return the memberships in a team with their users; unordered."""
     return Membership.objects.filter(team=team).select_related("user")

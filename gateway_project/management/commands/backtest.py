@@ -96,8 +96,7 @@ def _read_file(file: str) -> list[ResolvedPrediction]:
 
 
 def _load(team: str | None) -> list[ResolvedPrediction]:
-    if migrate.list_pending_migrations():
-        raise CommandError("the database is not migrated; run `manage.py migrate`")
+    migrate.require_migrated()
     return outcomes.load_resolved(find_named_team(team), limit=MAX_LOADED)
 
 

@@ -272,7 +272,7 @@ def test_the_other_team_reads_its_own(ours, shared, payloads):
     _, token = tokens.create_token(
         apps.get_model("auth", "User").objects.get(username=user),
         name="x",
-        scopes=["search", "read", "call", "control", "curate", "administer"],
+        scopes=["search", "read", "call", "control", "approve", "curate", "administer"],
         team=team,
     )
     theirs = type(ours)(token)

@@ -24,7 +24,7 @@ def test_everything_is_exported_and_nothing_secret(filled):
     assert CANARY not in json.dumps(exported)
     assert CANARY not in json.dumps(filled.export(with_variables=True))
     kept = {"sealed": "kept"}
-    assert exported["teams"] == {"ops": {"approve_from": "write"}}
+    assert exported["teams"] == {"ops": {"approve_from": "write", "requires_second_person": True}}
     assert exported["servers"] == {
         "git": {
             "command": "uvx",

@@ -104,7 +104,7 @@ class Handled:
         holder = callers.caller_of(ctx, readiness.current)
         told = {
             "request_id": telemetry.current_request_id(),
-            "session": holder.session,
+            "session": holder.session_key[-1],
             "group": holder.group,
             "scopes": " ".join(sorted(holder.scopes)),
         }

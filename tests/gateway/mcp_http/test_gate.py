@@ -370,3 +370,31 @@ async def test_each_request_of_a_session_is_handled_under_its_own_id():
             "tools/call", params, **{"X-Request-ID": "third"}
         ) as answer:
             assert "ann:third" in await answer.text()
+
+
+async def test_bodies_of_one_user_leave_room_for_others(monkeypatch):
+    monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=2_000, fraction=0.5)))
+    text = "x" * 900
+    async with listening() as gateway:
+        hanging = asyncio.create_task((await gateway.call("hang", text=text)).__aenter__())
+        await gateway.handled.began.wait()
+        async with await gateway.call("echo", text=text) as response:
+            assert await code_of(response) == (429, "throttled")
+        assert await gateway.text("echo", bearer="tok-bob") == "bob:"
+        gateway.handled.release.set()
+        (await hanging).release()
+        assert await gateway.text("echo", text=text) == f"ann:{text}"
+
+
+async def test_bytes_of_unknown_number_are_counted_as_they_come(monkeypatch):
+    monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=1_000, fraction=1.0)))
+
+    async def pieces():
+        for _ in range(3):
+            yield b"x" * 500
+
+    async with listening() as gateway:
+        headers = gateway.headers() | {"Content-Type": "application/json"}
+        async with gateway.http.post(gateway.url, data=pieces(), headers=headers) as response:
+            assert await code_of(response) == (429, "throttled")
+        assert len(body.body_bytes) == 0

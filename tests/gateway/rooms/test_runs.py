@@ -59,7 +59,9 @@ def test_runs_are_filtered_by_state(root, sealer):
     over, open_run = ended(sealer), held(sealer).run
     shown = text(root, "/runs/?status=succeeded")
     assert (str(over) in shown, str(open_run) in shown) == (True, False)
-    assert "None is in this state" in text(root, "/runs/?status=failed")
+    assert str(over) in text(root, "/runs/?tool=s:a&user=admin&since=2020-01-01")
+    assert str(over) not in text(root, "/runs/?until=2020-01-01")
+    assert "None matches these filters" in text(root, "/runs/?status=failed")
     text(root, "/runs/?status=dancing", status=400)
 
 

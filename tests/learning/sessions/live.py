@@ -20,7 +20,6 @@ from learning.sessions.team_models import NextCallModels
 from tests.gateway.catalogues import catalogue, tool
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.result import UpstreamResult
 
 ANN = Caller(user="ann", team=1, scopes=frozenset({SCOPE_ALL}), kind="http", session="one")
@@ -108,7 +107,6 @@ class Live:
         *,
         caller: Caller = ANN,
         served: ServedEarly | None = None,
-        downstream: Downstream = NO_CLIENT,
         **arguments: Any,
     ) -> None:
         """Record a call that takes `CALL_S`, or no time if it was made ahead."""
@@ -123,7 +121,6 @@ class Live:
                 result=UpstreamResult.from_wire({"structuredContent": value or {}, "content": []}),
                 duration_s=duration_s,
                 served=served,
-                downstream=downstream,
             )
         )
 

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
     """See above."""
 
     dependencies = [
-        ('gateway_project', '0008_retired_user_names'),
+        ('gateway_project', '0009_notify_of_migrations_additive'),
         ('tools', '0015_tool_groups'),
     ]
 
