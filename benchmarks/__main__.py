@@ -32,6 +32,7 @@ NAMES = (
     "execution.real_servers",
     "execution.workers",
     "loop_stalls",
+    "shares",
     "events",
     "thresholds",
     "speculation_curve",
