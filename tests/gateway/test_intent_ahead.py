@@ -135,7 +135,7 @@ async def test_the_same_calls_are_answered_with_these_results(asked):
 
 async def test_a_client_that_asks_for_a_suggestion_gets_one(asked):
     made = await asked.ask(mode="suggest")
-    assert (made.mode, made.ahead.fallback_reason) == (SuggestionMode.SUGGESTION, "")
+    assert (made.mode, made.ahead.fallback_code) == (SuggestionMode.SUGGESTION, "not_requested")
     assert asked.sent == 0
 
 
@@ -144,7 +144,8 @@ async def test_only_what_reaches_the_threshold_in_force_is_run(asked, confidence
     asked.rank(READ, confidence=confidence)
     made = await asked.ask()
     assert asked.sent == count
-    assert made.ahead.fallback_code == ""
+    assert made.ahead.fallback_code == ("" if count else "below_threshold")
+    assert bool(made.as_json()["fallback_reason"]) is (count == 0)
 
 
 PLAIN = plain_tool("git:show", pk=1, **TAKES_ID)
