@@ -18,6 +18,7 @@ from execution.prediction_outcome import (
     Outcome,
     OutcomeSum,
     Resolution,
+    ResolvedSpeculation,
     Verdict,
     combine_evidence,
     resolve_evidence,
@@ -30,6 +31,8 @@ from gateway_project.foundation.caller import Caller
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
+SPARED_FOR: Final = timedelta(days=30)
+"""Time for which calls that a caller made themselves show that results made ahead spare them."""
 RESOLVE_BATCH: Final = 500
 DELETE_BATCH: Final = 5_000
 ANNOUNCED_AT_ONCE: Final = 200
@@ -42,7 +45,8 @@ FROM (
            outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
            ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
            AS is_right
-    FROM execution_speculation WHERE weight > 0 AND ranked_confidence > 0
+    FROM execution_speculation
+    WHERE weight > 0 AND ranked_confidence > 0 AND outcome <> '{Outcome.FAILED}'
 ) AS judged GROUP BY team_id, context_hash, ranked
 """
 
@@ -151,47 +155,6 @@ class FoundEvidence:
     at: datetime
     run: UUID | None = None
     changed_tools: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResolvedSpeculation:
-    """A prediction with its outcome; the attributes that `NewSpeculation` has mean the same.
-
-    Attributes:
-        outcome: How it was resolved.
-        weight: How much is learned from it, in [0, 1].
-        is_explicit: Whether a verdict resolved it.
-        resolved_at: When.
-        changed_tools: Primary keys of the tools used instead; None: none, or unknown.
-    """
-
-    id: UUID
-    team: int | None
-    is_shadow: bool
-    context_hash: int
-    domain_hash: int
-    confidence: float
-    ranked_confidence: float
-    threshold: float
-    is_admitted: bool
-    is_runnable: bool
-    tools: tuple[int, ...]
-    saves_ms: float | None
-    tokens: int | None
-    outcome: Outcome
-    weight: float
-    is_explicit: bool
-    resolved_at: datetime
-    changed_tools: tuple[int, ...] | None = None
-
-    @property
-    def has_right_tools(self) -> bool:
-        """Whether the suggested tools were the right ones, whatever their arguments."""
-        return self.outcome is Outcome.HIT or (
-            self.outcome is Outcome.MODIFIED
-            and self.changed_tools is not None
-            and sorted(self.changed_tools) == sorted(self.tools)
-        )
 
 
 def insert_speculations(found: Iterable[NewSpeculation]) -> None:
@@ -325,9 +288,15 @@ def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpe
         .order_by("due_at")[:limit]
     )
     statuses = _load_run_statuses(row.run for row in rows if row.run is not None)
+    own_calls = _load_own_calls(rows, since=at - SPARED_FOR)
     for row in rows:
-        status = None if row.run is None else statuses.get(row.run)
-        resolution = resolve_evidence(Evidence(row.evidence), status, was_run=not row.shadow)
+        has_failed = _has_failed(row)
+        resolution = resolve_evidence(
+            Evidence(row.evidence),
+            None if row.run is None else statuses.get(row.run),
+            has_failed=has_failed,
+            was_spared=not row.shadow and not has_failed and _get_calls_key(row) in own_calls,
+        )
         _resolve_row(row, resolution, is_explicit=False, at=at)
     _announce_changes(row.pk for row in rows)
     return [_build_resolved(row) for row in rows]
@@ -441,6 +410,33 @@ def _load_run_statuses(runs: Iterable[UUID]) -> dict[UUID, RunStatus]:
     return {run: RunStatus(status) for run, status in found}
 
 
+def _has_failed(row: Speculation) -> bool:
+    return not row.shadow and bool(row.fallback)
+
+
+def _get_calls_key(row: Speculation) -> tuple[object, ...]:
+    return (row.user, row.team_id, row.context_hash, *sorted(row.tools))
+
+
+def _load_own_calls(rows: Sequence[Speculation], *, since: datetime) -> set[tuple[object, ...]]:
+    """Return who made which calls themselves since some time, for rows that lack evidence."""
+    silent = [
+        row
+        for row in rows
+        if not row.shadow and row.evidence in (Evidence.NONE, Evidence.OTHER_CALLS)
+    ]
+    if not silent:
+        return set()
+    found = Speculation.objects.filter(
+        resolved_at__gte=since,
+        user__in={row.user for row in silent},
+        context_hash__in={row.context_hash for row in silent},
+        evidence__in=(Evidence.RUN, Evidence.CALLS),
+        outcome=Outcome.HIT,
+    ).only("user", "team", "context_hash", "tools")
+    return {_get_calls_key(row) for row in found}
+
+
 def _resolve_row(
     row: Speculation, resolution: Resolution, *, is_explicit: bool, at: datetime
 ) -> None:
@@ -481,7 +477,19 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         is_explicit=row.explicit,
         resolved_at=row.resolved_at,
         changed_tools=None if row.changed_tools is None else tuple(row.changed_tools),
+        has_failed=_has_failed(row),
+        took_ms=row.took_ms,
+        own_ms=_measure_own_calls(row),
     )
+
+
+def _measure_own_calls(row: Speculation) -> float | None:
+    """Return the milliseconds until the caller had the results by calls of their own."""
+    if row.evidence not in (Evidence.RUN, Evidence.CALLS) or row.outcome != Outcome.HIT:
+        return None
+    seen_at = row.due_at - timedelta(seconds=RESOLVE_AFTER_S)
+    run_ms = (row.saves_ms or 0.0) if row.evidence == Evidence.RUN else 0.0
+    return (seen_at - row.created_at) / timedelta(milliseconds=1) + run_ms
 
 
 def rename_predictions(before: str, after: str) -> None:

@@ -19,9 +19,11 @@ class AheadOutcome:
     Attributes:
         run: The run with its results; None: it was not run ahead.
         reasons: Why not; empty if it was.
+        attempt: What was called of it without success; None: nothing was.
     """
 
     run: EarlyRun | None = None
+    attempt: EarlyRun | None = None
     reasons: tuple[AdmissibilityReason, ...] = ()
 
     @property

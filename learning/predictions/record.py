@@ -18,14 +18,24 @@ from execution.predicted_workflow import (
     estimate_saving_ms,
     fingerprint_workflow,
 )
-from execution.prediction_outcome import EXPLICIT_WEIGHT, Evidence, Outcome, read_run
+from execution.prediction_outcome import (
+    EXPLICIT_WEIGHT,
+    Evidence,
+    Outcome,
+    ResolvedSpeculation,
+    read_run,
+)
 from execution.store import speculations
-from execution.store.speculations import FoundEvidence, NewSpeculation, ResolvedSpeculation
+from execution.store.speculations import FoundEvidence, NewSpeculation
 from gateway_project.foundation.sealing import Sealer
 from learning import outcomes
 from learning.episodes import Episode, OwnedEpisode
 from learning.memory.event import Event, EventKind, EventOutcome
-from learning.predictions.open_intents import PredictedIntent, SessionKey
+from learning.predictions.open_intents import (
+    PredictedIntent,
+    SessionKey,
+    find_telling_values,
+)
 from learning.store import episodes, experience
 
 NO_SESSION: Final = 0
@@ -35,6 +45,7 @@ _OUTCOMES: Final = {
     Outcome.MISS: EventOutcome.MISS,
     Outcome.REJECTED: EventOutcome.REJECTED,
     Outcome.MODIFIED: EventOutcome.MODIFIED,
+    Outcome.FAILED: EventOutcome.MISS,
     Outcome.EXPIRED: EventOutcome.EXPIRED,
 }
 
@@ -259,8 +270,12 @@ def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
     if chosen is not None:
         _add_run(job, chosen[0].id, chosen[1], ran)
         return
-    for one, _ in compared:
-        _add_evidence(one.id, one.caller, Evidence.OTHER_CALLS, at=job.at)
+    values = find_telling_values([task.arguments for task in job.tasks])
+    for number, (one, _) in enumerate(compared):
+        if not one.ran.values.isdisjoint(values):
+            _add_evidence(one.id, one.caller, Evidence.USED, at=job.at)
+        elif number == 0:  # the newest: others had other purposes
+            _add_evidence(one.id, one.caller, Evidence.OTHER_CALLS, at=job.at)
 
 
 def _choose_source(

@@ -218,6 +218,9 @@ async def test_a_failed_call_leaves_a_suggestion(asked):
     made = await asked.ask()
     assert (made.mode, made.ahead.run) == (SuggestionMode.SUGGESTION, None)
     assert "error" in made.ahead.fallback_reason
+    (noted,) = asked.noted.intents
+    assert noted.ran.tasks is not None, "it was run ahead, without success"
+    assert (noted.ran.fallback, noted.ran.episode) == (made.ahead.fallback_code, None)
 
 
 async def test_a_slow_answer_is_not_waited_for_but_serves_later(asked, monkeypatch):
@@ -225,6 +228,9 @@ async def test_a_slow_answer_is_not_waited_for_but_serves_later(asked, monkeypat
     asked.early.upstream.gate = asyncio.Event()
     made = await asked.ask()
     assert (made.mode, made.ahead.fallback_code) == (SuggestionMode.SUGGESTION, "too_slow")
+    (noted,) = asked.noted.intents
+    assert (noted.ran.tasks, noted.ran.fallback) == ((), "too_slow")
+    assert noted.ran.took_ms >= 10
     asked.early.upstream.gate.set()
     await settle()
     assert (await asked.call(id="x7")).served is not None
