@@ -35,6 +35,7 @@ NAMES = (
     "events",
     "thresholds",
     "speculation_curve",
+    "speculation_story",
     "next_call",
     "prefetch_value",
     "search_curve",
@@ -45,6 +46,7 @@ OTHER_DOCUMENTS = {
     "thresholds": DOCS / "thresholds.md",
     "prefetch_value": DOCS / "prediction.md",
     "speculation_curve": DOCS / "speculation.md",
+    "speculation_story": DOCS / "learning.md",
     "search_curve": DOCS / "search.md",
 }
 """Where a table stands beside what explains it."""

@@ -137,6 +137,7 @@ class ResolvedSpeculation:
     has_failed: bool = False
     took_ms: float | None = None
     own_ms: float | None = None
+    context_sealed: str = ""
 
     @property
     def is_wasted(self) -> bool:

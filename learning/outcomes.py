@@ -143,6 +143,7 @@ def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
         team=resolved.team,
         saves_ms=(resolved.saves_ms or 0.0) if is_hit else 0.0,
         was_run=not resolved.is_shadow,
+        context_sealed=resolved.context_sealed,
     )
 
 

@@ -42,6 +42,9 @@ class Speculation(models.Model):
     )
     context_hash = models.BigIntegerField(help_text="Keyed hash of the intent's context.")
     domain_hash = models.BigIntegerField(help_text="Keyed hash of the context's domain.")
+    context_sealed = models.TextField(
+        blank=True, default="", help_text="Sealed parts of the context; empty: not kept."
+    )
     confidence = models.FloatField(help_text="Probability that the tools are the right ones.")
     ranked_confidence = models.FloatField(
         help_text="The same before it was corrected by the outcomes of earlier predictions."

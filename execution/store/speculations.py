@@ -98,6 +98,7 @@ class NewSpeculation:
         is_shadow: Whether it was only predicted, not run ahead.
         context_hash: Keyed hash of the intent's context.
         domain_hash: Keyed hash of the context's domain.
+        context_sealed: The parts of the context, sealed; empty: not kept.
         confidence: Probability that its tools are the right ones, in [0, 1].
         ranked_confidence: The same before it was corrected by earlier outcomes.
         threshold: Confidence required to run it ahead at that time.
@@ -119,6 +120,7 @@ class NewSpeculation:
     is_shadow: bool = True
     context_hash: int
     domain_hash: int
+    context_sealed: str = ""
     confidence: float
     ranked_confidence: float
     threshold: float
@@ -168,6 +170,7 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             shadow=one.is_shadow,
             context_hash=one.context_hash,
             domain_hash=one.domain_hash,
+            context_sealed=one.context_sealed,
             confidence=one.confidence,
             ranked_confidence=one.ranked_confidence,
             threshold=one.threshold,
@@ -480,6 +483,7 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         has_failed=_has_failed(row),
         took_ms=row.took_ms,
         own_ms=_measure_own_calls(row),
+        context_sealed=row.context_sealed,
     )
 
 

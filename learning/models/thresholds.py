@@ -32,6 +32,11 @@ class AdaptiveThreshold(models.Model):
         blank=True,
         help_text="Keyed hash of the context; empty: any other context of the domain.",
     )
+    context_sealed = models.TextField(
+        blank=True,
+        default="",
+        help_text="Sealed parts of a context of it; empty: unknown.",
+    )
     policy = models.CharField(max_length=20, help_text="Policy that computed it.")
     threshold = models.FloatField(help_text="Computed confidence from which to speculate.")
     override = models.FloatField(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -100,8 +100,8 @@ class RecordDependencies:
         digest: Keyed digest of JSON values.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
-        episode_sealer: Seals what workflows teach that nobody ran as a run; None: they teach
-            nothing.
+        episode_sealer: Seals contexts, and what workflows teach that nobody ran as a run; None:
+            contexts have no names, and such workflows teach nothing.
     """
 
     digest: ComputeDigest
@@ -193,6 +193,7 @@ def _record_predictions(
                 team=team,
                 context_hash=one.context.context,
                 domain_hash=one.context.domain,
+                context_sealed=_seal_context(one, dependencies),
                 confidence=one.confidence,
                 ranked_confidence=one.ranked_confidence,
                 threshold=one.threshold,
@@ -218,6 +219,13 @@ def _record_predictions(
     if held and dependencies.episode_sealer is not None:
         episodes.insert_episodes(held, sealer=dependencies.episode_sealer, weight=None)
     speculations.insert_speculations(rows)
+
+
+def _seal_context(one: PredictedIntent, dependencies: RecordDependencies) -> str:
+    described, sealer = one.context.described, dependencies.episode_sealer
+    if described is None or sealer is None:
+        return ""
+    return sealer.seal(asdict(described))
 
 
 def _count_tokens(one: PredictedIntent, dependencies: RecordDependencies) -> int | None:
