@@ -39,6 +39,7 @@ NAMES = (
     "next_call",
     "prefetch_value",
     "search_curve",
+    "poisoning",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -48,6 +49,7 @@ OTHER_DOCUMENTS = {
     "speculation_curve": DOCS / "speculation.md",
     "speculation_story": DOCS / "learning.md",
     "search_curve": DOCS / "search.md",
+    "poisoning": DOCS / "security.md",
 }
 """Where a table stands beside what explains it."""
 

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from execution.call_outcome import CallOutcome, SpeculationForm
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
-from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from execution.admissibility import ProposedCall
@@ -118,23 +117,18 @@ class Speculation(Protocol):
     async def confirm(self) -> None:
         """Read the switch, unless that was done a moment ago; a failure leaves it off."""
 
-    def dispatch(
-        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
-    ) -> tuple[AdmissibilityReason, ...]:
+    def dispatch(self, caller: Caller, early: EarlyCall) -> tuple[AdmissibilityReason, ...]:
         """Start a call in the background, if it is admissible, affordable and in nobody's way.
 
         Args:
             caller: Whom it is for.
             early: The call.
-            downstream: Identifies the caller to servers that keep state; never asked anything.
 
         Returns:
             The reasons against it; empty: it was started, or is known or in flight already.
         """
 
-    async def make(
-        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
-    ) -> CallOutcome:
+    async def make(self, caller: Caller, early: EarlyCall) -> CallOutcome:
         """Make a call ahead and return its outcome, which later requests are served with too.
 
         Raises:
@@ -195,8 +189,6 @@ class NoSpeculation:
         self,
         caller: Caller,  # noqa: ARG002
         early: EarlyCall,  # noqa: ARG002
-        *,
-        downstream: Downstream = NO_CLIENT,  # noqa: ARG002
     ) -> tuple[AdmissibilityReason, ...]:
         """See `Speculation`."""
         return self.list_obstacles()
@@ -205,8 +197,6 @@ class NoSpeculation:
         self,
         caller: Caller,  # noqa: ARG002
         early: EarlyCall,  # noqa: ARG002
-        *,
-        downstream: Downstream = NO_CLIENT,  # noqa: ARG002
     ) -> CallOutcome:
         """See `Speculation`."""
         raise SpeculationRefused(self.list_obstacles())

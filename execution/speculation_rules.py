@@ -54,7 +54,6 @@ class ReasonCode(StrEnum):
     OVER_RATE = "over_rate"
     OVER_BUDGET = "over_budget"
     UNSETTLED = "unsettled"
-    SESSION_UNKNOWN = "session_unknown"
     UNUSABLE_RESULT = "unusable_result"
     CALL_FAILED = "call_failed"
     NEEDS_INPUT = "needs_input"

@@ -13,6 +13,12 @@ from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
 from gateway_project.foundation.access_rules import is_loopback
+from gateway_project.foundation.sealed_columns import (
+    PAYLOADS,
+    SECRETS,
+    SealedBinaryField,
+    SealedTextField,
+)
 from tools.models import Team, ToolGroup
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
@@ -159,7 +165,9 @@ class IdempotentRequest(models.Model):
     )
     request_digest = models.CharField(max_length=64, help_text="Of the body.")
     status = models.PositiveSmallIntegerField(null=True, help_text="Empty: not answered yet.")
-    content = models.BinaryField(null=True, help_text="Body of the response, sealed.")
+    content = SealedBinaryField(
+        keys=PAYLOADS, null=True, help_text="Body of the response, sealed."
+    )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     def __str__(self) -> str:
@@ -190,7 +198,7 @@ class Webhook(models.Model):
         help_text="https://…, http://…, or mailto:ADDRESS. Stored as it is: keep secrets out.",
     )
     events = ArrayField(models.CharField(max_length=30, choices=Event.choices))
-    secret_sealed = models.TextField(editable=False)
+    secret_sealed = SealedTextField(keys=SECRETS, editable=False)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

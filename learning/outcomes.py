@@ -103,7 +103,9 @@ def load_resolved(
         limit: Maximum number; the newest are returned.
         since: Earliest resolution; None: any.
     """
-    found = speculations.load_resolved(team, limit=limit, since=since, only_telling=True)
+    found = speculations.load_resolved(
+        team, limit=limit, since=since, only_telling=True, within_shares=True
+    )
     return _select_telling(found)
 
 

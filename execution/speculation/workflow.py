@@ -29,7 +29,6 @@ from execution.snapshot import RunSnapshot
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 from execution.status import RunStatus
 from gateway_project.foundation.references import iterate_marks, parse_reference
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ class _Calls:
     prediction: UUID
     dependencies: AheadDependencies
     provenance: TaskProvenance
-    downstream: Downstream
     made: dict[TaskKey, CallOutcome] = field(default_factory=dict)
     calls: list[EarlyTask] = field(default_factory=list)
     started_at: float = field(default_factory=time.monotonic)
@@ -98,9 +96,7 @@ class _Calls:
         )
         started_s = time.monotonic() - self.started_at
         try:
-            outcome = await self.dependencies.speculation.make(
-                self.caller, early, downstream=self.downstream
-            )
+            outcome = await self.dependencies.speculation.make(self.caller, early)
         except SpeculationRefused as refused:
             self.refusal = self.refusal or _name_task(refused.reasons, task.id)
             self.was_sent |= refused.was_sent
@@ -142,7 +138,7 @@ class _Calls:
         return traced
 
 
-async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and how it is run
+async def run_workflow_ahead(
     plan: Plan,
     *,
     caller: Caller,
@@ -150,7 +146,6 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
     dependencies: AheadDependencies,
     provenance: TaskProvenance,
     expected_s: Mapping[str, float],
-    downstream: Downstream = NO_CLIENT,
 ) -> EarlyRun:
     """Run a workflow ahead, if all of it is admissible, within `MAX_TIME_S`.
 
@@ -163,7 +158,6 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
         dependencies: Collaborators.
         provenance: Where arguments come from.
         expected_s: 95th percentile of the duration by canonical id; others are unknown.
-        downstream: Identifies the caller to servers that keep state.
 
     Raises:
         SpeculationRefused: If it may not run ahead, or did not succeed in time.
@@ -185,7 +179,6 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
         prediction=prediction,
         dependencies=dependencies,
         provenance=provenance,
-        downstream=downstream,
     )
     try:
         async with asyncio.timeout(MAX_TIME_S):

@@ -28,6 +28,8 @@ from execution.status import RunStatus
 from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.fair_share import OF_ONE_THING, ShareCounter
+from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
@@ -41,13 +43,21 @@ ANNOUNCED_AT_ONCE: Final = 200
 _SUM_OUTCOMES: Final = f"""
 SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
 FROM (
-    SELECT team_id, context_hash, weight, round(ranked_confidence::numeric, 2)::float8 AS ranked,
+    SELECT team_id, context_hash, weight,
+           row_number() OVER (one ORDER BY resolved_at DESC) AS nth,
+           row_number() OVER (a_day ORDER BY resolved_at DESC) AS nth_of_day,
+           (SELECT count(*) FROM tools_membership AS m WHERE m.team_id = s.team_id) AS members,
+           round(ranked_confidence::numeric, 2)::float8 AS ranked,
            outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
            ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
            AS is_right
-    FROM execution_speculation
+    FROM execution_speculation AS s
     WHERE weight > 0 AND ranked_confidence > 0 AND outcome <> '{Outcome.FAILED}'
-) AS judged GROUP BY team_id, context_hash, ranked
+    WINDOW one AS (PARTITION BY team_id, context_hash, "user"), a_day AS (PARTITION BY team_id,
+        context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date)
+) AS judged
+WHERE members < 2 OR nth <= {OF_ONE_THING.in_all} AND nth_of_day <= {OF_ONE_THING.a_day}
+GROUP BY team_id, context_hash, ranked
 """
 
 IsAllowed = Callable[[int | None, str], bool]
@@ -203,11 +213,8 @@ def load_fingerprint(
     speculation: UUID, *, user: str, team: int | None
 ) -> tuple[tuple[int, ...], str] | None:
     """Return the tools and the digest of a caller's suggestion; None: they have none such."""
-    row = (
-        Speculation.objects.filter(pk=speculation, user=user, team=team)
-        .values_list("tools", "workflow_digest")
-        .first()
-    )
+    rows = Speculation.objects.filter(pk=speculation, user=user, team=team)
+    row = rows.values_list("tools", "workflow_digest").first()
     return None if row is None else (tuple(row[0]), row[1])
 
 
@@ -265,7 +272,8 @@ def record_verdict(
         return _build_resolved(row), False
     if row.verdict:
         raise FeedbackGiven(row.verdict)
-    if row.outcome or (row.due_at <= at and not _has_open_run(row)):
+    is_running = row.run is not None and _select_open_runs().filter(pk=row.run).exists()
+    if row.outcome or (row.due_at <= at and not is_running):
         raise SpeculationResolved(row.outcome or Outcome.EXPIRED)
     row.verdict = verdict
     if changed_tools is not None:
@@ -293,12 +301,11 @@ def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpe
     statuses = _load_run_statuses(row.run for row in rows if row.run is not None)
     own_calls = _load_own_calls(rows, since=at - SPARED_FOR)
     for row in rows:
-        has_failed = _has_failed(row)
         resolution = resolve_evidence(
             Evidence(row.evidence),
             None if row.run is None else statuses.get(row.run),
-            has_failed=has_failed,
-            was_spared=not row.shadow and not has_failed and _get_calls_key(row) in own_calls,
+            has_failed=row.has_failed,
+            was_spared=not row.shadow and not row.has_failed and _get_calls_key(row) in own_calls,
         )
         _resolve_row(row, resolution, is_explicit=False, at=at)
     _announce_changes(row.pk for row in rows)
@@ -311,6 +318,7 @@ def load_resolved(
     limit: int,
     since: datetime | None = None,
     only_telling: bool = False,
+    within_shares: bool = False,
 ) -> list[ResolvedSpeculation]:
     """Return a team's resolved predictions, oldest first; the newest if there are too many.
 
@@ -318,16 +326,23 @@ def load_resolved(
         team: Primary key; None: callers without a team.
         limit: Maximum number.
         since: Earliest resolution; None: any.
-        only_telling: Whether to leave out those without a weight, and those that could not be
-            run ahead.
+        only_telling: Whether to leave out those without a weight and those not runnable.
+        within_shares: Whether to leave out what exceeds its person's share in a team.
     """
     rows = Speculation.objects.exclude(outcome="").filter(team=team)
     if only_telling:
         rows = rows.filter(weight__gt=0.0, runnable=True)
     if since is not None:
         rows = rows.filter(resolved_at__gte=since)
-    newest = rows.order_by("-resolved_at", "-pk")[:limit]
-    return [_build_resolved(row) for row in reversed(newest)]
+    newest: Iterable[Speculation] = rows.order_by("-resolved_at", "-pk")[:limit]
+    if within_shares and team is not None and teams.count_members(team) > 1:
+        admit = ShareCounter().admit
+        newest = [
+            one
+            for one in newest
+            if one.resolved_at and admit(one.user, one.resolved_at.date(), one.context_hash)
+        ]
+    return [_build_resolved(row) for row in reversed(list(newest))]
 
 
 def load_page(
@@ -342,7 +357,7 @@ def load_page(
     """Return predictions, newest first.
 
     Args:
-        caller: Sees those of their team, or their own without one; None: sees all.
+        caller: Sees those that they own; None: sees all.
         outcome: Only with this outcome; empty: all.
         shadow: Only those that were not run ahead (True), or that were (False); None: all.
         only: Only the one of this id; None: all.
@@ -351,8 +366,7 @@ def load_page(
     """
     rows = Speculation.objects.order_by("-created_at", "id")
     if caller is not None:
-        own = {} if caller.team is not None else {"user": caller.user}
-        rows = rows.filter(team=caller.team, **own)
+        rows = rows.filter(team__isnull=False, team=caller.owner)
     if outcome:
         rows = rows.filter(outcome=outcome)
     if shadow is not None:
@@ -404,17 +418,9 @@ def _select_open_runs() -> QuerySet[WorkflowExecution]:
     return WorkflowExecution.objects.filter(ended_at__isnull=True)
 
 
-def _has_open_run(row: Speculation) -> bool:
-    return row.run is not None and _select_open_runs().filter(pk=row.run).exists()
-
-
 def _load_run_statuses(runs: Iterable[UUID]) -> dict[UUID, RunStatus]:
     found = WorkflowExecution.objects.filter(pk__in=list(runs)).values_list("pk", "status")
     return {run: RunStatus(status) for run, status in found}
-
-
-def _has_failed(row: Speculation) -> bool:
-    return not row.shadow and bool(row.fallback)
 
 
 def _get_calls_key(row: Speculation) -> tuple[object, ...]:
@@ -480,20 +486,11 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         is_explicit=row.explicit,
         resolved_at=row.resolved_at,
         changed_tools=None if row.changed_tools is None else tuple(row.changed_tools),
-        has_failed=_has_failed(row),
+        has_failed=row.has_failed,
         took_ms=row.took_ms,
-        own_ms=_measure_own_calls(row),
+        own_ms=row.own_ms,
         context_sealed=row.context_sealed,
     )
-
-
-def _measure_own_calls(row: Speculation) -> float | None:
-    """Return the milliseconds until the caller had the results by calls of their own."""
-    if row.evidence not in (Evidence.RUN, Evidence.CALLS) or row.outcome != Outcome.HIT:
-        return None
-    seen_at = row.due_at - timedelta(seconds=RESOLVE_AFTER_S)
-    run_ms = (row.saves_ms or 0.0) if row.evidence == Evidence.RUN else 0.0
-    return (seen_at - row.created_at) / timedelta(milliseconds=1) + run_ms
 
 
 def rename_predictions(before: str, after: str) -> None:

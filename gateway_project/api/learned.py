@@ -224,16 +224,16 @@ class PatternView(ApiView):
 
     @extend_schema(operation_id="forget_pattern", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
-        """Forget a pattern of the caller's team, with what was learned from it."""
+        """Forget a pattern that the caller owns, with what was learned from it."""
         row = _find(self, patterns.select_visible, pk, "pattern")
-        if row.team_id != self.caller.team and not self.caller.has_scope(SCOPE_ALL):
+        if row.team_id != self.caller.owner and not self.caller.has_scope(SCOPE_ALL):
             raise NotFound(f"pattern {pk} of your team")
         forget_patterns(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
 class EpisodeListView(ApiView):
-    """Events of the memory of the caller's team."""
+    """Events of the memory that the caller owns."""
 
     scopes: ClassVar = {"GET": READ}
 
@@ -258,7 +258,7 @@ class EpisodeListView(ApiView):
 
 
 class ThresholdListView(ApiView):
-    """Thresholds of the caller's team."""
+    """Thresholds of the caller's team, or of the caller alone."""
 
     scopes: ClassVar = {"GET": READ, "POST": ADMINISTER}
 
@@ -346,13 +346,10 @@ class ThresholdView(ApiView):
     )
     def put(self, _request: Request, pk: int) -> Response:
         """Override a threshold, or let it be computed again."""
-        given = OverrideSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(OverrideSerializer)
         row = _find(self, thresholds.select_visible, pk, "threshold")
         self.check_unchanged(ThresholdSerializer(row).data)
-        override_threshold(
-            self.caller, pk, given.validated_data["override"], subject=str(row), at=timezone.now()
-        )
+        override_threshold(self.caller, pk, given["override"], subject=str(row), at=timezone.now())
         return Response(
             ThresholdSerializer(_find(self, thresholds.select_visible, pk, "threshold")).data
         )
@@ -376,7 +373,7 @@ class ThresholdHistoryView(ApiView):
 
 
 def _select(view: ApiView, select: Any) -> Any:
-    return select(view.caller.team, every_team=view.caller.has_scope(SCOPE_ALL))
+    return select(view.caller.owner, every_team=view.caller.has_scope(SCOPE_ALL))
 
 
 def _find(view: ApiView, select: Any, pk: int, what: str) -> Any:

@@ -17,7 +17,6 @@ from rest_framework.request import Request
 
 from execution.changes import RunEvent
 from execution.store.runs import UnknownRun
-from gateway_project.access.bearers import CHECK_INTERVAL_S
 from gateway_project.access.roles import READ
 from gateway_project.api import authentication
 from gateway_project.api.authentication import HasRight
@@ -30,6 +29,8 @@ from gateway_project.use_cases import control_run
 
 HEARTBEAT_S: Final = 15.0
 """Longest silence of a stream: a comment shows that it is alive."""
+RIGHT_CHECK_S: Final = 0.5
+"""Interval at which a silent stream learns that its reader has lost the right to it."""
 RETRY_MS: Final = 1_000
 """After which a client connects again, with the number of the last event it has."""
 MAX_NUMBER_CHARS: Final = 12
@@ -67,7 +68,9 @@ class RunEventsView(ApiView):
         """Stream the events of a run until it is at rest."""
         after = _read_number(request)
         view = control_run.find_run(self.caller, run, sealer=self.payload_sealer)
-        owner = Caller(user=view.user, team=view.team, scopes=frozenset(), kind="http")
+        owner = Caller(
+            user=view.user, team=view.team, person=None, scopes=frozenset(), kind="http"
+        )
         response = StreamingHttpResponse(
             _stream(self.effects, owner, run, after, authentication.watch_right(request, READ)),
             content_type=CONTENT_TYPE,
@@ -99,10 +102,10 @@ async def _stream(
         silent_s = 0.0
         while await has_right():
             try:
-                async with asyncio.timeout(CHECK_INTERVAL_S):
+                async with asyncio.timeout(RIGHT_CHECK_S):
                     event = await waiting.get()
             except TimeoutError:
-                silent_s += CHECK_INTERVAL_S
+                silent_s += RIGHT_CHECK_S
                 if silent_s >= HEARTBEAT_S:
                     silent_s = 0.0
                     yield b": alive\n\n"

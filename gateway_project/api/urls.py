@@ -57,6 +57,7 @@ urlpatterns = [
     path("graph/subgraph/", graph.SubgraphView.as_view()),
     path("health/", system.HealthView.as_view()),
     path("intents/", intents.IntentView.as_view()),
+    path("keys/", system.KeysView.as_view()),
     path("metrics/", system.MetricsView.as_view()),
     path("patterns/", learned.PatternListView.as_view()),
     path("patterns/<int:pk>/", learned.PatternView.as_view()),

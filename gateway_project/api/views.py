@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, cast
 
 from django.conf import settings
 from django.utils.cache import get_conditional_response, set_response_etag
+from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated, ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
@@ -34,9 +35,11 @@ from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.surrogates import find_lone_surrogate
 from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
 
 READING: Final = frozenset({"GET", "HEAD"})
+MAX_LISTED_FIELDS: Final = 10
 _PER_MINUTE: Final = RateLimiter(settings.FOREGATE.api_per_minute, MINUTE_S)
 _PER_DAY: Final = RateLimiter(settings.FOREGATE.api_per_day, DAY_S)
 _OPEN: Final = OpenRequests(MAX_OPEN)
@@ -114,12 +117,42 @@ class ApiView(APIView):
         """Return the body of the request, a JSON object; empty if there is none.
 
         Raises:
-            InvalidInput: If it is another value.
+            InvalidInput: If it is another value, or has a text that cannot be stored.
         """
         body = self.request.data
         if not isinstance(body, dict):
             raise InvalidInput("send a JSON object")
+        if (pointer := find_lone_surrogate(body)) is not None:
+            problem = {"path": pointer, "message": "holds half a surrogate pair; send characters"}
+            raise InvalidInput(
+                f"{pointer or 'the body'}: {problem['message']}", problems=[problem]
+            )
         return dict(body)
+
+    def read_body(
+        self, serializer: type[serializers.Serializer[Any]], *, partial: bool = False
+    ) -> dict[str, Any]:
+        """Return the validated body of the request.
+
+        Args:
+            serializer: Describes the body.
+            partial: Whether fields may be missing.
+
+        Raises:
+            InvalidInput: If it is no object, or has fields that are not known.
+            ValidationError: If a field is invalid.
+        """
+        body = self.read_object()
+        given = serializer(data=body, partial=partial)
+        known = [name for name, field in given.fields.items() if not field.read_only]
+        if unknown := [name for name in body if name not in known]:
+            raise InvalidInput(
+                f"unknown fields: {', '.join(map(repr, unknown[:MAX_LISTED_FIELDS]))}; known are "
+                f"{', '.join(known)}",
+                problems=[{"path": f"/{name}", "message": "unknown field"} for name in unknown],
+            )
+        given.is_valid(raise_exception=True)
+        return dict(given.validated_data)
 
     def check_unchanged(self, current: Any) -> None:
         """Check `If-Match` against what a GET of the same address returns now.

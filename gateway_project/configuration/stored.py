@@ -90,10 +90,7 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
         {
             "format": FORMAT,
             "version": VERSION,
-            "teams": {
-                name: {"approve_from": approve_from}
-                for name, approve_from in configuration.load_teams().items()
-            },
+            "teams": configuration.load_teams(),
             "categories": {
                 name: {"description": description}
                 for name, description in configuration.load_categories().items()

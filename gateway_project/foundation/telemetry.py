@@ -48,6 +48,11 @@ servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
+ready = Gauge(
+    "foregate_ready",
+    "Whether this process can serve every request, as /health/ready says.",
+    registry=registry,
+)
 predictions = Counter(
     "foregate_predictions_total",
     "Resolved predictions by form (intent, next_call), mode (shadow, run) and outcome.",

@@ -285,10 +285,7 @@ class _Application:
         (name,) = change.key
         if change.after is not None:
             curate_catalogue.save_team(
-                self._caller,
-                name,
-                approve_from=change.after["approve_from"],
-                is_new=change.before is None,
+                self._caller, name, change.after, is_new=change.before is None
             )
             return
         try:

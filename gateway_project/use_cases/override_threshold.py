@@ -20,12 +20,12 @@ from learning.store import thresholds
 def name_threshold(row: Any) -> str:
     """Return what a threshold applies to, by its name where that is known."""
     if not row.context_sealed or row.domain_hash is None:
-        return row.scope
+        return str(row.scope)
     sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
     try:
         context = Context(**sealer.unseal(row.context_sealed))
     except UnsealingFailed:
-        return row.scope
+        return str(row.scope)
     if row.context_hash is None:
         return f"domain {context.domain or 'unknown'}"
     return f"{context.workflow_type or 'any work'} in {context.domain}, {context.complexity}"

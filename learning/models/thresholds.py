@@ -6,6 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedTextField
 from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD, EvidenceLevel
 from tools.models import Team
 
@@ -32,7 +33,8 @@ class AdaptiveThreshold(models.Model):
         blank=True,
         help_text="Keyed hash of the context; empty: any other context of the domain.",
     )
-    context_sealed = models.TextField(
+    context_sealed = SealedTextField(
+        keys=PAYLOADS,
         blank=True,
         default="",
         help_text="Sealed parts of a context of it; empty: unknown.",

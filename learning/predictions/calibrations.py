@@ -74,7 +74,7 @@ class CalibrationCache:
 
 def fit_team(team: int | None) -> CalibrationMap:
     """Return the correction that a team's outcomes justify; blocking."""
-    resolved = speculations.load_resolved(team, limit=MAX_OUTCOMES)
+    resolved = speculations.load_resolved(team, limit=MAX_OUTCOMES, within_shares=True)
     return choose_correction(list_judged(resolved))
 
 

@@ -16,6 +16,7 @@ from execution.prediction_outcome import (
     combine_evidence,
     read_calls,
 )
+from gateway_project.foundation.caller import SessionKey
 from learning.episodes import Episode
 from learning.memory.context import ContextKey
 
@@ -34,9 +35,6 @@ _COMMON: Final = re.compile(
     r"(?:19|20)\d\d(?:-\d\d){0,2}(?:T[\d:.+Z-]*)?|\d{1,2}:\d\d(?::\d\d)?|\d+\.0"
 )
 """Years, dates and times, and whole numbers written as floats."""
-
-SessionKey = tuple[str, int | None, str | None, str]
-"""`Caller.session_key`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

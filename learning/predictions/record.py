@@ -27,15 +27,12 @@ from execution.prediction_outcome import (
 )
 from execution.store import speculations
 from execution.store.speculations import FoundEvidence, NewSpeculation
+from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.sealing import Sealer
 from learning import outcomes
 from learning.episodes import Episode, OwnedEpisode
 from learning.memory.event import Event, EventKind, EventOutcome
-from learning.predictions.open_intents import (
-    PredictedIntent,
-    SessionKey,
-    find_telling_values,
-)
+from learning.predictions.open_intents import PredictedIntent, find_telling_values
 from learning.store import episodes, experience
 
 NO_SESSION: Final = 0
@@ -182,15 +179,15 @@ def _record_predictions(
 ) -> None:
     rows = []
     for one in predicted:
-        user, team, *_ = one.caller
+        user, (owner, _), *_ = one.caller
         tools = {task.tool for task in one.tasks}
-        latency_ms = experience.load_mean_latencies(team, tools)
+        latency_ms = experience.load_mean_latencies(owner, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
         rows.append(
             NewSpeculation(
                 id=one.id,
                 user=user,
-                team=team,
+                team=owner,
                 context_hash=one.context.context,
                 domain_hash=one.context.domain,
                 context_sealed=_seal_context(one, dependencies),
@@ -242,7 +239,7 @@ def _build_start_event(one: PredictedIntent) -> Event:
     return Event(
         kind=EventKind.SPECULATION_START,
         at=one.at,
-        team=one.caller[1],
+        team=one.caller[1].owner,
         session=NO_SESSION,
         context_hash=one.context.context,
         context_check=one.context.check,
@@ -264,8 +261,8 @@ def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
     """
     ran = fingerprint_workflow(job.tasks, digest)
     if job.speculation is not None:
-        user, team, *_ = job.caller
-        named = speculations.load_fingerprint(job.speculation, user=user, team=team)
+        user, (owner, _), *_ = job.caller
+        named = speculations.load_fingerprint(job.speculation, user=user, team=owner)
         if named is not None:
             source = WorkflowFingerprint(tools=named[0], digest=named[1])
             _add_run(job, job.speculation, compare_workflows(source, ran), ran)
@@ -324,12 +321,12 @@ def _add_evidence(
     run: UUID | None = None,
     changed_tools: tuple[int, ...] | None = None,
 ) -> None:
-    user, team, *_ = caller
+    user, (owner, _), *_ = caller
     speculations.add_evidence(
         FoundEvidence(
             id=speculation,
             user=user,
-            team=team,
+            team=owner,
             evidence=evidence,
             at=datetime.fromtimestamp(at, UTC),
             run=run,

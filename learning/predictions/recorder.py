@@ -147,7 +147,7 @@ class PredictionRecorder:
             speculation,
             verdict,
             user=caller.user,
-            team=caller.team,
+            team=caller.owner,
             changed_tools=None if stated is None else sorted(task.tool for task in stated),
         )
         try:

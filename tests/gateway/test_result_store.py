@@ -10,7 +10,7 @@ from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import LIFETIME_S, ResultStore, UnknownResult
 from tools import resource_uris
 
-ADA = Caller(user="ada", team=1, scopes=frozenset(), kind="http")
+ADA = Caller(user="ada", team=1, person=None, scopes=frozenset(), kind="http")
 RAW = {"content": [{"type": "text", "text": "grüße"}], "x": None}
 KEY = Fernet.generate_key()
 START = 2_000_000_000.0
@@ -86,8 +86,8 @@ async def test_another_process_of_the_installation_can_read_a_result(kept, tmp_p
 @pytest.mark.parametrize(
     "other",
     [
-        Caller(user="bo", team=1, scopes=frozenset({"*"}), kind="http"),
-        Caller(user="ada", team=2, scopes=frozenset({"*"}), kind="http"),
+        Caller(user="bo", team=1, person=None, scopes=frozenset({"*"}), kind="http"),
+        Caller(user="ada", team=2, person=None, scopes=frozenset({"*"}), kind="http"),
     ],
 )
 async def test_other_callers_cannot_read_a_result(kept, other):

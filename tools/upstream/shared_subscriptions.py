@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from gateway_project.foundation.caller import SessionKey
 from tools.upstream.connection import Connection
 from tools.upstream.errors import UpstreamError
 
@@ -23,9 +24,11 @@ class SharedSubscriptions:
         limit: Maximum number of resources.
     """
 
-    def __init__(self, server: str, *, before: Iterable[tuple[str, str]] = (), limit: int) -> None:
+    def __init__(
+        self, server: str, *, before: Iterable[tuple[str, SessionKey]] = (), limit: int
+    ) -> None:
         self._server = server
-        self._followers: dict[str, set[str]] = {}
+        self._followers: dict[str, set[SessionKey]] = {}
         self._limit = limit
         self._turns = asyncio.Lock()
         for uri, follower in before:
@@ -34,18 +37,27 @@ class SharedSubscriptions:
     def __len__(self) -> int:
         return len(self._followers)
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[tuple[str, SessionKey]]:
         return (
             (uri, follower) for uri, followers in self._followers.items() for follower in followers
         )
 
-    def list_followers(self, uri: str) -> Collection[str]:
+    def list_followers(self, uri: str) -> Collection[SessionKey]:
         """Return the followers of a resource; all of them if it may be part of another one."""
         if uri in self._followers:
             return frozenset(self._followers[uri])
-        return frozenset[str]().union(*self._followers.values())
+        return frozenset[SessionKey]().union(*self._followers.values())
 
-    async def add(self, uri: str, *, follower: str, connection: Connection) -> dict[str, Any]:
+    def retain_followers(self, is_kept: Callable[[SessionKey], bool]) -> None:
+        """Forget the other followers: they follow on another connection."""
+        for uri, followers in list(self._followers.items()):
+            self._followers[uri] = set(filter(is_kept, followers))
+            if not self._followers[uri]:
+                del self._followers[uri]
+
+    async def add(
+        self, uri: str, *, follower: SessionKey, connection: Connection
+    ) -> dict[str, Any]:
         """Subscribe a follower to a resource.
 
         Raises:
@@ -67,7 +79,7 @@ class SharedSubscriptions:
             return result
 
     async def remove(
-        self, uri: str, *, follower: str, connection: Connection | None
+        self, uri: str, *, follower: SessionKey, connection: Connection | None
     ) -> dict[str, Any]:
         """Unsubscribe a follower from a resource.
 

@@ -42,7 +42,7 @@ Select = Callable[..., Any]
 @require_safe
 def show_learning(request: RoomRequest) -> HttpResponse:
     """Show how far stated confidences are from outcomes, and the newest of what was learned."""
-    dated = REPORTS.load(request.caller.team, days=DAYS, at=timezone.now())
+    dated = REPORTS.load(request.caller.owner, days=DAYS, at=timezone.now())
     visibility = load_visibility(request)
     newest = _select(request, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
     return render_room(
@@ -126,7 +126,7 @@ def list_patterns(request: RoomRequest) -> HttpResponse:
 def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
     """Say what is deleted with a pattern, and delete it."""
     row = _find(request, patterns.select_visible, pk, "pattern")
-    if row.team_id != request.caller.team and not request.caller.has_scope(SCOPE_ALL):
+    if row.team_id != request.caller.owner and not request.caller.has_scope(SCOPE_ALL):
         raise NotFound(f"pattern {pk} of your team")
     if request.method == "POST":
         forget_patterns(request.caller, [pk])
@@ -194,7 +194,7 @@ def _encode_next(page: Page[Any]) -> str:
 
 
 def _select(request: RoomRequest, select: Select) -> Any:
-    return select(request.caller.team, every_team=request.caller.has_scope(SCOPE_ALL))
+    return select(request.caller.owner, every_team=request.caller.has_scope(SCOPE_ALL))
 
 
 def _find(request: RoomRequest, select: Select, pk: int, what: str) -> Any:

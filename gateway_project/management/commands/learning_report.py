@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from gateway_project.foundation import telemetry
-from gateway_project.management import run_reports
-from gateway_project.management.teams import find_named_team
+from gateway_project.foundation.postgres import migrate
+from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
 from learning import metrics
 from learning.calibration import IDENTITY
@@ -66,10 +66,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        run_reports.require_migrated()
+        migrate.require_migrated()
         telemetry.configure_logging(settings.FOREGATE, process="learning_report", quiet=True)
         report = build_report(
-            find_named_team(options["team"]),
+            find_owner(options["team"]),
             days=options["days"],
             at=timezone.now(),
             token_price=settings.FOREGATE.token_price,

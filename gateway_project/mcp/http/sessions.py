@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 from uuid import uuid4
@@ -78,9 +80,11 @@ class Sessions(StreamableHTTPSessionManager):
     def _admit_session(
         self, requestor: AuthorizationContext | None
     ) -> StreamableHTTPServerTransport | None:
-        owned = sum(owner == requestor for owner in self._session_owners.values())
+        if requestor is None:
+            return None
+        owned = [one for one, owner in self._session_owners.items() if owner == requestor]
         full = self.max_sessions is not None and self.session_count >= self.max_sessions
-        if requestor is None or full or owned >= self._max_each:
+        if (full or len(owned) >= self._max_each) and not self._end_longest_idle(owned):
             return None
         session_id = uuid4().hex
         transport = LegacyTransport(
@@ -91,6 +95,27 @@ class Sessions(StreamableHTTPSessionManager):
         self._session_owners[session_id] = requestor
         self._server_instances[session_id] = transport
         return transport
+
+    def _end_longest_idle(self, owned: Sequence[str]) -> bool:
+        """End the session of these that has been idle for longest; return whether one was idle.
+
+        Many clients never close theirs; one that comes back after all is told that the session is
+        unknown, and opens another (MCP 2025-11-25, Transports, Session Management).
+        """
+        # The SDK sets a deadline while no request is in flight, and moves it with each.
+        idle = [
+            (scope.deadline, one)
+            for one in owned
+            if (scope := self._server_instances[one].idle_scope) and scope.deadline < math.inf
+        ]
+        if not idle:
+            return False
+        _, longest = min(idle)
+        transport = self._server_instances.pop(longest)
+        del self._session_owners[longest]
+        if transport.idle_scope:
+            transport.idle_scope.cancel()
+        return True
 
 
 @lru_cache(maxsize=10_000)

@@ -38,6 +38,7 @@ OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "graph/subgraph/": {"GET": "viewer"},
     "health/": {"GET": "viewer"},
     "intents/": {"POST": "viewer"},
+    "keys/": {"POST": "superuser"},
     "metrics/": {"GET": "viewer"},
     "patterns/": {"GET": "viewer"},
     "patterns/<int:pk>/": {"GET": "viewer", "DELETE": "curator"},

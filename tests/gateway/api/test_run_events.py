@@ -17,7 +17,7 @@ from gateway_project.foundation.caller import Caller
 from tests.factories import UserFactory
 from tests.patience import PATIENCE_S
 
-OWNER = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+OWNER = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 async def follow_nothing(*_, **__):
@@ -26,7 +26,7 @@ async def follow_nothing(*_, **__):
 
 
 async def test_a_silent_stream_ends_without_an_end_event_once_the_right_is_lost(monkeypatch):
-    monkeypatch.setattr(run_events, "CHECK_INTERVAL_S", 0.001)
+    monkeypatch.setattr(run_events, "RIGHT_CHECK_S", 0.001)
     monkeypatch.setattr(run_events, "HEARTBEAT_S", 0.002)
     effects = SimpleNamespace(runs=SimpleNamespace(follow_events=follow_nothing))
     answers = iter([True] * 5)

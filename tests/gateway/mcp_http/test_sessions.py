@@ -64,15 +64,29 @@ async def test_a_session_that_its_client_ends_is_over():
             assert response.status == 404
 
 
-async def test_no_one_has_more_sessions_than_their_share(monkeypatch):
+async def test_a_caller_at_the_limit_gives_up_the_session_that_was_idle_for_longest(monkeypatch):
     async with listening() as gateway:
         monkeypatch.setattr(gateway.service._sessions, "_max_each", 2)
-        for _ in range(2):
-            await gateway.session("tok-ann")
+        first, second = [await gateway.session("tok-ann") for _ in range(2)]
+        async with gateway.legacy("ping", {}, first) as response:
+            assert response.status == 200
+        third = await gateway.session("tok-ann")
+        for headers, status in ((second, 404), (first, 200), (third, 200)):
+            async with gateway.legacy("ping", {}, headers) as response:
+                assert response.status == status
+        assert gateway.service._sessions.session_count == 2
+
+
+async def test_no_one_has_more_sessions_in_use_than_their_share(monkeypatch):
+    async with listening() as gateway:
+        monkeypatch.setattr(gateway.service._sessions, "_max_each", 1)
+        headers = await gateway.session("tok-ann")
         hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "x"}}
-        async with gateway.legacy("initialize", hello, gateway.headers("tok-ann")) as response:
-            assert response.status == 503
-        await gateway.session("tok-bob")
+        async with gateway.http.get(gateway.url, headers=headers) as stream:
+            await stream.content.readline()
+            async with gateway.legacy("initialize", hello, gateway.headers("tok-ann")) as response:
+                assert response.status == 503
+            await gateway.session("tok-bob")
 
 
 async def test_the_total_number_of_sessions_is_limited(monkeypatch):

@@ -19,7 +19,7 @@ from learning.store import episodes
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.predictions.test_recorder import CHANGED, STEPS, World, run_ended
-from tests.learning.taught import observed
+from tests.learning.taught import contributor, observed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -147,7 +147,9 @@ async def test_the_workflow_that_its_caller_states_teaches_instead(world, sealer
 
 def learn(sealer, episode):
     pk = uuid4()
-    episodes.insert_episodes({pk: OwnedEpisode(episode, None)}, sealer=sealer, weight=None)
+    episodes.insert_episodes(
+        {pk: OwnedEpisode(episode, contributor())}, sealer=sealer, weight=None
+    )
     means = LearningDependencies(sealer=sealer, payload_sealer=sealer, embedder=FakeEmbedder())
     assert learn_from_episode(pk, means) is None, "it waits"
     episodes.release_episode(pk, weight=0.5, at=datetime.now(UTC))

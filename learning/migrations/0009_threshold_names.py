@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('learning', '0007_episodes_wait'),
+        ('learning', '0008_contributions'),
     ]
 
     operations = [
