@@ -36,6 +36,7 @@ NAMES = (
     "events",
     "thresholds",
     "speculation_curve",
+    "speculation_story",
     "next_call",
     "prefetch_value",
     "search_curve",
@@ -47,6 +48,7 @@ OTHER_DOCUMENTS = {
     "thresholds": DOCS / "thresholds.md",
     "prefetch_value": DOCS / "prediction.md",
     "speculation_curve": DOCS / "speculation.md",
+    "speculation_story": DOCS / "learning.md",
     "search_curve": DOCS / "search.md",
     "poisoning": DOCS / "security.md",
 }
