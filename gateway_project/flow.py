@@ -41,6 +41,7 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, find_steps, suggest
 from gateway_project.intent.ahead import run_answer_ahead
+from gateway_project.intent.ahead_outcome import explain_not_considered
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -213,6 +214,10 @@ async def handle_intent(
     )
     if answer.would_speculate and request.mode == "auto":
         answer = await run_answer_ahead(effects, caller, answer)
+    else:
+        confidence = suggestion.confidence if is_ranked else 0.0
+        not_considered = explain_not_considered(confidence, threshold.required_confidence)
+        answer = replace(answer, ahead=not_considered)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )

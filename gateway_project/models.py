@@ -184,7 +184,7 @@ class Webhook(models.Model):
         RUN_FAILED = "run.failed", "a run failed"
         DEFINITION_CHANGED = "definition.changed", "a definition changed (quarantined)"
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     team = models.ForeignKey(
         Team,
         null=True,
@@ -204,6 +204,12 @@ class Webhook(models.Model):
 
     class Meta:
         constraints = (
+            models.UniqueConstraint(
+                fields=["team", "name"],
+                nulls_distinct=False,
+                name="webhook_name_in_team",
+                violation_error_message="there is a webhook of that name; choose another",
+            ),
             models.CheckConstraint(
                 condition=Q(url__regex="^(https?://|mailto:)[^ ]+$"), name="webhook_url_known"
             ),
@@ -255,6 +261,11 @@ class WebhookDelivery(models.Model):
                 condition=Q(status="pending"),
                 name="webhook_delivery_due",
             ),
+            models.Index(
+                fields=["webhook"],
+                condition=Q(status="pending"),
+                name="webhook_delivery_waiting",
+            ),
             models.Index(fields=["webhook", "-occurred_at"], name="webhook_delivery_newest"),
             models.Index(fields=["ended_at"], name="webhook_delivery_ended"),
         )
@@ -265,6 +276,14 @@ class WebhookDelivery(models.Model):
 
 class OAuthClient(AbstractApplication):  # type: ignore[misc]
     """An MCP client that may ask people for access; usually it registered itself."""
+
+    registered_from = models.CharField(
+        max_length=45,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="Network of the address that registered it; empty: a person did.",
+    )
 
     class Meta(AbstractApplication.Meta):  # type: ignore[misc]
         verbose_name = "OAuth client"

@@ -160,7 +160,7 @@ class Speculator:
         if result.outcome is not None and not result.is_discarded:
             return result.outcome
         reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
-        raise result.error or SpeculationRefused(reasons)
+        raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
 
     async def answer(
         self,

@@ -18,6 +18,7 @@ from execution.prediction_outcome import (
     Outcome,
     OutcomeSum,
     Resolution,
+    ResolvedSpeculation,
     Verdict,
     combine_evidence,
     resolve_evidence,
@@ -32,6 +33,8 @@ from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
+SPARED_FOR: Final = timedelta(days=30)
+"""Time for which calls that a caller made themselves show that results made ahead spare them."""
 RESOLVE_BATCH: Final = 500
 DELETE_BATCH: Final = 5_000
 ANNOUNCED_AT_ONCE: Final = 200
@@ -48,7 +51,8 @@ FROM (
            outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
            ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
            AS is_right
-    FROM execution_speculation AS s WHERE weight > 0 AND ranked_confidence > 0
+    FROM execution_speculation AS s
+    WHERE weight > 0 AND ranked_confidence > 0 AND outcome <> '{Outcome.FAILED}'
     WINDOW one AS (PARTITION BY team_id, context_hash, "user"), a_day AS (PARTITION BY team_id,
         context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date)
 ) AS judged
@@ -104,6 +108,7 @@ class NewSpeculation:
         is_shadow: Whether it was only predicted, not run ahead.
         context_hash: Keyed hash of the intent's context.
         domain_hash: Keyed hash of the context's domain.
+        context_sealed: The parts of the context, sealed; empty: not kept.
         confidence: Probability that its tools are the right ones, in [0, 1].
         ranked_confidence: The same before it was corrected by earlier outcomes.
         threshold: Confidence required to run it ahead at that time.
@@ -125,6 +130,7 @@ class NewSpeculation:
     is_shadow: bool = True
     context_hash: int
     domain_hash: int
+    context_sealed: str = ""
     confidence: float
     ranked_confidence: float
     threshold: float
@@ -163,47 +169,6 @@ class FoundEvidence:
     changed_tools: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResolvedSpeculation:
-    """A prediction with its outcome; the attributes that `NewSpeculation` has mean the same.
-
-    Attributes:
-        outcome: How it was resolved.
-        weight: How much is learned from it, in [0, 1].
-        is_explicit: Whether a verdict resolved it.
-        resolved_at: When.
-        changed_tools: Primary keys of the tools used instead; None: none, or unknown.
-    """
-
-    id: UUID
-    team: int | None
-    is_shadow: bool
-    context_hash: int
-    domain_hash: int
-    confidence: float
-    ranked_confidence: float
-    threshold: float
-    is_admitted: bool
-    is_runnable: bool
-    tools: tuple[int, ...]
-    saves_ms: float | None
-    tokens: int | None
-    outcome: Outcome
-    weight: float
-    is_explicit: bool
-    resolved_at: datetime
-    changed_tools: tuple[int, ...] | None = None
-
-    @property
-    def has_right_tools(self) -> bool:
-        """Whether the suggested tools were the right ones, whatever their arguments."""
-        return self.outcome is Outcome.HIT or (
-            self.outcome is Outcome.MODIFIED
-            and self.changed_tools is not None
-            and sorted(self.changed_tools) == sorted(self.tools)
-        )
-
-
 def insert_speculations(found: Iterable[NewSpeculation]) -> None:
     """Record predictions; those recorded before stay as they are."""
     wait = timedelta(seconds=RESOLVE_AFTER_S)
@@ -215,6 +180,7 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             shadow=one.is_shadow,
             context_hash=one.context_hash,
             domain_hash=one.domain_hash,
+            context_sealed=one.context_sealed,
             confidence=one.confidence,
             ranked_confidence=one.ranked_confidence,
             threshold=one.threshold,
@@ -333,9 +299,14 @@ def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpe
         .order_by("due_at")[:limit]
     )
     statuses = _load_run_statuses(row.run for row in rows if row.run is not None)
+    own_calls = _load_own_calls(rows, since=at - SPARED_FOR)
     for row in rows:
-        status = None if row.run is None else statuses.get(row.run)
-        resolution = resolve_evidence(Evidence(row.evidence), status, was_run=not row.shadow)
+        resolution = resolve_evidence(
+            Evidence(row.evidence),
+            None if row.run is None else statuses.get(row.run),
+            has_failed=row.has_failed,
+            was_spared=not row.shadow and not row.has_failed and _get_calls_key(row) in own_calls,
+        )
         _resolve_row(row, resolution, is_explicit=False, at=at)
     _announce_changes(row.pk for row in rows)
     return [_build_resolved(row) for row in rows]
@@ -449,6 +420,29 @@ def _load_run_statuses(runs: Iterable[UUID]) -> dict[UUID, RunStatus]:
     return {run: RunStatus(status) for run, status in found}
 
 
+def _get_calls_key(row: Speculation) -> tuple[object, ...]:
+    return (row.user, row.team_id, row.context_hash, *sorted(row.tools))
+
+
+def _load_own_calls(rows: Sequence[Speculation], *, since: datetime) -> set[tuple[object, ...]]:
+    """Return who made which calls themselves since some time, for rows that lack evidence."""
+    silent = [
+        row
+        for row in rows
+        if not row.shadow and row.evidence in (Evidence.NONE, Evidence.OTHER_CALLS)
+    ]
+    if not silent:
+        return set()
+    found = Speculation.objects.filter(
+        resolved_at__gte=since,
+        user__in={row.user for row in silent},
+        context_hash__in={row.context_hash for row in silent},
+        evidence__in=(Evidence.RUN, Evidence.CALLS),
+        outcome=Outcome.HIT,
+    ).only("user", "team", "context_hash", "tools")
+    return {_get_calls_key(row) for row in found}
+
+
 def _resolve_row(
     row: Speculation, resolution: Resolution, *, is_explicit: bool, at: datetime
 ) -> None:
@@ -489,6 +483,10 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         is_explicit=row.explicit,
         resolved_at=row.resolved_at,
         changed_tools=None if row.changed_tools is None else tuple(row.changed_tools),
+        has_failed=row.has_failed,
+        took_ms=row.took_ms,
+        own_ms=row.own_ms,
+        context_sealed=row.context_sealed,
     )
 
 

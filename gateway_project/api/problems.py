@@ -46,6 +46,7 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "speculation_resolved": 409,
     "token_not_grantable": 403,
     "too_many_runs": 429,
+    "throttled": 429,
     "arguments_too_large": 413,
     "message_too_large": 413,
     "deadline_exceeded": 504,
@@ -333,3 +334,13 @@ def _flatten_details(detail: Any, path: str = "") -> Any:
             yield from _flatten_details(inner, path if is_text else f"{path}/{position}")
     else:
         yield {"path": path, "message": str(detail)}
+
+
+def answer_too_many_open(count: int) -> ApiError:
+    """Return the answer to a caller who has that many requests open already."""
+    return ApiError(
+        429,
+        "throttled",
+        f"{count} requests of yours are open; wait for one to end",
+        headers={"Retry-After": "1"},
+    )

@@ -34,14 +34,12 @@ from oauthlib.oauth2.rfc6749.errors import (
 
 from gateway_project.access import audit, oauth_tokens, roles
 from gateway_project.access.callers import caller_for_user
-from gateway_project.access.throttle import Throttle
+from gateway_project.access.throttle import Throttle, client_network
 from gateway_project.console.content_security import allow_form_redirects
 from gateway_project.foundation import endpoint
 from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 from gateway_project.foundation.text import strip_invisible
 
-MAX_CLIENTS: Final = 1_000
-"""Clients that may be registered at once; unused ones are deleted after a day."""
 MAX_REGISTRATION_BYTES: Final = 20_000
 REGISTRATIONS_PER_HOUR: Final = 30
 """Of one address."""
@@ -182,16 +180,16 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
     """Registers a client that nobody knows yet; it can do nothing until a person consents."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Register a client, if there are not too many."""
+        """Register a client; if there are too many, another one gives way."""
         if refusal := _check_registration(request):
             return refusal
-        if get_application_model().objects.count() >= MAX_CLIENTS:
-            return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many clients; an admin deletes some")
+        network = client_network(request.META.get("REMOTE_ADDR", ""))
         try:
             with transaction.atomic():
                 made: HttpResponse = super().post(request, *args, **kwargs)
                 if made.status_code == HTTPStatus.CREATED:
                     client = json.loads(made.content)
+                    oauth_tokens.admit_client(client["client_id"], network=network)
                     audit.record_audit(_NOBODY, "oauth.registered", client["client_id"])
         except _UNSTORABLE:
             return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")

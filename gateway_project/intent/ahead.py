@@ -79,10 +79,11 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
     except InvalidWorkflow as error:
         return AheadOutcome(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
     except SpeculationRefused as refused:
-        return AheadOutcome(reasons=refused.reasons)
+        return AheadOutcome(reasons=refused.reasons, attempt=refused.attempt)
     if not is_keepable({"results": list(run.raw_results.values())}):
         message = "Its results are too large to come with the answer; run_workflow has them."
-        return AheadOutcome(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
+        reasons = (make_reason(ReasonCode.UNUSABLE_RESULT, message),)
+        return AheadOutcome(reasons=reasons, attempt=run)
     return AheadOutcome(run=run)
 
 

@@ -348,7 +348,8 @@ class _Application:
         (name,) = change.key
         row = self._stored.webhooks.get(name)
         if change.after is not None:
-            values = {**change.after, "name": name, "url": self._resolved.webhook_urls[name]}
+            url = self._resolved.webhook_urls[name]
+            values = {**change.after, "name": row.name if row else name, "url": url}
             pk = row.pk if row else None
             curate_webhooks.save_webhook(self._caller, values, pk=pk, sealer=self._sealer)
         elif row is not None:

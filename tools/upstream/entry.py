@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
 from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.shares import Bound
 from tools.upstream.connection import Connection
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import TooManySessions
@@ -119,7 +120,7 @@ class ServerEntry:
             return self.main
         running = self._per_caller.get(key)
         if running is None:
-            self._evict_idle()
+            self._make_room(key)
             owner = downstream if key == caller.client_key else None
             running = self._per_caller[key] = self._run_supervisor(caller, owner=owner)
         return running.supervisor
@@ -223,18 +224,32 @@ class ServerEntry:
         self.main.retain_followers(lambda follower: follower != key)
         return True
 
-    def _evict_idle(self) -> None:
+    def _make_room(self, new: SupervisorKey) -> None:
+        """End an idle connection if there are too many, or too many of one user.
+
+        Raises:
+            TooManySessions: If there are, and none is idle.
+        """
         limit = self._shared.limits.max_sessions
-        if len(self._per_caller) < limit:
+        own = [key for key in self._per_caller if _find_user(key) == _find_user(new)]
+        bound = Bound(total=limit, each=max(limit // 2, 1), fraction=1.0)
+        if bound.admits(held=len(own), in_all=len(self._per_caller)):
             return
+        is_full = len(self._per_caller) >= limit
         idle = {
-            key: running.supervisor.last_used_at
-            for key, running in self._per_caller.items()
-            if not running.supervisor.is_in_use
+            key: self._per_caller[key].supervisor.last_used_at
+            for key in (self._per_caller if is_full else own)
+            if not self._per_caller[key].supervisor.is_in_use
         }
         if not idle:
-            raise TooManySessions(server=self.spec.name, limit=limit)
+            raise TooManySessions(
+                server=self.spec.name, limit=limit if is_full else len(own), is_own=not is_full
+            )
         running = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
         self._ending.add(running.task)
         running.task.add_done_callback(self._ending.discard)
         running.end()
+
+
+def _find_user(key: SupervisorKey) -> str:
+    return key if isinstance(key, str) else key[0]

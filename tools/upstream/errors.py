@@ -259,9 +259,10 @@ class TooManySessions(UpstreamError):
 
     code = "too_many_sessions"
 
-    def __init__(self, *, server: str, limit: int) -> None:
+    def __init__(self, *, server: str, limit: int, is_own: bool = False) -> None:
+        whose = "clients or runs of yours" if is_own else "callers"
         super().__init__(
-            f"has {limit} callers with their own connection, each in the middle of a call; try "
+            f"has {limit} {whose} with their own connection, each in the middle of a call; try "
             "again when one of them is done",
             server=server,
         )

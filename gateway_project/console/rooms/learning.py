@@ -21,7 +21,7 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.forget_patterns import forget_patterns
-from gateway_project.use_cases.override_threshold import override_threshold
+from gateway_project.use_cases.override_threshold import name_threshold, override_threshold
 from graph.store import patterns
 from learning.memory.event import KIND_CODES, EventOutcome
 from learning.store import events, thresholds
@@ -53,7 +53,10 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         report=dated and dated.report,
         as_of=dated and dated.built_at,
         chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability] if dated else [],
-        thresholds=_select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED],
+        thresholds=[
+            (row, name_threshold(row))
+            for row in _select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED]
+        ],
         patterns=[_describe_pattern(row, visibility) for row in newest],
     )
 
@@ -67,7 +70,7 @@ def list_thresholds(request: RoomRequest) -> HttpResponse:
         request,
         "console/learning/thresholds.html",
         title="Thresholds of speculation",
-        thresholds=page.items,
+        thresholds=[(row, name_threshold(row)) for row in page.items],
         next_cursor=_encode_next(page),
     )
 
@@ -90,8 +93,9 @@ def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     return render_room(
         request,
         "console/learning/threshold.html",
-        title=f"Threshold: {row.scope}",
+        title=f"Threshold: {name_threshold(row)}",
         threshold=row,
+        name=name_threshold(row),
         in_force=row.threshold if row.override is None else row.override,
         changes=changes,
         chart=[{"at": one.at.timestamp(), "value": one.after} for one in reversed(changes)],

@@ -370,6 +370,7 @@ _KINDS: Final[Mapping[str, str]] = {
     Outcome.MODIFIED: "warn",
     Outcome.MISS: "bad",
     Outcome.REJECTED: "bad",
+    Outcome.FAILED: "bad",
 }
 """Kind of the badge of each outcome."""
 

@@ -16,14 +16,14 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
+from gateway_project.foundation.shares import Bound
 from gateway_project.mcp import callers
 from gateway_project.mcp.http.body import MAX_BODY_BYTES
 from gateway_project.mcp.http.legacy import LegacyTransport
 from gateway_project.mcp.http.modern import ModernHandler, is_modern
 
-MAX_SESSIONS: Final = 2_000
-MAX_SESSIONS_PER_CALLER: Final = 200
-"""Limit for one caller, so that none can lock out the others."""
+SESSIONS: Final = Bound(total=2_000, each=200)
+"""Sessions of the process, and of one user."""
 SESSION_IDLE_S: Final = 1_800.0
 
 
@@ -36,8 +36,7 @@ class Sessions(StreamableHTTPSessionManager):
     Args:
         server: Of the SDK.
         idle_s: Seconds without a request after which a session ends.
-        max_sessions: Limit of open sessions.
-        max_each: Limit of open sessions of one caller.
+        bound: How many sessions there may be.
     """
 
     def __init__(
@@ -45,18 +44,17 @@ class Sessions(StreamableHTTPSessionManager):
         server: Server[Any],
         *,
         idle_s: float = SESSION_IDLE_S,
-        max_sessions: int = MAX_SESSIONS,
-        max_each: int = MAX_SESSIONS_PER_CALLER,
+        bound: Bound = SESSIONS,
     ) -> None:
         super().__init__(
             server,
             session_idle_timeout=idle_s,
-            max_sessions=max_sessions,
+            max_sessions=bound.total,
             max_request_body_size=MAX_BODY_BYTES,
             # The gate has checked this already; without it the SDK builds one per request.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._max_each = max_each
+        self._bound = bound
         self._modern = ModernHandler(
             server, lifespan=lambda: self._lifespan_state, otherwise=self._handle_request
         )
@@ -82,9 +80,13 @@ class Sessions(StreamableHTTPSessionManager):
     ) -> StreamableHTTPServerTransport | None:
         if requestor is None:
             return None
-        owned = [one for one, owner in self._session_owners.items() if owner == requestor]
-        full = self.max_sessions is not None and self.session_count >= self.max_sessions
-        if (full or len(owned) >= self._max_each) and not self._end_longest_idle(owned):
+        owned = [
+            one
+            for one, owner in self._session_owners.items()
+            if owner["client_id"] == requestor["client_id"]
+        ]
+        has_room = self._bound.admits(held=len(owned), in_all=self.session_count)
+        if not has_room and not self._end_longest_idle(owned):
             return None
         session_id = uuid4().hex
         transport = LegacyTransport(

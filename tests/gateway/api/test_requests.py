@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from gateway_project.access import idempotent_requests, tokens
 from gateway_project.api import views
-from gateway_project.api.throttling import OpenRequests, RateLimiter
-from gateway_project.foundation.caller import Caller
+from gateway_project.api.throttling import RateLimiter
+from gateway_project.foundation.json_pieces import LARGE_BYTES, MAX_VALUES
+from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.models import ApiToken, IdempotentRequest
 from learning.models import AdaptiveThreshold
 from tests.factories import (
@@ -282,16 +283,34 @@ def test_requests_beyond_the_limit_change_nothing(root, monkeypatch):
     assert not IdempotentRequest.objects.exists()
 
 
+LARGE = b" " * LARGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "words"),
+    [
+        (b"[" + b"[]," * MAX_VALUES + b"[]]", 413, "holds more than 500,000 values"),
+        (LARGE + b'{"a": NaN}', 400, "JSON parse error"),
+        (LARGE + b"[" * 1_000, 400, "nested deeper than 200 levels"),
+        (LARGE + b'{"a": 1', 400, "JSON parse error"),
+        (LARGE + b'{"tool": 1}', 400, ""),
+    ],
+)
+def test_large_bodies_are_judged_as_small_ones_are(root, content, status, words):
+    response = root.post("calls/", content)
+    assert response.status_code == status
+    assert words in response.json()["detail"]
+
+
 def test_a_caller_leaves_room_for_others(root, sign_in, monkeypatch):
-    open_requests = OpenRequests(1)
-    monkeypatch.setattr(views, "_OPEN", open_requests)
+    open_requests = Shares(Bound(total=10, each=1))
+    monkeypatch.setattr(views, "open_requests", open_requests)
     assert [root.get("servers/").status_code for _ in range(3)] == [200] * 3
-    caller = Caller(user="root", team=None, person=None, scopes=frozenset(), kind="http")
-    open_requests.begin(caller)  # one that lasts
+    open_requests.take("root")  # one that lasts
     refused = root.get("servers/")
     assert (refused.status_code, refused.json()["code"]) == (429, "throttled")
     assert sign_in("viewer").get("servers/").status_code == 200
-    open_requests.end(caller)
+    open_requests.give_back("root")
     assert root.get("servers/").status_code == 200
 
 

@@ -205,7 +205,12 @@ async def code_of(response: aiohttp.ClientResponse) -> tuple[int, Any]:
 
 
 @asynccontextmanager
-async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localhost"):
+async def listening(
+    *,
+    open_to_all: bool = False,
+    hosts: str = "127.0.0.1,localhost",
+    connections: protocol.Connections | None = None,
+):
     tokens, handled, lines = Tokens(), Handled(), []
     tokens.give("tok-ann", caller("ann"))
     tokens.give("tok-bob", caller("bob"))
@@ -228,7 +233,10 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
     listener = address.open_listener(address.parse_address("127.0.0.1:0"))
     configuration = uvicorn.Config(
         application,
-        http=protocol.BoundedProtocol,
+        http=functools.partial(
+            protocol.BoundedProtocol,
+            connections=protocol.Connections() if connections is None else connections,
+        ),
         lifespan="on",
         ws="none",
         log_config=None,

@@ -562,14 +562,82 @@ def test_the_secret_of_a_client_is_random_so_hashing_it_takes_no_work():
     assert not check_password("x", stored)
 
 
-def test_registrations_are_limited_by_address_size_and_number(monkeypatch):
-    assert register(client_uri="x" * 30_000).status_code == 413
-    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=2))
-    assert [register().status_code for _ in range(3)] == [201, 201, 429]
-    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle())
-    monkeypatch.setattr(oauth_server, "MAX_CLIENTS", 2)
+def test_registrations_are_limited_by_address_and_size(monkeypatch):
+    assert register(client_name="x" * 30_000).status_code == 413
+    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=1))
+    assert register().status_code == 201
     assert register().status_code == 429
-    assert OAuthClient.objects.count() == 2
+
+
+def register_from(address):
+    body = {"client_name": "x", "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"}
+    made = Client(REMOTE_ADDR=address).post(
+        "/oauth/register/", json.dumps(body), content_type="application/json"
+    )
+    assert made.status_code == 201
+    return made.json()["client_id"]
+
+
+def list_clients():
+    return set(OAuthClient.objects.values_list("client_id", flat=True))
+
+
+def test_when_all_places_are_taken_the_address_with_most_makes_room(monkeypatch):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS", 4)
+    quiet = register_from("192.0.2.1")
+    oldest, *others = [register_from("192.0.2.2") for _ in range(3)]
+    new = register_from("192.0.2.3")
+    assert list_clients() == {quiet, *others, new}
+    assert oldest not in list_clients()
+
+
+def test_an_address_replaces_its_own_clients_that_nobody_authorized(browser, monkeypatch):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS_OF_ADDRESS", 2)
+    authorized = register_from("192.0.2.2")
+    get_tokens(browser, authorized)
+    oldest, other = register_from("192.0.2.2"), register_from("192.0.2.2")
+    new = register_from("192.0.2.2")
+    assert list_clients() == {authorized, other, new}
+    assert oldest not in list_clients()
+
+
+def test_whoever_authorized_most_clients_makes_room_with_the_one_unused_for_longest(
+    browser, monkeypatch
+):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS", 4)
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS_OF_ADDRESS", 9)
+    bob = Client(enforce_csrf_checks=True)
+    bob.force_login(UserFactory(username="bob", staff=True))
+    of_bob = register_from("192.0.2.1")
+    get_tokens(bob, of_bob)
+    of_ann = [register_from(f"192.0.2.{number}") for number in range(2, 5)]
+    for client in of_ann:
+        get_tokens(browser, client)
+    RefreshToken.objects.filter(application__client_id=of_ann[0]).update(updated=timezone.now())
+    new = register_from("192.0.2.9")
+    assert list_clients() == {of_bob, of_ann[0], of_ann[2], new}
+
+
+def test_a_client_that_a_person_entered_never_makes_room(monkeypatch):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS", 1)
+    entered = register_from("192.0.2.1")
+    OAuthClient.objects.update(registered_from="")
+    register_from("192.0.2.2")
+    register_from("192.0.2.3")
+    assert entered in list_clients()
+    assert len(list_clients()) == 2
+
+
+def test_an_authorized_client_that_is_unused_for_a_month_is_deleted(browser, client_id):
+    get_tokens(browser, client_id)
+    retention.delete_old()
+    assert list_clients() == {client_id}
+    long_ago = timezone.now() - timedelta(days=31)
+    OAuthClient.objects.update(created=long_ago)
+    AccessToken.objects.update(expires=long_ago)
+    Grant.objects.update(expires=long_ago)
+    retention.delete_old()
+    assert list_clients() == set()
 
 
 def test_clients_that_nobody_authorized_are_deleted_after_a_day(browser, client_id):

@@ -72,8 +72,14 @@ async def test_it_waits_for_the_outcome_and_then_teaches_at_its_weight(world):
     assert await run_in_database_thread(
         lambda: episodes.load_waiting(settled_s=0.0, limit=9) == []
     )
+    world.call(1, name="Ann")  # asks for one of its results
     assert await world.outcome(speculation) == ("hit", 0.5)
     assert await stored() == {speculation: (0.5, after(world))}
+
+
+async def test_silence_teaches_nothing(world):
+    assert await world.outcome(run_ahead(world)) == ("expired", 0.0)
+    assert await stored() == {}
 
 
 async def test_accepted_it_teaches_fully_once_no_run_of_it_can_follow(world):

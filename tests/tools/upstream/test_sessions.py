@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -131,6 +132,30 @@ async def test_sessions_in_use_are_not_evicted():
             await pid(pool, BOB)
         assert (await pool.list_tools("legacy")).tools
         call.cancel()
+
+
+async def test_one_user_leaves_connections_for_others():
+    clients = [replace(ANN, session=f"client {number}") for number in range(3)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:
+        calls = [
+            asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}, caller=client))
+            for client in clients[:2]
+        ]
+        await eventually(lambda: pool.get_status("legacy").calls_in_flight == 2)
+        with pytest.raises(TooManySessions, match="has 2 clients or runs of yours"):
+            await pid(pool, clients[2])
+        assert await pid(pool, BOB)
+        for call in calls:
+            call.cancel()
+
+
+async def test_a_user_with_too_many_connections_gives_up_an_idle_one_of_their_own():
+    clients = [replace(ANN, session=f"client {number}") for number in range(3)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:
+        bobs = await pid(pool, BOB)
+        anns = [await pid(pool, client) for client in clients]
+        await eventually(lambda: gone(anns[0]))
+        assert await pid(pool, BOB) == bobs
 
 
 async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
