@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -44,8 +45,9 @@ class ServerEntry:
     """The supervisors of one server.
 
     The main supervisor lists the tools with the gateway's rights and serves all callers, unless
-    the server is personal. Then each caller gets its own supervisor on its first request; at the
-    limit, the least recently used idle one is evicted.
+    the server is personal. Then each caller gets its own supervisor on its first request. Nobody
+    takes more than are left, so that no user keeps all others out. For one more, their least
+    recently used idle one is evicted, or that of somebody who has as many or more.
 
     A server that asks for roots is personal for each client that has some. It is known to ask once
     it has done so on a shared connection: where only one client uses that, it becomes that
@@ -119,7 +121,7 @@ class ServerEntry:
             return self.main
         running = self._per_caller.get(key)
         if running is None:
-            self._evict_idle()
+            self._make_room(caller.user)
             owner = downstream if key == caller.client_key else None
             running = self._per_caller[key] = self._run_supervisor(caller, owner=owner)
         return running.supervisor
@@ -223,18 +225,29 @@ class ServerEntry:
         self.main.retain_followers(lambda follower: follower != key)
         return True
 
-    def _evict_idle(self) -> None:
+    def _make_room(self, user: str) -> None:
+        """Make room for one more connection of a user, within their share.
+
+        Raises:
+            TooManySessions: If none can be given up.
+        """
         limit = self._shared.limits.max_sessions
-        if len(self._per_caller) < limit:
+        counts = Counter(map(_user_of, self._per_caller))
+        free, own = limit - len(self._per_caller), counts[user]
+        if own < free:
             return
         idle = {
-            key: running.supervisor.last_used_at
+            key: (_user_of(key) != user, running.supervisor.last_used_at)
             for key, running in self._per_caller.items()
-            if not running.supervisor.is_in_use
+            if counts[_user_of(key)] >= own and not running.supervisor.is_in_use
         }
         if not idle:
-            raise TooManySessions(server=self.spec.name, limit=limit)
+            raise TooManySessions(server=self.spec.name, limit=limit, own=own)
         running = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
         self._ending.add(running.task)
         running.task.add_done_callback(self._ending.discard)
         running.end()
+
+
+def _user_of(key: SupervisorKey) -> str:
+    return key if isinstance(key, str) else key[0]

@@ -255,14 +255,15 @@ class UpstreamRefused(UpstreamError):
 
 
 class TooManySessions(UpstreamError):
-    """All per-caller connections that a server may have are in use."""
+    """All per-caller connections that a server may have, or a user's share, are in use."""
 
     code = "too_many_sessions"
 
-    def __init__(self, *, server: str, limit: int) -> None:
+    def __init__(self, *, server: str, limit: int, own: int) -> None:
+        whose = f"{own} connections of yours, a fair share of its {limit}"
         super().__init__(
-            f"has {limit} callers with their own connection, each in the middle of a call; try "
-            "again when one of them is done",
+            f"has {whose if own else f'{limit} callers with their own connection'}, each in the "
+            "middle of a call; try again when one of them is done",
             server=server,
         )
 

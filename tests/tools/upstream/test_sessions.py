@@ -133,6 +133,28 @@ async def test_sessions_in_use_are_not_evicted():
         call.cancel()
 
 
+async def test_one_user_with_many_clients_leaves_own_servers_to_the_others():
+    anns = [make_caller("ann", f"client-{number}") for number in range(4)]
+    uri = {"uri": "test://1"}
+    limits = UpstreamLimits(max_sessions=4)
+    async with UpstreamPool([curious(session="per_caller")], limits=limits) as pool:
+        for client in anns[:2]:
+            await send_request(pool, "curious", "resources/subscribe", uri, caller=client)
+        for client in anns[2:]:
+            with pytest.raises(TooManySessions, match="2 connections of yours, a fair share of"):
+                await send_request(pool, "curious", "resources/subscribe", uri, caller=client)
+        for other in (BOB, CARL):
+            await call_tool(pool, "curious", "told", {}, caller=other)
+
+
+async def test_more_clients_of_one_user_evict_no_connection_of_those_who_have_fewer():
+    anns = [make_caller("ann", f"client-{number}") for number in range(4)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=3)) as pool:
+        bobs = await pid(pool, BOB)
+        assert len({await pid(pool, client) for client in anns}) == 4
+        assert await pid(pool, BOB) == bobs
+
+
 async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
     async with UpstreamPool([OWN], session_idle_s=0.2) as pool:
         anns = await pid(pool, ANN)
