@@ -23,7 +23,7 @@ from gateway_project.mcp.http.modern import ModernHandler, is_modern
 
 MAX_SESSIONS: Final = 2_000
 MAX_SESSIONS_PER_CALLER: Final = 200
-"""Limit for one caller, so that none can lock out the others."""
+"""Limit for one user, so that none can lock out the others."""
 SESSION_IDLE_S: Final = 1_800.0
 
 
@@ -37,7 +37,8 @@ class Sessions(StreamableHTTPSessionManager):
         server: Of the SDK.
         idle_s: Seconds without a request after which a session ends.
         max_sessions: Limit of open sessions.
-        max_each: Limit of open sessions of one caller.
+        max_each: Limit of open sessions of one user. Where there is no room for another user, the
+            one with most gives up a session.
     """
 
     def __init__(
@@ -82,10 +83,16 @@ class Sessions(StreamableHTTPSessionManager):
     ) -> StreamableHTTPServerTransport | None:
         if requestor is None:
             return None
-        owned = [one for one, owner in self._session_owners.items() if owner == requestor]
+        owned: dict[str, list[str]] = {}  # by user, in whatever team and tool group
+        for one, owner in self._session_owners.items():
+            owned.setdefault(owner["client_id"], []).append(one)
+        own = owned.get(requestor["client_id"], [])
         full = self.max_sessions is not None and self.session_count >= self.max_sessions
-        if (full or len(owned) >= self._max_each) and not self._end_longest_idle(owned):
-            return None
+        if full or len(own) >= self._max_each:
+            most = max(owned.values(), key=len, default=own)
+            given_up = most if full and len(most) > len(own) + 1 else own
+            if not self._end_longest_idle(given_up):
+                return None
         session_id = uuid4().hex
         transport = LegacyTransport(
             mcp_session_id=session_id,

@@ -89,6 +89,25 @@ async def test_no_one_has_more_sessions_in_use_than_their_share(monkeypatch):
             await gateway.session("tok-bob")
 
 
+async def test_another_team_gives_a_user_no_further_share(monkeypatch):
+    async with listening() as gateway:
+        gateway.tokens.give("tok-ann-team", caller("ann", team=7))
+        monkeypatch.setattr(gateway.service._sessions, "_max_each", 2)
+        for token in ("tok-ann", "tok-ann-team", "tok-ann-team"):
+            await gateway.session(token)
+        assert gateway.service._sessions.session_count == 2
+
+
+async def test_who_has_most_sessions_gives_up_one_to_others_when_there_is_no_room(monkeypatch):
+    async with listening() as gateway:
+        monkeypatch.setattr(gateway.service._sessions, "max_sessions", 2)
+        first, second = [await gateway.session("tok-ann") for _ in range(2)]
+        third = await gateway.session("tok-bob")
+        for headers, status in ((first, 404), (second, 200), (third, 200)):
+            async with gateway.legacy("ping", {}, headers) as response:
+                assert response.status == status
+
+
 async def test_the_total_number_of_sessions_is_limited(monkeypatch):
     async with listening() as gateway:
         monkeypatch.setattr(gateway.service._sessions, "max_sessions", 1)
