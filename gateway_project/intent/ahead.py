@@ -23,7 +23,7 @@ from execution.speculation_rules import (
     ReasonCode,
     make_reason,
 )
-from execution.workflow import RunOptions
+from execution.workflow import OnError, RunOptions
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.intent.ahead_outcome import AheadOutcome
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from graph.suggestion.workflow.types import Suggestion
     from tools.catalogue import Catalogue
 
+OPTIONS: Final = RunOptions(on_error=OnError.CONTINUE)
+"""What succeeds comes along, whatever became of the rest."""
 _KINDS: Final = {
     "user": ProvenanceKind.STATED,
     "literal": ProvenanceKind.STATED,
@@ -47,7 +49,7 @@ _KINDS: Final = {
 async def run_answer_ahead(
     effects: IntentEffects, caller: Caller, answer: IntentAnswer
 ) -> IntentAnswer:
-    """Run a suggestion ahead, all of it or nothing; return the answer with what became of it.
+    """Run a suggestion ahead, if all of it may be; return the answer with what became of it.
 
     Args:
         effects: Calls made ahead, and the rules for them.
@@ -72,7 +74,11 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
             planned,
             caller=caller,
             prediction=UUID(answer.speculation_id),
-            dependencies=AheadDependencies(speculation=effects.speculation, rules=effects.rules),
+            dependencies=AheadDependencies(
+                speculation=effects.speculation,
+                rules=effects.rules,
+                wait_s=effects.speculation_wait_s,
+            ),
             provenance=trace_arguments(answer.suggestion),
             expected_s=_estimate_durations(effects, caller, answer),
         )
@@ -83,6 +89,8 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
     if not is_keepable({"results": list(run.raw_results.values())}):
         message = "Its results are too large to come with the answer; run_workflow has them."
         return AheadOutcome(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
+    if run.reasons:
+        return AheadOutcome(partial=run, reasons=run.reasons)
     return AheadOutcome(run=run)
 
 
@@ -112,6 +120,4 @@ def _trace(source: str) -> Provenance:
 
 def _plan(workflow: Mapping[str, Any], caller: Caller, catalogue: Catalogue) -> Plan:
     """Plan a workflow; CPU-bound."""
-    return plan.plan_workflow(
-        parse.parse(workflow), RunOptions(), caller=caller, catalogue=catalogue
-    )
+    return plan.plan_workflow(parse.parse(workflow), OPTIONS, caller=caller, catalogue=catalogue)

@@ -17,12 +17,19 @@ class AheadOutcome:
     """What became of running a suggestion ahead.
 
     Attributes:
-        run: The run with its results; None: it was not run ahead.
+        run: The run with its results; None: it was not run ahead, or not to its end.
+        partial: The results of the tasks that succeeded, if not all did; None: there are none.
         reasons: Why not; empty if it was, and if it was not sure enough to be considered.
     """
 
     run: EarlyRun | None = None
+    partial: EarlyRun | None = None
     reasons: tuple[AdmissibilityReason, ...] = ()
+
+    @property
+    def results(self) -> EarlyRun | None:
+        """All results, or those of the tasks that succeeded; None: there are none."""
+        return self.run or self.partial
 
     @property
     def fallback_code(self) -> str:
