@@ -151,6 +151,26 @@ class _Calls:
         return traced
 
 
+async def find_obstacles(
+    plan: Plan,
+    *,
+    caller: Caller,
+    dependencies: AheadDependencies,
+    provenance: TaskProvenance,
+    expected_s: Mapping[str, float],
+) -> tuple[AdmissibilityReason, ...]:
+    """Return why a workflow may not run ahead now; takes what `run_workflow_ahead` takes."""
+    await dependencies.speculation.confirm()
+    verdict = judge_workflow(
+        plan,
+        caller=caller,
+        rules=dependencies.rules(),
+        provenance=provenance,
+        expected_s=expected_s,
+    )
+    return (*dependencies.speculation.list_obstacles(), *verdict.reasons)
+
+
 async def run_workflow_ahead(
     plan: Plan,
     *,
@@ -178,18 +198,16 @@ async def run_workflow_ahead(
         SpeculationRefused: If it may not run ahead, or nothing of it succeeded in time.
     """
     speculation = dependencies.speculation
-    await speculation.confirm()
     tools = {task.tool for task in plan.workflow.tasks}
     latest_s = {tool: speculation.find_latest_s(tool) for tool in tools}
     expected_s = {**expected_s, **{tool: s for tool, s in latest_s.items() if s is not None}}
-    verdict = judge_workflow(
+    reasons = await find_obstacles(
         plan,
         caller=caller,
-        rules=dependencies.rules(),
+        dependencies=dependencies,
         provenance=provenance,
         expected_s=expected_s,
     )
-    reasons = (*speculation.list_obstacles(), *verdict.reasons)
     if reasons:
         raise SpeculationRefused(reasons)
     made = _Calls(

@@ -17,6 +17,7 @@ from execution.speculation.workflow import (
     MS_PER_S,
     AheadDependencies,
     TaskProvenance,
+    find_obstacles,
     run_workflow_ahead,
 )
 from execution.speculation_rules import (
@@ -56,13 +57,22 @@ async def run_answer_ahead(
         caller: Whom it is for.
         answer: With the suggestion.
     """
-    ahead = await _run_ahead(effects, caller, answer)
+    ahead = await _run_ahead(effects, caller, answer, is_run=True)
     if ahead.run is None:
         return replace(answer, ahead=ahead)
     return replace(answer, ahead=ahead, mode=SuggestionMode.SPECULATIVE_EXECUTION)
 
 
-async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswer) -> AheadOutcome:
+async def judge_answer_ahead(
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer
+) -> IntentAnswer:
+    """Return the answer with why it may not run ahead; runs nothing. See `run_answer_ahead`."""
+    return replace(answer, ahead=await _run_ahead(effects, caller, answer, is_run=False))
+
+
+async def _run_ahead(
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer, *, is_run: bool
+) -> AheadOutcome:
     if answer.suggestion.needs_input:
         message = "Required arguments are missing; needs_input names them."
         return AheadOutcome(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
@@ -70,17 +80,29 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
         planned = await run_in_worker_thread(
             _plan, answer.workflow, caller, effects.rules().catalogue
         )
+        dependencies = AheadDependencies(
+            speculation=effects.speculation,
+            rules=effects.rules,
+            wait_s=effects.speculation_wait_s,
+        )
+        provenance = trace_arguments(answer.suggestion)
+        expected_s = _estimate_durations(effects, caller, answer)
+        if not is_run:
+            obstacles = await find_obstacles(
+                planned,
+                caller=caller,
+                dependencies=dependencies,
+                provenance=provenance,
+                expected_s=expected_s,
+            )
+            return AheadOutcome(reasons=obstacles)
         run = await run_workflow_ahead(
             planned,
             caller=caller,
             prediction=UUID(answer.speculation_id),
-            dependencies=AheadDependencies(
-                speculation=effects.speculation,
-                rules=effects.rules,
-                wait_s=effects.speculation_wait_s,
-            ),
-            provenance=trace_arguments(answer.suggestion),
-            expected_s=_estimate_durations(effects, caller, answer),
+            dependencies=dependencies,
+            provenance=provenance,
+            expected_s=expected_s,
         )
     except InvalidWorkflow as error:
         return AheadOutcome(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
@@ -89,9 +111,10 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
     if not is_keepable({"results": list(run.raw_results.values())}):
         message = "Its results are too large to come with the answer; run_workflow has them."
         return AheadOutcome(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
-    if run.reasons:
-        return AheadOutcome(partial=run, reasons=run.reasons)
-    return AheadOutcome(run=run)
+    is_whole = not run.reasons
+    return AheadOutcome(
+        run=run if is_whole else None, partial=None if is_whole else run, reasons=run.reasons
+    )
 
 
 def _estimate_durations(
