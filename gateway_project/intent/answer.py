@@ -140,16 +140,17 @@ class IntentAnswer:
         """Return the answer as sent: bounded in size, with servers' texts made harmless."""
         suggestion = self.suggestion
         is_draft = self.mode is SuggestionMode.EXPLICIT_REQUIRED
+        confidence, threshold = round_apart(
+            suggestion.confidence,
+            suggestion.confidence if self.threshold is None else self.threshold,
+            digits=_DIGITS,
+        )
         answer = {
             "mode": self.mode.value,
-            "confidence": round_apart(
-                suggestion.confidence,
-                suggestion.confidence if self.threshold is None else self.threshold,
-                digits=_DIGITS,
-            )[0],
+            "confidence": confidence,
             "evidence": {
                 **_evidence_to_json(suggestion.evidence),
-                "threshold": self.threshold,
+                "threshold": None if self.threshold is None else threshold,
                 "above_threshold": self.would_speculate,
             },
             "draft_workflow" if is_draft else "workflow": self.workflow,

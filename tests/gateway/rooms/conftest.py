@@ -95,7 +95,7 @@ def gateway(world, home, monkeypatch):
 
     def load(_request):
         found = [load_catalogue()]
-        teams = [None, *Team.objects.values_list("pk", flat=True)]
+        teams = [None, *Team.with_private.values_list("pk", flat=True)]
         graphs = {team: load_topology(team) for team in teams}
         grants = load_grants()
 

@@ -142,7 +142,7 @@ def test_what_is_said_of_running_ahead_fits_the_numbers_beside_it(confidence, th
     shown, least = round_apart(confidence, threshold, digits=2)
     answer = {
         "confidence": shown,
-        "evidence": {"threshold": threshold, "above_threshold": is_above},
+        "evidence": {"threshold": least, "above_threshold": is_above},
         "fallback_reason": reason,
     }
     said = playground.list_grounds(answer)[-1]
