@@ -130,6 +130,22 @@ async def test_the_oldest_result_is_evicted_when_full(tmp_path, clock):
         await kept.read_result(result_id(first), ADA)
 
 
+async def test_one_user_who_fills_the_store_evicts_no_result_of_another(tmp_path, clock):
+    kept = ResultStore(tmp_path, Sealer([KEY]), now=clock, max_bytes=5_000)
+    bo = Caller(user="bo", team=1, person=None, scopes=frozenset(), kind="http")
+    other = await kept.store_result(RAW, bo)
+    for number in range(10):
+        for file in tmp_path.iterdir():  # written by the real clock
+            os.utime(file, (START, START))
+        group = Caller(
+            user="ada", team=1, person=None, scopes=frozenset(), kind="http", group=f"g{number}"
+        )
+        newest = await kept.store_result({"x": "y" * 1_000}, group)
+    assert json.loads(await kept.read_result(result_id(other), bo)) == RAW
+    assert await kept.read_result(result_id(newest), group)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 5_000
+
+
 async def test_results_that_were_never_stored_or_cannot_be_unsealed_are_unknown(kept, tmp_path):
     with pytest.raises(UnknownResult):
         await kept.read_result("x" * 43, ADA)
