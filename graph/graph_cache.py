@@ -241,7 +241,7 @@ class GraphCache:
         ]
         if missing:
             built = await asyncio.to_thread(
-                _build_topologies, list(views.views_by_pk.values()), missing
+                _build_topologies, views.shared, list(views.views_by_pk.values()), missing
             )
             views.team_topologies.update(built)
 
@@ -257,21 +257,29 @@ def _load_views(now: datetime, teams: Iterable[int]) -> _RelationViews:
     with garbage.pause_collection():
         loaded = views.load_views(now=now)
         team_counts = Counter(team for view in loaded for team in view.team_relations)
+        shared = Topology(view.shared for view in loaded if view.shared is not None)
         built = _RelationViews(
-            shared=Topology(view.shared for view in loaded if view.shared is not None),
+            shared=shared,
             views_by_pk={view.pk: view for view in loaded},
             team_relation_counts=team_counts,
-            team_topologies=_build_topologies(loaded, team_counts.keys() & set(teams)),
+            team_topologies=_build_topologies(shared, loaded, team_counts.keys() & set(teams)),
         )
         if len(loaded) >= GARBAGE_AGING_THRESHOLD:
             garbage.LONG_LIVED.add_all()
     return built
 
 
-def _build_topologies(loaded: Iterable[RelationView], teams: Iterable[int]) -> dict[int, Topology]:
-    """Build the topologies of teams: shared relations, overridden by their own views."""
+def _build_topologies(
+    shared: Topology, loaded: Sequence[RelationView], teams: Iterable[int]
+) -> dict[int, Topology]:
+    """Build the topologies of teams: shared relations, overridden by their own views.
+
+    Each shares what the team's own evidence does not change with that of all.
+    """
     return {
-        team: Topology(relation for view in loaded if (relation := view.seen_by(team)) is not None)
+        team: shared.with_changes(
+            {view.key: view.seen_by(team) for view in loaded if team in view.team_relations}
+        )
         for team in teams
     }
 

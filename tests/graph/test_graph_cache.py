@@ -221,9 +221,9 @@ async def test_team_graphs_are_built_off_the_event_loop(tools, monkeypatch):
         await run_in_database_thread(observe, team, b, c)
     makers, made = [], graph_cache._build_topologies
 
-    def watched(read, teams):
+    def watched(shared, read, teams):
         makers.append((threading.current_thread(), sorted(teams)))
-        return made(read, teams)
+        return made(shared, read, teams)
 
     monkeypatch.setattr(graph_cache, "_build_topologies", watched)
     kept = GraphCache(clock=lambda: NOW)
