@@ -178,7 +178,7 @@ async def _describe(name: str, answer: dict[str, Any]) -> tuple[str, ...]:
         f"{answer['mode']}{': ' + reason if reason else ''}",
         f"{answer['confidence']:.3f} of {answer['evidence']['threshold'] or 'suspended'}",
         f"{last.outcome.value} ({last.weight:g})",
-        "suspended" if threshold is None else f"{threshold:.2f}",
+        "none" if threshold is None else f"{threshold:.2f}",
         f"{right} / {of - right}, of {of}",
         str(figures.failed),
         f"{figures.wasted_s:.1f}",
@@ -199,7 +199,8 @@ def _let_time_pass() -> tuple[list[ResolvedSpeculation], float | None, LearningR
     at = datetime.now(UTC)
     thresholds = make_thresholds(settings.FOREGATE)
     outcomes.resolve_due(at=at + timedelta(minutes=11), learn=thresholds.learn)
-    row = AdaptiveThreshold.objects.order_by("context_hash").last()
+    row = AdaptiveThreshold.objects.exclude(context_hash=None).order_by("updated_at").last()
     threshold = None if row is None or row.suspended else row.threshold
-    measured = report.build_report(None, days=DAYS, at=at, token_price=None)
-    return speculations.load_resolved(None, limit=1), threshold, measured
+    owner = speculations.load_page(None, limit=1)[0].team_id
+    measured = report.build_report(owner, days=DAYS, at=at, token_price=None)
+    return speculations.load_resolved(owner, limit=1), threshold, measured

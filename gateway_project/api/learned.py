@@ -317,7 +317,7 @@ class BacktestView(ApiView):
             policies = [make_policy(name) for name in names]
         except ValueError as error:
             raise InvalidInput(f"policy: {error}") from None
-        history = outcomes.load_resolved(self.caller.team, limit=thresholds.MAX_RESOLVED)
+        history = outcomes.load_resolved(self.caller.owner, limit=thresholds.MAX_RESOLVED)
         presets = load_presets(settings.FOREGATE)
         reports = [backtest.replay(history, one, presets=presets) for one in policies]
         return Response(

@@ -48,7 +48,7 @@ def preset_threshold(
     home = settings.FOREGATE.home
     with transaction.atomic():
         pk = thresholds.preset_threshold(
-            caller.team,
+            caller.owner,
             hash_context(context, sealing.load_or_create_sealer(home).digest),
             is_domain=is_domain,
             context_sealed=sealing.load_or_create_sealer(home, name=sealing.PAYLOADS).seal(

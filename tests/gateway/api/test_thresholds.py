@@ -17,14 +17,16 @@ def test_a_threshold_is_set_by_name_before_anything_was_asked(root):
     created = root.post("thresholds/", body)
     assert created.status_code == 201
     assert (created.json()["scope"], created.json()["override"]) == ("domain payments", 0.94)
-    assert "payments" not in AdaptiveThreshold.objects.get().context_sealed
+    row = AdaptiveThreshold.objects.get()
+    assert "payments" not in row.context_sealed
+    assert row.team_id is not None, "it belongs to whoever set it"
     narrow = {**body, "workflow_type": "refund", "complexity": "few", "override": 0.95}
     assert root.post("thresholds/", narrow).json()["scope"] == "refund in payments, few"
     again = root.post("thresholds/", {**body, "override": 0.8}).json()
     assert (again["id"], again["override"]) == (created.json()["id"], 0.8)
     digest = sealing.load_or_create_sealer(settings.FOREGATE.home).digest
     key = hash_context(describe_context(domain="payments", complexity="many"), digest)
-    assert ThresholdTable(thresholds.load_stored()).find(None, key).value == 0.8
+    assert ThresholdTable(thresholds.load_stored()).find(row.team_id, key).value == 0.8
 
 
 @pytest.mark.parametrize(
