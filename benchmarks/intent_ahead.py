@@ -37,7 +37,7 @@ TASKS: Final = 5
 SERVER_S: Final = 0.02
 """Seconds that a server takes to answer."""
 CALLER: Final = Caller(
-    user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio", session="s"
+    user="ann", team=None, person=1, scopes=frozenset({SCOPE_ALL}), kind="stdio", session="s"
 )
 FIELDS: Final = {
     "type": "object",

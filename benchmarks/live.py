@@ -162,7 +162,9 @@ def _start_run() -> UUID:
     tasks = [(f"t{number}", "bench:tool") for number in range(TASKS)]
     made = runs.create_run(
         runs.NewRun(
-            caller=Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="http"),
+            caller=Caller(
+                user="admin", team=None, person=None, scopes=frozenset({"*"}), kind="http"
+            ),
             workflow={"tasks": [{"id": name, "tool": tool} for name, tool in tasks]},
             tasks=tasks,
             intent="",

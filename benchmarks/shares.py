@@ -311,7 +311,9 @@ def _start_run(user: str) -> str:
     workflow: dict[str, Any] = {"tasks": [{"id": "a", "tool": "bench0:a", "arguments": {}}]}
     runs.create_run(
         runs.NewRun(
-            caller=Caller(user=user, team=team, scopes=frozenset({"call"}), kind="http"),
+            caller=Caller(
+                user=user, team=team, person=None, scopes=frozenset({"call"}), kind="http"
+            ),
             workflow=workflow,
             tasks=tasks,
             intent="",

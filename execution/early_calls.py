@@ -14,6 +14,7 @@ from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_re
 
 if TYPE_CHECKING:
     from execution.admissibility import ProposedCall
+    from execution.early_run import EarlyRun
     from gateway_project.foundation.caller import Caller
     from tools.catalogue import CatalogueTool
     from tools.upstream.request import UpstreamRequest
@@ -88,13 +89,23 @@ class SpeculationRefused(Exception):
 
     Attributes:
         reasons: Every reason against it.
+        was_sent: Whether the call was sent, to no avail.
+        attempt: What was called of a workflow before it failed; None: nothing was.
     """
 
     code = "not_admissible"
 
-    def __init__(self, reasons: tuple[AdmissibilityReason, ...]) -> None:
+    def __init__(
+        self,
+        reasons: tuple[AdmissibilityReason, ...],
+        *,
+        was_sent: bool = False,
+        attempt: EarlyRun | None = None,
+    ) -> None:
         super().__init__(" ".join(reason.message for reason in reasons))
         self.reasons = reasons
+        self.was_sent = was_sent
+        self.attempt = attempt
 
 
 class Speculation(Protocol):

@@ -57,6 +57,9 @@ class ReasonCode(StrEnum):
     UNUSABLE_RESULT = "unusable_result"
     CALL_FAILED = "call_failed"
     NEEDS_INPUT = "needs_input"
+    BELOW_THRESHOLD = "below_threshold"
+    SUSPENDED = "suspended"
+    NOT_REQUESTED = "not_requested"
 
 
 @dataclass(frozen=True, kw_only=True)

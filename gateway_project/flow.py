@@ -41,6 +41,7 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, find_steps, suggest
 from gateway_project.intent.ahead import run_answer_ahead
+from gateway_project.intent.ahead_outcome import explain_not_considered
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -105,7 +106,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
     answer_context = AnswerContext(
         visibility=visibility,
         topology=await visible_relations.load_topology(effects, visibility),
-        usage=effects.usage(caller.team),
+        usage=effects.usage(caller.owner),
         metrics=effects.metrics(),
         in_use=context.tools,
         server=request.server,
@@ -186,7 +187,7 @@ async def handle_intent(
     """
     _require_search_scope(caller)
     visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
-    rank = await effects.load_ranker(caller.team, visibility.collect_group_tools())
+    rank = await effects.load_ranker(caller.owner, visibility.collect_group_tools())
     view = await _freeze_view(effects, visibility, rank)
     try:
         async with asyncio.timeout(fallback.SEARCH_TIMEOUT_S):
@@ -196,10 +197,10 @@ async def handle_intent(
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
     context = effects.memory.compute_context_key(suggested.context)
-    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, context))
+    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.owner, context))
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
-    threshold = effects.find_threshold(caller.team, context)
+    threshold = effects.find_threshold(caller.owner, context)
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
@@ -213,6 +214,10 @@ async def handle_intent(
     )
     if answer.would_speculate and request.mode == "auto":
         answer = await run_answer_ahead(effects, caller, answer)
+    else:
+        confidence = suggestion.confidence if is_ranked else 0.0
+        not_considered = explain_not_considered(confidence, threshold.required_confidence)
+        answer = replace(answer, ahead=not_considered)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )
@@ -409,7 +414,7 @@ async def _offer_each_step(
             if not await run_in_worker_thread(find_steps.may_have_steps, request):
                 return found
             visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
-            rank = effects.find_ranker(caller.team, visibility.collect_group_tools())
+            rank = effects.find_ranker(caller.owner, visibility.collect_group_tools())
             view = await _freeze_view(effects, visibility, rank)
             return await run_in_worker_thread(find_steps.offer_each_step, view, request, found)
     except TimeoutError:
@@ -425,11 +430,11 @@ def _record_call(
     effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
 ) -> None:
     """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.needs_input:
+    if result.needs_input or caller.owner is None:
         return
-    effects.count_call(tool.pk, caller.team, result.is_error)
+    effects.count_call(tool.pk, caller.contributor, result.is_error)
     if not result.is_error:
-        effects.observe_result(tool, caller.team, result.raw)
+        effects.observe_result(tool, caller.owner, result.raw)
 
 
 def _require_search_scope(caller: Caller) -> None:
@@ -451,7 +456,7 @@ async def _freeze_view(
         topology=await visible_relations.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
-        calibration=effects.find_calibration(caller.team),
+        calibration=effects.find_calibration(caller.owner),
     )
 
 

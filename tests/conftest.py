@@ -233,7 +233,9 @@ def sealer() -> Sealer:
 @pytest.fixture
 def caller() -> Caller:
     """Return the local admin, who has all permissions and no team."""
-    return Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+    return Caller(
+        user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio"
+    )
 
 
 @pytest.fixture

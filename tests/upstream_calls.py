@@ -12,7 +12,12 @@ from tools.upstream.request import CALL_METHOD, UpstreamRequest
 def make_caller(user: str, session: str = "") -> Caller:
     """Build somebody who may do everything."""
     return Caller(
-        user=user, team=None, scopes=frozenset({"*"}), kind="http", session=session or user
+        user=user,
+        team=None,
+        person=None,
+        scopes=frozenset({"*"}),
+        kind="http",
+        session=session or user,
     )
 
 

@@ -19,6 +19,11 @@ class Danger(StrEnum):
     DESTRUCTIVE = "destructive"
     DANGEROUS = "dangerous"
 
+    @property
+    def may_destroy(self) -> bool:
+        """Whether a call may destroy something, or do worse."""
+        return self in {Danger.DESTRUCTIVE, Danger.DANGEROUS}
+
 
 SEVERITY = {danger: rank for rank, danger in enumerate(Danger)}
 

@@ -68,6 +68,11 @@ class Visibility:
         found: frozenset[int] = cache[key]
         return found
 
+    def may_destroy(self, pk: int) -> bool:
+        """Whether a tool visible to the caller is destructive or dangerous."""
+        tool = self.find_tool(pk)
+        return tool is not None and tool.danger.may_destroy
+
     def is_usable(self, pk: int) -> bool:
         """Whether the caller may call a tool now."""
         tool = self.find_tool(pk)

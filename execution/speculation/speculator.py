@@ -160,7 +160,7 @@ class Speculator:
         if result.outcome is not None and not result.is_discarded:
             return result.outcome
         reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
-        raise result.error or SpeculationRefused(reasons)
+        raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
 
     async def answer(
         self,
@@ -260,7 +260,7 @@ class Speculator:
     ) -> Reasons:
         """Return why no result of a next call would be served."""
         has_failed = self._dependencies.agreements.has_failed
-        if early.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.team):
+        if early.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.owner):
             return (refusals.explain_disagreement(tool),)
         return ()
 
@@ -355,7 +355,7 @@ class Speculator:
         if result.early.form is not SpeculationForm.NEXT_CALL:
             return True
         age_s = self._clock() - result.answered_at if result.outcome is not None else 0.0
-        return self._dependencies.agreements.is_served(result.tool, result.caller.team, age_s)
+        return self._dependencies.agreements.is_served(result.tool, result.caller.owner, age_s)
 
     async def _join_or_send(
         self, result: EarlyResult, tool: CatalogueTool, timeout_s: float | None, send: SendCall
@@ -422,7 +422,7 @@ class Speculator:
         agreed = is_keepable(outcome.result.raw) and _do_agree(early, outcome)
         self._dependencies.agreements.record(
             result.tool,
-            result.caller.team,
+            result.caller.owner,
             agreed=agreed,
             age_s=max(0.0, asked_at - result.answered_at),
         )

@@ -80,6 +80,7 @@ class _Calls:
     calls: list[EarlyTask] = field(default_factory=list)
     started_at: float = field(default_factory=time.monotonic)
     refusal: tuple[AdmissibilityReason, ...] = ()
+    was_sent: bool = False
 
     async def invoke(self, invocation: Invocation) -> CallOutcome:
         """Make one call."""
@@ -98,6 +99,7 @@ class _Calls:
             outcome = await self.dependencies.speculation.make(self.caller, early)
         except SpeculationRefused as refused:
             self.refusal = self.refusal or _name_task(refused.reasons, task.id)
+            self.was_sent |= refused.was_sent
             raise
         self.made[invocation.task, invocation.item] = outcome
         self.calls.append(
@@ -183,10 +185,15 @@ async def run_workflow_ahead(
             status = await _make_execution(made).run()
     except TimeoutError:
         message = f"The workflow took longer than {MAX_TIME_S:g} s."
-        raise SpeculationRefused((make_reason(ReasonCode.TOO_SLOW, message),)) from None
+        reasons = (make_reason(ReasonCode.TOO_SLOW, message),)
+        raise SpeculationRefused(reasons, attempt=_collect(made)) from None
+    run = _collect(made)
     if status is not RunStatus.SUCCEEDED:
-        raise SpeculationRefused(made.refusal or (_explain_failure(),))
-    return _collect(made, took_s=time.monotonic() - made.started_at)
+        was_called = bool(run.tasks) or made.was_sent or not made.refusal
+        raise SpeculationRefused(
+            made.refusal or (_explain_failure(),), attempt=run if was_called else None
+        )
+    return run
 
 
 def _make_execution(made: _Calls) -> Execution:
@@ -215,7 +222,7 @@ async def _reload_nothing(_tasks: Collection[str]) -> Mapping[TaskKey, ResultRoo
     return {}
 
 
-def _collect(made: _Calls, *, took_s: float) -> EarlyRun:
+def _collect(made: _Calls) -> EarlyRun:
     raw: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for (task, item), outcome in made.made.items():
         raw.setdefault(task, []).append((item, outcome.result.raw))
@@ -228,7 +235,7 @@ def _collect(made: _Calls, *, took_s: float) -> EarlyRun:
         raw_results={**dict.fromkeys(lists, ()), **results},
         lists=frozenset(lists),
         tasks=tuple(made.calls),
-        took_s=took_s,
+        took_s=time.monotonic() - made.started_at,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from oauth2_provider.models import (
     get_access_token_model,
@@ -92,6 +92,7 @@ def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
         )
         .select_related("user")
         .prefetch_related("user__groups", "user__memberships")
+        .annotate(person=F("user__private_team__pk"))
     )
     return {row.token_checksum: _to_active_token(row) for row in rows if is_for_us(row.resource)}
 
@@ -162,6 +163,7 @@ def _to_active_token(row: Any) -> ActiveToken:
     caller = Caller(
         user=row.user.get_username(),
         team=teams[0] if len(teams) == 1 else None,
+        person=row.person,
         scopes=granted & frozenset(CLIENT_SCOPES),
         kind="http",
     )

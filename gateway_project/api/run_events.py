@@ -72,7 +72,9 @@ class RunEventsView(ApiView):
         is_superuser, user = self.caller.has_scope(SCOPE_ALL), self.caller.user
         if not gate.open_requests.has_room(user, is_privileged=is_superuser):
             raise answer_too_many_open(gate.open_requests.count_of(user))
-        owner = Caller(user=view.user, team=view.team, scopes=frozenset(), kind="http")
+        owner = Caller(
+            user=view.user, team=view.team, person=None, scopes=frozenset(), kind="http"
+        )
         events = _stream(
             self.effects, owner, run, after, authentication.watch_right(request, READ)
         )

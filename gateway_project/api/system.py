@@ -163,12 +163,12 @@ class MetricsView(ApiView):
         days = int(text) if text.isascii() and text.isdigit() and len(text) <= len("365") else 0
         if not 1 <= days <= MAX_DAYS:
             raise InvalidInput(f"days: a whole number from 1 to {MAX_DAYS}")
-        team, now = self.caller.team, timezone.now()
+        owner, now = self.caller.owner, timezone.now()
         found = report.build_report(
-            team, days=days, at=now, token_price=settings.FOREGATE.token_price
+            owner, days=days, at=now, token_price=settings.FOREGATE.token_price
         )
         activity = report.build_activity(
-            team, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
+            owner, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
         )
         return Response({**found.to_json(), "activity": activity.to_json()})
 

@@ -86,6 +86,7 @@ urlpatterns = [
     path("teams/<path:name>/members/<str:person>/", teams.MemberView.as_view()),
     path("teams/<path:name>/", teams.TeamView.as_view()),
     path("thresholds/", learned.ThresholdListView.as_view()),
+    path("thresholds/backtest/", learned.BacktestView.as_view()),
     path("thresholds/<int:pk>/", learned.ThresholdView.as_view()),
     path("thresholds/<int:pk>/history/", learned.ThresholdHistoryView.as_view()),
     path("tokens/", tokens.TokenListView.as_view()),

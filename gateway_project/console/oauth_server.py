@@ -47,7 +47,7 @@ MAX_SHOWN_NAME: Final = 80
 SERVED_GRANTS: Final = ("authorization_code", "refresh_token")
 _REGISTRATIONS: Final = Throttle(limit=REGISTRATIONS_PER_HOUR, window_s=3_600.0)
 _UNSTORABLE: Final = (DataError, RecursionError, UnicodeEncodeError)
-_NOBODY: Final = Caller(user="", team=None, scopes=frozenset(), kind="http")
+_NOBODY: Final = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 class ConsentView(views.AuthorizationView):  # type: ignore[misc]

@@ -115,6 +115,7 @@ def enhance_hits(hits: Sequence[SearchHit], context: AnswerContext) -> EnhancedA
         usage_counts=context.usage,
         pagerank_of=pagerank,
         is_trusted_pair=context.visibility.is_trusted_pair,
+        may_destroy=context.visibility.may_destroy,
     )
     matches = [
         SearchMatch(tool.pk, hit.score) for hit, tool in context.visibility.resolve_hits(hits)

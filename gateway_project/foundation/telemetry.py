@@ -65,6 +65,12 @@ prediction_saved_seconds = Counter(
     ["form", "mode"],
     registry=registry,
 )
+prediction_wasted_seconds = Counter(
+    "foregate_prediction_wasted_seconds_total",
+    "Time that wrong or failed predictions took by form; in mode shadow, would have taken.",
+    ["form", "mode"],
+    registry=registry,
+)
 unanalysed_calls = Counter(
     "foregate_unanalysed_calls_total",
     "Calls and searches from which no next call was predicted, because they came too fast.",
@@ -78,7 +84,7 @@ next_call_predictions = Counter(
 )
 early_calls = Counter(
     "foregate_early_calls_total",
-    "Calls made ahead by server, form and end (served, compared, unused, failed).",
+    "Calls made ahead by server, form and end (served, compared, answered, unused, failed).",
     ["server", "form", "end"],
     registry=registry,
 )

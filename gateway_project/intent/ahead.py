@@ -79,10 +79,11 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
     except InvalidWorkflow as error:
         return AheadOutcome(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
     except SpeculationRefused as refused:
-        return AheadOutcome(reasons=refused.reasons)
+        return AheadOutcome(reasons=refused.reasons, attempt=refused.attempt)
     if not is_keepable({"results": list(run.raw_results.values())}):
         message = "Its results are too large to come with the answer; run_workflow has them."
-        return AheadOutcome(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
+        reasons = (make_reason(ReasonCode.UNUSABLE_RESULT, message),)
+        return AheadOutcome(reasons=reasons, attempt=run)
     return AheadOutcome(run=run)
 
 
@@ -91,7 +92,7 @@ def _estimate_durations(
 ) -> dict[str, float]:
     """Return the 95th percentile in seconds by canonical id, of tools of which it is known."""
     known = {
-        task.name: effects.estimate_p95_ms(caller.team, task.tool)
+        task.name: effects.estimate_p95_ms(caller.owner, task.tool)
         for task in answer.suggestion.tasks
     }
     return {tool: ms / MS_PER_S for tool, ms in known.items() if ms is not None}

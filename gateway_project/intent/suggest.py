@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tools.catalogue import CatalogueTool
 
 MAX_ALTERNATIVES: Final = 3
-DESTRUCTIVE_DANGERS: Final = frozenset({Danger.DESTRUCTIVE, Danger.DANGEROUS})
 
 log = structlog.get_logger(__name__)
 
@@ -265,7 +264,7 @@ def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
         input_schema=tool.input_schema,
         definition_hash=tool.definition_hash,
         is_read_only=tool.danger is Danger.READ,
-        is_destructive=tool.danger in DESTRUCTIVE_DANGERS,
+        is_destructive=tool.danger.may_destroy,
         is_trusted=view.visibility.catalogue.servers[tool.server].trusted,
         is_usable=not obstacle,
         obstacle=obstacle,

@@ -127,7 +127,7 @@ def decide_approval(
         decisions.record_person_decision(
             run=decided.run,
             tool=decided.tool,
-            team=decided.team,
+            team=teams.find_contributor(decided.user, decided.team).owner,
             approved=approve,
             via=via,
             asked_at=decided.created_at,

@@ -29,7 +29,7 @@ from tools.upstream.spec import ServerSpec
 
 FIRST_RETRY_S = 0.25
 MAX_RETRY_S = 5.0
-ANONYMOUS_CALLER = Caller(user="", team=None, scopes=frozenset(), kind="http")
+ANONYMOUS_CALLER = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
 """Default caller where each request must authenticate: it may do nothing."""
 
 log = structlog.get_logger(__name__)

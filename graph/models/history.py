@@ -179,6 +179,14 @@ class LearnedBinding(models.Model):
     )
     uses = models.PositiveIntegerField(default=0)
     runs = models.PositiveIntegerField(default=0, help_text="Number of runs with these uses.")
+    people = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        help_text="Private teams of those who ran these runs, the first three; empty: imported.",
+    )
+    days = ArrayField(
+        models.DateField(), default=list, help_text="Days of these runs, the first three."
+    )
     stated = models.PositiveIntegerField(
         default=0, help_text="Number of these uses whose value was stated in the intent."
     )

@@ -24,7 +24,10 @@ class UnlearnedEpisode(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Team of the caller; empty: a caller without a team.",
+        help_text="Team of the caller, or private team of one without.",
+    )
+    person = models.BigIntegerField(
+        null=True, help_text="Primary key of the caller's private team."
     )
     content = SealedBinaryField(
         keys=PAYLOADS, help_text="The calls and what they were for; sealed."

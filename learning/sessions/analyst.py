@@ -143,7 +143,7 @@ class SessionAnalyst:
         for session in sessions:
             if session.analysis is not None:
                 calls = session.analysis.state.calls
-                self._models.add_session(session.team, session.hash, calls)
+                self._models.add_session(session.caller.contributor, session.hash, calls)
                 self._drop_analysis(session)
 
     def _drop_analysis(self, session: Session) -> None:
@@ -157,7 +157,7 @@ class SessionAnalyst:
     async def _analyse(
         self, session: Session, items: Sequence[StatedWords | AnsweredCall]
     ) -> None:
-        model, was_active_at = self._models.find_model(session.team), session.active_at
+        model, was_active_at = self._models.find_model(session.owner), session.active_at
         try:
             result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
         except Exception as error:  # noqa: BLE001 - one session must not end the analysis of all
@@ -168,7 +168,7 @@ class SessionAnalyst:
         self._budget.spend(spent_s)
         analysis = session.analysis
         assert analysis is not None  # noqa: S101 - it was just analysed
-        self._models.set_tools(session.team, analysis.state.tools)
+        self._models.set_tools(session.owner, analysis.state.tools)
         value_count = len(analysis.state.values)
         self._value_count += value_count - session.value_count
         session.value_count = value_count
@@ -236,7 +236,7 @@ class SessionAnalyst:
                 Event(
                     kind=EventKind.SPECULATION_END,
                     at=self._wall(),
-                    team=session.team,
+                    team=session.owner,
                     session=session.hash,
                     tool=tool.pk,
                     arguments_hash=self._registry.hash_arguments(tool, predicted.arguments),
@@ -269,8 +269,8 @@ def _describe_observed(session: Session, taught: ObservedCall) -> Event:
     return Event(
         kind=EventKind.OBSERVATION,
         at=taught.call.at,
-        team=session.team,
+        team=session.owner,
         session=session.hash,
         tool=taught.call.tool.pk,
-        data={"observation": taught.observation.to_json()},
+        data={"observation": taught.observation.to_json(), "person": session.caller.person},
     )

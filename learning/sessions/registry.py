@@ -31,7 +31,6 @@ from learning.sessions.session import (
     MAX_WAITING,
     AnsweredCall,
     Session,
-    SessionKey,
     StatedWords,
 )
 from tools.query_text import MAX_CHARS
@@ -39,7 +38,7 @@ from tools.query_text import MAX_CHARS
 if TYPE_CHECKING:
     from execution.call import EndedCall
     from execution.early_calls import EndedEarlyCall
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
     from learning.sessions.memory import AnsweredIntent
     from tools.catalogue import CatalogueTool
 
@@ -261,7 +260,7 @@ class SessionRegistry:
             Event(
                 kind=EventKind.SPECULATION_END,
                 at=self._wall(),
-                team=ended.caller.team,
+                team=ended.caller.owner,
                 session=self._hash_ended(ended.caller) if session is None else session.hash,
                 tool=ended.tool.pk,
                 arguments_hash=self.hash_arguments(ended.tool, ended.early.call.arguments),
@@ -382,7 +381,7 @@ class SessionRegistry:
         """Record an event of a session."""
         if context is not None:
             values |= {"context_hash": context.context, "context_check": context.check}
-        self._record(Event(kind=kind, at=at, team=session.team, session=session.hash, **values))
+        self._record(Event(kind=kind, at=at, team=session.owner, session=session.hash, **values))
 
     def _hash_words(self, text: str) -> int:
         """Return the keyed hash of an intent or a search, the same for equal words."""

@@ -12,16 +12,13 @@ from execution.speculation.pending import CallKey, PendingPredictions
 from learning.memory.context import ContextKey
 
 if TYPE_CHECKING:
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
     from graph.suggestion.next_call.call import PlannedCall, PredictedCall
     from graph.suggestion.next_call.session import SessionState
     from tools.catalogue import CatalogueTool
 
 MAX_WAITING: Final = 16
 """Calls and statements of a session that wait to be analysed; older ones are dropped."""
-
-SessionKey = tuple[str, int | None, str | None, str]
-"""`Caller.session_key`."""
 
 
 class StatedWords(NamedTuple):
@@ -140,6 +137,6 @@ class Session:
     value_count: int = 0
 
     @property
-    def team(self) -> int | None:
-        """Primary key of the team that the caller acts for."""
-        return self.caller.team
+    def owner(self) -> int | None:
+        """Primary key of the team, or private team, that owns what the session teaches."""
+        return self.caller.owner

@@ -21,7 +21,7 @@ from tools.upstream.errors import ServerExited, ServerStopped
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 FIELDS = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
 
@@ -110,7 +110,7 @@ async def test_emoji_and_other_scripts_are_sent():
 
 
 async def test_a_caller_without_the_scope_is_refused():
-    viewer = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="stdio")
+    viewer = Caller(user="ann", team=None, person=None, scopes=frozenset({"search"}), kind="stdio")
     with pytest.raises(CallNotPermitted, match="'ann' may not call tools"):
         await make_call(catalogue(tool("git:log")), FakeUpstream(), caller=viewer)
 
@@ -213,7 +213,7 @@ async def test_what_a_failing_server_printed_is_told_to_superusers_alone(
         raise ServerExited(server="git", how="exited with code 1", last_stderr="KEY=hunter2")
 
     monkeypatch.setattr(call.retry, "DELAYS_S", (0.0,))
-    caller = Caller(user="ann", team=None, scopes=frozenset({scope}), kind="http")
+    caller = Caller(user="ann", team=None, person=None, scopes=frozenset({scope}), kind="http")
     told = []
     request = UpstreamRequest(method=CALL_METHOD, params={"name": "git:log", "arguments": {}})
     with pytest.raises(ServerExited) as caught:

@@ -26,7 +26,7 @@ from tests.execution.run_setup import (
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 CHAIN = planned({"id": "a"}, {"id": "b", "depends_on": ["a"]})
 HANGS = planned({"id": "hang"})
 ASKS = planned({"id": "ask", "tool": "s:ask"})

@@ -40,7 +40,7 @@ from tools.search import SearchAnswer, SearchHit, SearchRequest
 from tools.search_index import SearchIndex
 
 ERAS = ("auto", "legacy")
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=5, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 
 LOG_FIELDS = {
     "type": "object",

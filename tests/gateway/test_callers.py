@@ -38,7 +38,7 @@ def test_without_an_active_user_the_error_says_how_to_create_one(name):
 
 
 def asked(scopes, team=None):
-    return Caller(user="ann", team=team, scopes=frozenset(scopes), kind="http")
+    return Caller(user="ann", team=team, person=None, scopes=frozenset(scopes), kind="http")
 
 
 @pytest.mark.parametrize(

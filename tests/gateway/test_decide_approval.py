@@ -28,7 +28,7 @@ from tools.models import Team
 
 pytestmark = pytest.mark.django_db
 
-SUPERUSER = Caller(user="root", team=None, scopes=frozenset({"*"}), kind="console")
+SUPERUSER = Caller(user="root", team=None, person=None, scopes=frozenset({"*"}), kind="console")
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ def team():
 
 
 def caller(name, team=None):
-    return Caller(user=name, team=team, scopes=frozenset({"call", "approve"}), kind="console")
+    return Caller(
+        user=name, team=team, person=None, scopes=frozenset({"call", "approve"}), kind="console"
+    )
 
 
 def member(team, role="member"):

@@ -348,8 +348,8 @@ async def test_the_strongest_of_many_relations_are_listed(hub):
 async def test_a_call_is_counted_and_its_result_shape_recorded(hub):
     await flow.call_tool(hub.effects, hub.caller, UpstreamRequest.to_call(PUSH, {}))
     pk = hub.catalogue.tools[PUSH].pk
-    assert hub.counted == [(pk, hub.caller.team, False)]
-    assert hub.seen == [(PUSH, hub.caller.team, text_result("push").raw)]
+    assert hub.counted == [(pk, hub.caller.contributor, False)]
+    assert hub.seen == [(PUSH, hub.caller.owner, text_result("push").raw)]
 
 
 @pytest.mark.parametrize(

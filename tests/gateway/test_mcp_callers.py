@@ -6,8 +6,8 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import callers
 from gateway_project.readiness import Gateway
 
-OWN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
-ATTACHED = Caller(user="bob", team=None, scopes=frozenset(), kind="stdio")
+OWN = Caller(user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ATTACHED = Caller(user="bob", team=None, person=None, scopes=frozenset(), kind="stdio")
 GATEWAY = Gateway(effects=None, caller=OWN)
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"

@@ -254,7 +254,7 @@ async def test_an_answer_is_valid_only_with_its_own_request_state(connect, behin
                 client, request_state=first.request_state[:-2] + "AA", input_responses=answers
             )
         mine = behind.readiness.current
-        eve = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
+        eve = Caller(user="eve", team=None, person=None, scopes=frozenset({"*"}), kind="http")
         behind.readiness.serve(type(mine)(effects=mine.effects, caller=eve))
         with pytest.raises(MCPError, match="issued to another caller"):
             await hand_driven(client, request_state=first.request_state, input_responses=answers)

@@ -10,8 +10,8 @@ from gateway_project.mcp import parking as parking_module
 from gateway_project.mcp.parking import NoParkedCall, ServerQuestions, open_parking
 from tests.patience import PATIENCE_S
 
-ADA = Caller(user="ada", team=None, scopes=frozenset(), kind="http")
-BO = Caller(user="bo", team=None, scopes=frozenset(), kind="http")
+ADA = Caller(user="ada", team=None, person=None, scopes=frozenset(), kind="http")
+BO = Caller(user="bo", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 async def asking(call):

@@ -122,7 +122,9 @@ async def test_a_key_of_another_request_is_an_error(connect, world):
 
 @pytest.mark.parametrize("tool", ["run_workflow", "get_run", "control_run"])
 async def test_running_requires_the_call_scope(connect, world, tool):
-    world.caller = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="http")
+    world.caller = Caller(
+        user="ann", team=None, person=None, scopes=frozenset({"search"}), kind="http"
+    )
     given = {
         "run_workflow": {"workflow": FLOW},
         "get_run": {"run_id": str(RUN)},

@@ -19,7 +19,7 @@ def world(world):
 
 
 def caller(*scopes: str) -> Caller:
-    return Caller(user="ann", team=None, scopes=frozenset(scopes), kind="http")
+    return Caller(user="ann", team=None, person=None, scopes=frozenset(scopes), kind="http")
 
 
 async def test_any_token_may_set_the_log_level_of_its_session(connect, world):

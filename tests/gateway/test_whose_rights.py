@@ -84,7 +84,7 @@ PEOPLE = {
 
 def person(user: str, session: str = "") -> Caller:
     scopes = frozenset({"call", "read", "search"})
-    return Caller(user=user, team=None, scopes=scopes, kind="http", session=session)
+    return Caller(user=user, team=None, person=None, scopes=scopes, kind="http", session=session)
 
 
 class Echo:

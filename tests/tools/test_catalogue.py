@@ -8,10 +8,10 @@ from tools import ids, scan
 from tools.catalogue import MAX_SUGGESTIONS, Catalogue, CatalogueServer, CatalogueTool, UnknownTool
 from tools.danger import Danger
 
-EVERYBODY = Caller(user="a", team=None, scopes=frozenset(), kind="stdio")
+EVERYBODY = Caller(user="a", team=None, person=None, scopes=frozenset(), kind="stdio")
 ROOT = replace(EVERYBODY, user="root", scopes=frozenset({SCOPE_ALL}))
-BLUE = Caller(user="b", team=1, scopes=frozenset(), kind="stdio")
-RED = Caller(user="c", team=2, scopes=frozenset(), kind="stdio")
+BLUE = Caller(user="b", team=1, person=None, scopes=frozenset(), kind="stdio")
+RED = Caller(user="c", team=2, person=None, scopes=frozenset(), kind="stdio")
 
 
 def server(name, *, team=None, enabled=True):

@@ -21,8 +21,21 @@ def require_visible_name(name: str) -> None:
         raise ValidationError({"name": "The name holds invisible characters."})
 
 
+class TeamManager(models.Manager["Team"]):
+    """The teams that people see and belong to: all but the private ones."""
+
+    def get_queryset(self) -> models.QuerySet[Team]:
+        """Leave out private teams."""
+        return super().get_queryset().filter(person=None)
+
+
 class Team(models.Model):
-    """A group of users that shares servers and the models fitted to its runs."""
+    """A group of users that shares servers and the models fitted to its runs.
+
+    Each user also has a private team, which a database trigger adds with the account. It owns
+    what is observed of the user while they act for no team, and nothing else. The trigger does
+    not know columns that come later: they need a `db_default`.
+    """
 
     class ApproveFrom(models.TextChoices):
         """Lowest danger class of calls that need a person's approval."""
@@ -32,7 +45,16 @@ class Team(models.Model):
         WRITE = "write"
         READ = "read", "read (every call)"
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.CASCADE,
+        related_name="private_team",
+        help_text="The only user of a private team; empty: the team is not private.",
+    )
     approve_from = models.CharField(
         max_length=12,
         choices=ApproveFrom.choices,
@@ -45,8 +67,17 @@ class Team(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = TeamManager()
+    with_private: models.Manager[Team] = models.Manager()
+
     class Meta:
         constraints = (
+            models.UniqueConstraint(
+                fields=["name"],
+                condition=Q(person=None),
+                name="team_name_once",
+                violation_error_message="Team with this Name already exists.",
+            ),
             models.CheckConstraint(
                 condition=Q(approve_from__in=["dangerous", "destructive", "write", "read"]),
                 name="team_approval_known",

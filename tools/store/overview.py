@@ -92,10 +92,12 @@ class UserTeams:
     """The teams of a user.
 
     Attributes:
+        person: Primary key of their private team; None: there is no such user.
         own: Those that they belong to, by name.
         are_used: Whether there is any team at all.
     """
 
+    person: int | None
     own: tuple[TeamName, ...] = ()
     are_used: bool = True
 
@@ -259,12 +261,13 @@ def load_teams(username: str) -> UserTeams:
     """Return the teams of a user; one query."""
     users = get_user_model().objects.filter(username=username)
     rows = users.order_by("memberships__team__name").values_list(
-        "memberships__team_id", "memberships__team__name", teams.exist()
+        "memberships__team_id", "memberships__team__name", "private_team__pk", teams.exist()
     )
     found = list(rows)  # one row without a team if there is none
     return UserTeams(
-        own=tuple(TeamName(pk=pk, name=name) for pk, name, _ in found if pk is not None),
-        are_used=all(are_used for _, _, are_used in found),
+        person=found[0][2] if found else None,
+        own=tuple(TeamName(pk=pk, name=name) for pk, name, *_ in found if pk is not None),
+        are_used=all(are_used for *_, are_used in found),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -45,8 +46,9 @@ class ServerEntry:
     """The supervisors of one server.
 
     The main supervisor lists the tools with the gateway's rights and serves all callers, unless
-    the server is personal. Then each caller gets its own supervisor on its first request; at the
-    limit, the least recently used idle one is evicted.
+    the server is personal. Then each caller gets its own supervisor on its first request. Nobody
+    takes more than are left, so that no user keeps all others out. For one more, their least
+    recently used idle one is evicted, or that of somebody who has as many or more.
 
     A server that asks for roots is personal for each client that has some. It is known to ask once
     it has done so on a shared connection: where only one client uses that, it becomes that
@@ -231,19 +233,22 @@ class ServerEntry:
             TooManySessions: If there are, and none is idle.
         """
         limit = self._shared.limits.max_sessions
-        own = [key for key in self._per_caller if _find_user(key) == _find_user(new)]
+        counts = Counter(map(_find_user, self._per_caller))
+        user = _find_user(new)
         bound = Bound(total=limit, each=max(limit // 2, 1), fraction=1.0)
-        if bound.admits(held=len(own), in_all=len(self._per_caller)):
+        if bound.admits(held=counts[user], in_all=len(self._per_caller)):
             return
         is_full = len(self._per_caller) >= limit
         idle = {
-            key: self._per_caller[key].supervisor.last_used_at
-            for key in (self._per_caller if is_full else own)
-            if not self._per_caller[key].supervisor.is_in_use
+            key: running.supervisor.last_used_at
+            for key, running in self._per_caller.items()
+            if (is_full or _find_user(key) == user)
+            and counts[_find_user(key)] >= counts[user]
+            and not running.supervisor.is_in_use
         }
         if not idle:
             raise TooManySessions(
-                server=self.spec.name, limit=limit if is_full else len(own), is_own=not is_full
+                server=self.spec.name, limit=limit if is_full else counts[user], is_own=not is_full
             )
         running = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
         self._ending.add(running.task)

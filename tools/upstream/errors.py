@@ -255,7 +255,7 @@ class UpstreamRefused(UpstreamError):
 
 
 class TooManySessions(UpstreamError):
-    """All per-caller connections that a server may have are in use."""
+    """All per-caller connections that a server may have, or a user's share, are in use."""
 
     code = "too_many_sessions"
 

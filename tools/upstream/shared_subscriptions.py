@@ -18,6 +18,8 @@ log = structlog.get_logger(__name__)
 class SharedSubscriptions:
     """Shares one subscription per resource among all its followers.
 
+    No user follows more resources than could still be followed, so that none keeps all others out.
+
     Args:
         server: Its name, for messages.
         before: Initial (URI, follower) pairs.
@@ -67,9 +69,13 @@ class SharedSubscriptions:
             if uri in self._followers:
                 self._followers[uri].add(follower)
                 return {}
-            if len(self._followers) >= self._limit:
+            users = ({user for user, *_ in each} for each in self._followers.values())
+            own = sum(follower[0] in each for each in users)
+            free = self._limit - len(self._followers)
+            if own >= free:
                 raise UpstreamError(
-                    f"changes of {self._limit} of its resources are followed already; "
+                    f"changes of {len(self._followers)} of its resources are followed already, of "
+                    f"{own} by you; {self._limit} can be, by one user never more than are left: "
                     "unsubscribe from some",
                     server=self._server,
                 )

@@ -64,7 +64,7 @@ def show_home(request: RoomRequest) -> HttpResponse:
     sees_all = caller.has_scope(SCOPE_ALL)
     servers = overview.load_visible_summaries(caller)
     troubled = [server for server in servers if server.state in TROUBLES]
-    activity = report.build_activity(caller.team, days=DAYS, at=now, is_all=sees_all)
+    activity = report.build_activity(caller.owner, days=DAYS, at=now, is_all=sees_all)
     load_runs = partial(
         views.load_summaries, None if sees_all else caller, teams=load_approver(caller).teams
     )

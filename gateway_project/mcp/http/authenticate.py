@@ -60,7 +60,7 @@ class LocalAuthenticator:
     """Admits every request; only for loopback addresses."""
 
     def __init__(self) -> None:
-        nobody = Caller(user="", team=None, scopes=frozenset(), kind="http")
+        nobody = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
         self._bearer = BearerToken(
             digest="", active_token=ActiveToken(caller=nobody), checked_at=0.0
         )

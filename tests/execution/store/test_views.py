@@ -39,7 +39,7 @@ def test_a_run_is_visible_to_its_user_and_team_only(sealer, other):
 
 def test_a_run_of_a_team_is_invisible_without_the_team(sealer):
     team = TeamFactory()
-    member = Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http")
+    member = Caller(user="admin", team=team.pk, person=None, scopes=frozenset(), kind="http")
     run = held(sealer, caller=member).run
     assert views.load_view(run, caller=member, sealer=sealer).team == team.pk
     with pytest.raises(UnknownRun):

@@ -132,7 +132,7 @@ def test_a_deactivated_person_has_no_way_in_until_reactivated(root):
 def test_runs_keep_to_a_person_who_is_renamed(root, payloads):
     zoe = make_user("zoe", "operator")
     theirs = make_client(zoe)
-    caller = Caller(user="zoe", team=None, scopes=frozenset({"call"}), kind="http")
+    caller = Caller(user="zoe", team=None, person=None, scopes=frozenset({"call"}), kind="http")
     run = waiting(payloads, caller=caller).run_id
     refused = root.send("PATCH", "people/zoe/", {"name": "zara"})
     assert "have not ended" in refused.json()["detail"]
@@ -145,7 +145,7 @@ def test_runs_keep_to_a_person_who_is_renamed(root, payloads):
 
 def test_a_deleted_person_takes_tokens_along_and_leaves_runs(root, payloads):
     make_client(make_user("zoe", "operator"))
-    caller = Caller(user="zoe", team=None, scopes=frozenset({"call"}), kind="http")
+    caller = Caller(user="zoe", team=None, person=None, scopes=frozenset({"call"}), kind="http")
     waiting(payloads, caller=caller)
     assert root.send("DELETE", "people/zoe/").status_code == 204
     assert not users.filter(username="zoe").exists()

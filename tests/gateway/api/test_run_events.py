@@ -20,7 +20,7 @@ from gateway_project.mcp.http import gate
 from tests.factories import UserFactory
 from tests.patience import PATIENCE_S
 
-OWNER = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+OWNER = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 async def follow_nothing(*_, **__):

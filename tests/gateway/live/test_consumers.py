@@ -27,7 +27,7 @@ RUNS = "/live/runs/"
 
 def caller_of(user, team=None):
     name = user.get_username()
-    return Caller(user=name, team=team, scopes=frozenset({"read"}), kind="http")
+    return Caller(user=name, team=team, person=None, scopes=frozenset({"read"}), kind="http")
 
 
 def started(sealer, user, **said):

@@ -36,11 +36,11 @@ UNWRITABLE = {
     "half": {"text": "a\ud83d"},
     "deep": {"text": functools.reduce(lambda inner, _: [inner], range(220), 1)},
 }
-LOCAL = Caller(user="local", team=None, scopes=frozenset({"*"}), kind="http")
+LOCAL = Caller(user="local", team=None, person=None, scopes=frozenset({"*"}), kind="http")
 
 
 def caller(user: str, *, team: int | None = None, scopes: tuple[str, ...] = ("call", "search")):
-    return Caller(user=user, team=team, scopes=frozenset(scopes), kind="http")
+    return Caller(user=user, team=team, person=None, scopes=frozenset(scopes), kind="http")
 
 
 def digest(token: str) -> str:

@@ -90,6 +90,15 @@ async def test_no_one_has_more_sessions_in_use_than_their_share(monkeypatch):
             await gateway.session("tok-bob")
 
 
+async def test_another_team_gives_a_user_no_further_share(monkeypatch):
+    async with listening() as gateway:
+        gateway.tokens.give("tok-ann-team", caller("ann", team=7))
+        monkeypatch.setattr(gateway.service._sessions, "_bound", Bound(total=100, each=2))
+        for token in ("tok-ann", "tok-ann-team", "tok-ann-team"):
+            await gateway.session(token)
+        assert gateway.service._sessions.session_count == 2
+
+
 async def test_the_total_number_of_sessions_is_limited(monkeypatch):
     async with listening() as gateway:
         monkeypatch.setattr(gateway.service._sessions, "_bound", Bound(total=1, each=1))

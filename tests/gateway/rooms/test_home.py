@@ -162,7 +162,7 @@ def test_health_is_said_in_words():
 
 
 def test_tokens_saved_are_those_of_the_usable_tools_beside_the_gateways_own(settings):
-    caller = Caller(user="ann", team=None, scopes=frozenset(), kind="console")
+    caller = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="console")
     server = ServerFactory()
     for _ in range(100):
         ToolFactory(server=server)

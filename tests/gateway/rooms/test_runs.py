@@ -19,7 +19,7 @@ from tests.gateway.rooms.conftest import browser
 
 pytestmark = pytest.mark.django_db
 NASTY = "<script>alert(1)</script>"
-PERSON = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+PERSON = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_run_of_somebody_else_is_not_found(member, sealer, path):
 
 def test_an_admin_of_the_team_sees_and_controls_runs_of_its_members(sealer):
     team = TeamFactory()
-    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    who = Caller(user="bob", team=team.pk, person=None, scopes=frozenset(), kind="http")
     run = started(sealer, caller=who)
     admin = MembershipFactory(team=team, role="admin").user
     client = browser(admin)

@@ -100,7 +100,7 @@ def test_a_team_is_told_of_its_own_events_and_of_shared_definitions(sealer):
     red, blue = TeamFactory(), TeamFactory()
     all_teams, own = hook(sealer, "all"), hook(sealer, "red", team=red)
     for team in (red.pk, blue.pk, None):
-        caller = Caller(user="ann", team=team, scopes=frozenset(), kind="http")
+        caller = Caller(user="ann", team=team, person=None, scopes=frozenset(), kind="http")
         fail(held(sealer, caller=caller).run)
     for team in (red, blue, None):
         tool = ToolFactory(server=ServerFactory(team=team))

@@ -22,8 +22,12 @@ from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
 from tools.upstream.result import UpstreamResult
 
-ANN = Caller(user="ann", team=1, scopes=frozenset({SCOPE_ALL}), kind="http", session="one")
-BOB = Caller(user="bob", team=2, scopes=frozenset({SCOPE_ALL}), kind="http", session="two")
+ANN = Caller(
+    user="ann", team=1, person=None, scopes=frozenset({SCOPE_ALL}), kind="http", session="one"
+)
+BOB = Caller(
+    user="bob", team=2, person=None, scopes=frozenset({SCOPE_ALL}), kind="http", session="two"
+)
 CALL_S = 0.25
 
 

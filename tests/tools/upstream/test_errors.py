@@ -15,6 +15,7 @@ EXAMPLES: list[UpstreamError] = [
     errors.UpstreamError("broke down; see the log", server="s"),
     errors.UnknownServer("s"),
     errors.UnsetVariable(variable="KEY", field="env.KEY", server="s"),
+    errors.SecretsUnreadable("no key opens env.KEY; enter it anew", server="s"),
     errors.SpawnFailed("command 'x' was not found", server="s"),
     errors.ServerExited(server="s", how="exited with code 1 while starting", last_stderr="bye"),
     errors.ServerStopped("s"),
@@ -23,6 +24,7 @@ EXAMPLES: list[UpstreamError] = [
     errors.SendTimedOut(server="s", what="the call to 't'", timeout_s=0.5, waiting_bytes=9),
     errors.CircuitOpen(server="s", last_error="it broke", retry_at=AT),
     errors.TooManySessions(server="s", limit=32),
+    errors.TooManySessions(server="s", limit=16, is_own=True),
     errors.DefinitionChanged(server="s", tool="t"),
     errors.ProtocolViolation("speaks in tongues", server="s"),
     errors.MessageTooLarge(server="s", what="the result", limit_bytes=1_000_000),
@@ -93,7 +95,7 @@ QUOTING: list[UpstreamError] = [
 def test_only_superusers_learn_the_command_address_and_output_of_a_server(error):
     error.output = (SECRET,)
     operator, root = (
-        Caller(user="ann", team=None, scopes=frozenset({scope}), kind="http")
+        Caller(user="ann", team=None, person=None, scopes=frozenset({scope}), kind="http")
         for scope in ("call", SCOPE_ALL)
     )
     limited = error.limit_to(operator)
@@ -109,5 +111,5 @@ def test_only_superusers_learn_the_command_address_and_output_of_a_server(error)
 
 def test_an_error_that_quotes_nothing_of_a_server_is_told_to_everybody():
     error = errors.CallTimedOut(server="s", what="the call to 't'", timeout_s=0.5)
-    operator = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="http")
+    operator = Caller(user="ann", team=None, person=None, scopes=frozenset({"call"}), kind="http")
     assert error.limit_to(operator) is error

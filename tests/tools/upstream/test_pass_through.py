@@ -133,6 +133,22 @@ async def test_the_number_of_subscribed_resources_is_limited():
             await send_request(pool, "curious", "resources/subscribe", {"uri": "test://2"})
 
 
+async def test_one_user_who_follows_as_much_as_they_may_leaves_room_for_the_others():
+    clients = [make_caller("ann", f"client-{number}") for number in range(5)]
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_subscriptions=4)) as pool:
+
+        async def follow(caller, name):
+            uri = {"uri": f"test://{name}"}
+            await send_request(pool, "curious", "resources/subscribe", uri, caller=caller)
+
+        for number, client in enumerate(clients[:2]):
+            await follow(client, number)
+        for number, client in enumerate(clients[2:], 2):
+            with pytest.raises(UpstreamError, match="of 2 by you"):
+                await follow(client, number)
+        await follow(make_caller("bob"), "bobs")
+
+
 async def test_a_modern_server_is_subscribed_to_by_listening():
     updated = []
     async with UpstreamPool([INQUIRING], on_updated=lambda *what: updated.append(what)) as pool:

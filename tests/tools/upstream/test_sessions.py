@@ -149,6 +149,14 @@ async def test_one_user_leaves_connections_for_others():
             call.cancel()
 
 
+async def test_more_clients_of_one_user_evict_no_connection_of_those_who_have_fewer():
+    anns = [make_caller("ann", f"client-{number}") for number in range(4)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=3)) as pool:
+        bobs = await pid(pool, BOB)
+        assert len({await pid(pool, client) for client in anns}) == 4
+        assert await pid(pool, BOB) == bobs
+
+
 async def test_a_user_with_too_many_connections_gives_up_an_idle_one_of_their_own():
     clients = [replace(ANN, session=f"client {number}") for number in range(3)]
     async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:

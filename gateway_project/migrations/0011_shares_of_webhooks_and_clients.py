@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
     """See above."""
 
     dependencies = [
-        ('gateway_project', '0009_notify_of_migrations_additive'),
+        ('gateway_project', '0010_owners_of_observations'),
         ('tools', '0015_tool_groups'),
     ]
 
