@@ -37,6 +37,7 @@ ASK_S: Final = 8.0
 PAUSE_S: Final = 0.1
 TIMEOUT_S: Final = 30.0
 SAMPLE_S: Final = 0.02
+RENEW_S: Final = 1.0
 HUGE: Final = b'{"tool":"bench0:a","arguments":{"list":[' + b"[]," * 5_000_000 + b"[]]}}"
 FILES: Final = 8_192
 """File descriptors that the streams and idle connections of both sides need."""
@@ -68,11 +69,11 @@ def run() -> str:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, limit), limit))
     _store_tools()
     tokens = {name: _create_token(name) for name in ("red-1", "red-2", "blue")}
-    run_id = _start_run("red-1")
+    runs = {name: _start_run(name) for name in ("red-1", "red-2")}
     rows = []
     attacks: Mapping[str, Callable[[int], Attack]] = {
         "nothing": lambda _: _wait,
-        f"{STREAMS:,} streams of two tokens": lambda port: _open_streams(port, tokens, run_id),
+        f"{STREAMS:,} streams of two tokens": lambda port: _open_streams(port, tokens, runs),
         f"{IDLE:,} idle connections": _connect_idle,
         f"{PARALLEL} times 15 MB of [[],[],…]": lambda port: _post_huge(port, tokens["red-1"]),
     }
@@ -148,23 +149,28 @@ async def _wait(begun: asyncio.Event) -> str:
     raise AssertionError
 
 
-def _open_streams(port: int, tokens: Mapping[str, str], run_id: str) -> Attack:
+def _open_streams(port: int, tokens: Mapping[str, str], runs: Mapping[str, str]) -> Attack:
     async def attack(begun: asyncio.Event) -> str:
         found: Counter[str] = Counter()
         held = []
+        renewing = asyncio.create_task(_renew_leases())
         try:
             for number in range(STREAMS):
-                token = tokens[f"red-{1 + number % 2}"]
-                headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
-                path = f"/api/v1/runs/{run_id}/events/"
-                with suppress(OSError):
+                name = f"red-{1 + number % 2}"
+                headers = {
+                    "Authorization": f"Bearer {tokens[name]}",
+                    "Accept": "text/event-stream",
+                }
+                path = f"/api/v1/runs/{runs[name]}/events/"
+                with suppress(OSError, TimeoutError):
                     reader, writer = await _send(port, "GET", path, headers)
                     held.append(writer)
-                    line = await reader.readline()
+                    line = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
                     found[line.split(b" ")[1].decode() if line else "closed"] += 1
             begun.set()
             await asyncio.Event().wait()
         except asyncio.CancelledError:
+            renewing.cancel()
             for writer in held:
                 writer.close()
         return _describe(found)
@@ -289,7 +295,7 @@ def _create_token(name: str) -> str:
 
 
 def _start_run(user: str) -> str:
-    """Store a run that waits for a person, so that its stream does not end."""
+    """Store a run that some process seems to execute, so that its stream does not end."""
     from django.conf import settings
     from django.contrib.auth import get_user_model
 
@@ -324,6 +330,17 @@ def _start_run(user: str) -> str:
     return str(row.pk)
 
 
+async def _renew_leases() -> None:
+    """Have the process that seems to execute the runs give signs of life."""
+    from execution.models import WorkflowExecution
+    from gateway_project.foundation.database import run_in_database_thread
+
+    while True:
+        later = datetime.now(UTC) + timedelta(minutes=1)
+        await run_in_database_thread(WorkflowExecution.objects.update, lease_until=later)
+        await asyncio.sleep(RENEW_S)
+
+
 def _measure_webhooks() -> str:
     """Return how long a team's message takes while another team's receivers hang."""
     from asgiref.sync import async_to_sync
@@ -350,7 +367,8 @@ async def _send_webhooks() -> str:
             writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
             writer.close()
         else:
-            await asyncio.sleep(TIMEOUT_S)
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(TIMEOUT_S)
             writer.close()
 
     receiver = await asyncio.start_server(answer, "127.0.0.1", 0)
