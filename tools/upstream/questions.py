@@ -18,7 +18,7 @@ from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.limits import UpstreamLimits
 
 QUESTIONS = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
-_LONG_LIVED_METHOD = "roots/list"  # may outlive its call, and needs no person
+_ROOTS_METHOD = "roots/list"  # may outlive its call, and needs no person
 MAX_DEPTH = 128  # levels of JSON in a question
 
 log = structlog.get_logger(__name__)
@@ -73,6 +73,11 @@ class ClientQuestions:
     ) -> None:
         """Start answering a question, by the client or with a refusal."""
         flight = self.find_request(related)
+        if isinstance(flight, str) and request.method == _ROOTS_METHOD:
+            # Servers ask right after they start: a connection of no client has no roots.
+            answer = self._wire.send_answer(request.id, {"roots": []}, related=related)
+            group.create_task(answer)
+            return
         refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
         if refusal or isinstance(flight, str):
             error = ErrorData(
@@ -84,7 +89,7 @@ class ClientQuestions:
         flight.question_count += 1
         owners = [flight] if related is not None else self._flights.list_same_party(flight)
         paused = [owner for owner in owners if owner.deadline is not None]
-        if request.method == _LONG_LIVED_METHOD:
+        if request.method == _ROOTS_METHOD:
             owners = []
         work = group.create_task(self._ask_client(flight.request.downstream.ask, request))
         question = self._open[coerce_request_id(request.id)] = _ServerQuestion(work, owners)
