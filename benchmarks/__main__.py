@@ -32,12 +32,15 @@ NAMES = (
     "execution.real_servers",
     "execution.workers",
     "loop_stalls",
+    "shares",
     "events",
     "thresholds",
     "speculation_curve",
+    "speculation_story",
     "next_call",
     "prefetch_value",
     "search_curve",
+    "poisoning",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -45,7 +48,9 @@ OTHER_DOCUMENTS = {
     "thresholds": DOCS / "thresholds.md",
     "prefetch_value": DOCS / "prediction.md",
     "speculation_curve": DOCS / "speculation.md",
+    "speculation_story": DOCS / "learning.md",
     "search_curve": DOCS / "search.md",
+    "poisoning": DOCS / "security.md",
 }
 """Where a table stands beside what explains it."""
 

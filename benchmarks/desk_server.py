@@ -1,7 +1,8 @@
 """A server of a small shop's desk over stdio: fixed data, calls take a given time and overlap.
 
-    python -m benchmarks.desk_server SECONDS
+    python -m benchmarks.desk_server SECONDS [FILE]
 
+While FILE exists, each call takes seven seconds more.
 It uses only the standard library, so that it starts quickly. Revision 2026-07-28.
 """
 
@@ -9,10 +10,15 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import plain_server
+
+SLOW_S: Final = 7.0
 
 READS: Final = {
     "get_order": ("Return an order with its items and its status.", "order_id"),
@@ -60,7 +66,10 @@ def main() -> None:
 
 
 def _answer_call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"about": name, **arguments, "state": "as planned"}
+    if any(Path(file).exists() for file in sys.argv[2:]):
+        time.sleep(SLOW_S)
+    reference = f"REF-{zlib.crc32(json.dumps([name, arguments]).encode()):08x}"
+    found = {"about": name, **arguments, "state": "as planned", "reference": reference}
     return {
         "content": [{"type": "text", "text": json.dumps(found)}],
         "structuredContent": found,

@@ -37,7 +37,7 @@ TASKS: Final = 5
 SERVER_S: Final = 0.02
 """Seconds that a server takes to answer."""
 CALLER: Final = Caller(
-    user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio", session="s"
+    user="ann", team=None, person=1, scopes=frozenset({SCOPE_ALL}), kind="stdio", session="s"
 )
 FIELDS: Final = {
     "type": "object",
@@ -85,7 +85,13 @@ class _Unlimited:
 class _Servers:
     """Servers that take their time, and answer with what they were given."""
 
-    async def call_tool(self, _server: str, request: UpstreamRequest) -> UpstreamResult:
+    async def call_tool(
+        self,
+        _server: str,
+        request: UpstreamRequest,
+        *,
+        caller: Caller,  # noqa: ARG002
+    ) -> UpstreamResult:
         await asyncio.sleep(SERVER_S)
         value = {"id": request.arguments["id"]}
         return UpstreamResult(raw={"content": [], "structuredContent": value})
@@ -152,7 +158,7 @@ async def _ask(
         )
         effects = IntentEffects(
             catalogue=lambda: rules().catalogue,
-            describe_trouble=lambda _server: "",
+            describe_trouble=lambda _caller, _server: "",
             speculation=speculator,
             rules=rules,
         )

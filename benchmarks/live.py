@@ -18,7 +18,7 @@ from uuid import UUID
 from benchmarks import browser
 from benchmarks.gateway_cost.processes import free_port, started
 from benchmarks.tables import markdown, percentile
-from gateway_project.live.hub import MAX_VIEWERS_OF_USER
+from gateway_project.live.hub import VIEWERS as BOUND
 
 EVENTS = 100
 INTERVAL_S = 0.1
@@ -42,7 +42,7 @@ def run() -> str:
     """Measure the way of events to 1, 20 and 200 viewers of one run, and to a page."""
     port = free_port()
     env = dict(os.environ) | {"FOREGATE_CONSOLE_PORT": str(port)}
-    users = 1 + max(VIEWERS) // MAX_VIEWERS_OF_USER
+    users = 1 + max(VIEWERS) // BOUND.each
     cookies = [browser.sign_in(f"viewer{number}") for number in range(users)]
     with started(["manage.py", "run_console", "--no-password"], port=port, headers={}, env=env):
         browser.wait_until_served(port)
@@ -162,7 +162,9 @@ def _start_run() -> UUID:
     tasks = [(f"t{number}", "bench:tool") for number in range(TASKS)]
     made = runs.create_run(
         runs.NewRun(
-            caller=Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="http"),
+            caller=Caller(
+                user="admin", team=None, person=None, scopes=frozenset({"*"}), kind="http"
+            ),
             workflow={"tasks": [{"id": name, "tool": tool} for name, tool in tasks]},
             tasks=tasks,
             intent="",

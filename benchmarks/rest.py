@@ -110,7 +110,9 @@ def _store_runs() -> None:
     workflow = {"tasks": [{"id": name, "tool": tool, "arguments": {}} for name, tool in tasks]}
     runs.create_run(
         runs.NewRun(
-            caller=Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="http"),
+            caller=Caller(
+                user="admin", team=None, person=None, scopes=frozenset({"*"}), kind="http"
+            ),
             workflow=workflow,
             tasks=tasks,
             intent="",

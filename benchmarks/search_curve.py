@@ -141,9 +141,12 @@ class _Client:
     """
 
     def __init__(self, embedder: Any, index: Any) -> None:
+        from django.contrib.auth import get_user_model
+
         from gateway_project.evaluation.inputs import make_ephemeral_sealer
         from learning.dependencies import LearningDependencies
         from learning.direct_use import DirectUse
+        from tools.store import teams
 
         self._embedder, self._index = embedder, index
         self._sealer = make_ephemeral_sealer()
@@ -153,6 +156,8 @@ class _Client:
             sealer=self._sealer, payload_sealer=self._sealer, embedder=embedder, index=index
         )
         self._models: Any = None
+        get_user_model().objects.create_user("searcher")
+        self._client = teams.find_contributor("searcher", None)
 
     def carry_out(self, words: str, tool: str, *, session: int) -> tuple[bool, bool]:
         """Search, and call the tool that is right if it is listed.
@@ -165,11 +170,13 @@ class _Client:
         self._at += SESSION_S
         hits = self._search(words, is_taught=True)
         found = frozenset(hit.tool_pk for hit in hits)
-        self._use.add_statement(session, None, Statement(text=words, at=self._at, found=found))
+        self._use.add_statement(
+            session, self._client, Statement(text=words, at=self._at, found=found)
+        )
         pk = next((hit.tool_pk for hit in hits if hit.tool == tool), None)
         if pk is not None:
             call = SessionCall(number=0, tool=tool, pk=pk, at=self._at + CALL_S, duration_s=0.1)
-            self._use.add_call(session, None, call)
+            self._use.add_call(session, self._client, call)
         self._use.close_session(session)
         self._learn()
         by_text = self._search(words, is_taught=False)
@@ -190,7 +197,7 @@ class _Client:
             embedding_model=model, max_bytes=MAX_INDEX_BYTES, sealer=self._sealer
         )
         fit_models.fit_due_scopes(settings, now=datetime.fromtimestamp(self._at, tz=UTC))
-        stored = fitted_models.load_model(None, model)
+        stored = fitted_models.load_model(self._client.owner, model)
         if stored is not None:
             self._models = TeamModels(
                 ranker=Ranker.from_bytes(self._sealer.unseal_bytes(stored.content)),

@@ -92,7 +92,7 @@ WISHES: Final = (
 
 def run() -> str:
     """Ask, draw the picture, and return the table."""
-    _register()
+    register_desk([str(LATENCY_S)])
     asks = asyncio.run(_ask_all())
     PICTURE.write_text(draw_curve(asks, per_round=len(WISHES)))
     size = ROWS_OF * len(WISHES)
@@ -116,7 +116,8 @@ def _describe(start: int, asks: Sequence[Ask]) -> tuple[str, ...]:
     )
 
 
-def _register() -> None:
+def register_desk(arguments: Sequence[str]) -> None:
+    """Register the desk server, trusted and free, with arguments."""
     from django.conf import settings
     from django.core.management import call_command
 
@@ -128,7 +129,7 @@ def _register() -> None:
         name=SERVER,
         transport="stdio",
         command=sys.executable,
-        args=["-m", "benchmarks.desk_server", str(LATENCY_S)],
+        args=["-m", "benchmarks.desk_server", *arguments],
         cwd=str(BASE),
         env_sealed=sealing.load_or_create_sealer(settings.FOREGATE.home).seal({}),
         trusted=True,
@@ -152,7 +153,7 @@ async def _ask_all() -> list[Ask]:
         async with Client(stdio_client(parameters, errlog=quiet)) as client:
             for number in range(ROUNDS):
                 asks += [await _ask(client, wish) for wish in WISHES]
-                await _learn()
+                await learn_runs()
                 print(f"{number + 1} of {ROUNDS} rounds", flush=True)
     return asks
 
@@ -192,7 +193,7 @@ def _is_right(wish: Wish, workflow: Mapping[str, Any]) -> bool:
     return list_calls(workflow["tasks"]) == list_calls(wish.workflow["tasks"])
 
 
-async def _learn() -> None:
+async def learn_runs() -> None:
     """Wait until all runs are learned from, then fit the models."""
     from django.db import connection
 

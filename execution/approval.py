@@ -22,8 +22,8 @@ def explain_approval(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogu
     """Explain why a caller's calls of a tool need approval; empty: they do not.
 
     An admin's setting on the tool decides. Otherwise approval is required for curated dangerous
-    tools, and for those that a trusted server or an admin marks destructive; a team may require it
-    from a lower danger class up.
+    tools, and for those that their server, trusted or not, or an admin marks destructive; a team
+    may require it from a lower danger class up.
 
     Args:
         tool: From the catalogue.
@@ -45,6 +45,19 @@ def explain_approval(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogu
             f"{approval_level.value} up"
         )
     return ""
+
+
+def warn_danger(tool: CatalogueTool, *, caller: Caller, catalogue: Catalogue) -> str:
+    """Say that a tool is dangerous or destructive, why, and what a call of it needs.
+
+    Returns:
+        A clause without the tool's name; empty: it is neither.
+    """
+    if SEVERITY[tool.danger] < SEVERITY[Danger.DESTRUCTIVE]:
+        return ""
+    asks = explain_approval(tool, caller=caller, catalogue=catalogue)
+    need = "each call needs a person's approval" if asks else "it runs without anybody's approval"
+    return f"{tool.danger.value}: {_explain_danger(tool)}; {need}"
 
 
 def explain_call_approval(

@@ -15,7 +15,6 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
 
-from execution import steering_names
 from gateway_project.foundation import canonical
 from gateway_project.foundation.references import (
     is_reference_mark,
@@ -23,6 +22,7 @@ from gateway_project.foundation.references import (
     parse_literal,
     parse_reference,
 )
+from graph import steering_names
 
 MAX_IDENTIFIER_CHARS: Final = 64
 """Characters of an identifier: those of a SHA-256 in hexadecimal digits."""
@@ -36,12 +36,6 @@ MAX_INSPECTED: Final = 1_000
 
 _IDENTIFIER: Final = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9_-]*", re.ASCII)
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z]{2,}")
-_LOCATOR: Final = re.compile(
-    r"[/\\@]|\.\.|^\s*[~.]|\w\.[^\W\d]{2,}|^\s*[a-z][a-z0-9+.-]*:\S|localhost"
-    r"|\d{1,3}(?:\.\d{1,3}){3}|:[0-9a-f]*:|%[0-9a-f]{2}",
-    re.IGNORECASE,
-)
-"""Something in a text that reads as a URL, host, path or e-mail address, rather once too often."""
 _FORMATS: Final = frozenset(
     {
         "uri", "uri-reference", "uri-template", "iri", "iri-reference", "hostname", "idn-hostname",
@@ -186,18 +180,8 @@ def is_identifier(value: object) -> bool:
     return (
         _IDENTIFIER.fullmatch(value) is not None
         and len(words) <= MAX_IDENTIFIER_WORDS
-        and not _LOCATOR.search(value)
+        and not steering_names.is_locator(value)
     )
-
-
-def is_locator(value: object) -> bool:
-    """Whether a text holds something like a URL, host, path or e-mail address.
-
-    Example:
-        >>> [is_locator(text) for text in ("see a.example", "/etc", "7 apples", 7)]
-        [True, True, False, False]
-    """
-    return isinstance(value, str) and _LOCATOR.search(value) is not None
 
 
 def find_steering_values(
@@ -362,7 +346,7 @@ class _Inspection:
 
     def _explain_closed(self, place: _Place) -> str:
         may_name_places = self._is_own(place.origin) or place.origin.kind in _REMEMBERED
-        if may_name_places or place.is_reference or not is_locator(place.value):
+        if may_name_places or place.is_reference or not steering_names.is_locator(place.value):
             return ""
         return f"is a place (URL, path or address) {_describe(place.origin)}"
 

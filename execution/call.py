@@ -32,7 +32,6 @@ from execution.early_calls import NO_SPECULATION, Speculation
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.request import UpstreamRequest
 
@@ -91,7 +90,6 @@ class EndedCall:
         result: The server's answer; None: there is none.
         duration_s: From the request to its end.
         served: How a call made ahead answered it; None: none did.
-        downstream: The client, as servers know it.
     """
 
     caller: Caller
@@ -101,7 +99,6 @@ class EndedCall:
     result: UpstreamResult | None
     duration_s: float
     served: ServedEarly | None = None
-    downstream: Downstream = NO_CLIENT
 
 
 def ignore_ended_call(_ended: EndedCall) -> None:
@@ -285,7 +282,6 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
                     result=result,
                     duration_s=time.monotonic() - started,
                     served=served,
-                    downstream=request.downstream,
                 )
             )
     return outcome
@@ -330,7 +326,15 @@ async def _admit_and_send(  # noqa: PLR0913 - as `call`
     def can_retry() -> bool:
         return latest is None or _is_retry_allowed(request, tool, caller, latest(), bool(grant))
 
-    send: SendCall = partial(upstream.call_tool, tool.server, request.rename_tool(tool.name))
+    async def send_once() -> UpstreamResult:
+        try:
+            return await upstream.call_tool(
+                tool.server, request.rename_tool(tool.name), caller=caller
+            )
+        except UpstreamError as error:
+            raise error.limit_to(caller) from None
+
+    send: SendCall = send_once
     if tool.repeatable:
         send = partial(
             _send_with_retries, send, window_s=window_s, can_retry=can_retry, on_retry=on_retry

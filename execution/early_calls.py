@@ -11,10 +11,10 @@ from uuid import UUID
 
 from execution.call_outcome import CallOutcome, SpeculationForm
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
-from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from execution.admissibility import ProposedCall
+    from execution.early_run import EarlyRun
     from gateway_project.foundation.caller import Caller
     from tools.catalogue import CatalogueTool
     from tools.upstream.request import UpstreamRequest
@@ -89,13 +89,23 @@ class SpeculationRefused(Exception):
 
     Attributes:
         reasons: Every reason against it.
+        was_sent: Whether the call was sent, to no avail.
+        attempt: What was called of a workflow before it failed; None: nothing was.
     """
 
     code = "not_admissible"
 
-    def __init__(self, reasons: tuple[AdmissibilityReason, ...]) -> None:
+    def __init__(
+        self,
+        reasons: tuple[AdmissibilityReason, ...],
+        *,
+        was_sent: bool = False,
+        attempt: EarlyRun | None = None,
+    ) -> None:
         super().__init__(" ".join(reason.message for reason in reasons))
         self.reasons = reasons
+        self.was_sent = was_sent
+        self.attempt = attempt
 
 
 class Speculation(Protocol):
@@ -107,23 +117,18 @@ class Speculation(Protocol):
     async def confirm(self) -> None:
         """Read the switch, unless that was done a moment ago; a failure leaves it off."""
 
-    def dispatch(
-        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
-    ) -> tuple[AdmissibilityReason, ...]:
+    def dispatch(self, caller: Caller, early: EarlyCall) -> tuple[AdmissibilityReason, ...]:
         """Start a call in the background, if it is admissible, affordable and in nobody's way.
 
         Args:
             caller: Whom it is for.
             early: The call.
-            downstream: Identifies the caller to servers that keep state; never asked anything.
 
         Returns:
             The reasons against it; empty: it was started, or is known or in flight already.
         """
 
-    async def make(
-        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
-    ) -> CallOutcome:
+    async def make(self, caller: Caller, early: EarlyCall) -> CallOutcome:
         """Make a call ahead and return its outcome, which later requests are served with too.
 
         Raises:
@@ -184,8 +189,6 @@ class NoSpeculation:
         self,
         caller: Caller,  # noqa: ARG002
         early: EarlyCall,  # noqa: ARG002
-        *,
-        downstream: Downstream = NO_CLIENT,  # noqa: ARG002
     ) -> tuple[AdmissibilityReason, ...]:
         """See `Speculation`."""
         return self.list_obstacles()
@@ -194,8 +197,6 @@ class NoSpeculation:
         self,
         caller: Caller,  # noqa: ARG002
         early: EarlyCall,  # noqa: ARG002
-        *,
-        downstream: Downstream = NO_CLIENT,  # noqa: ARG002
     ) -> CallOutcome:
         """See `Speculation`."""
         raise SpeculationRefused(self.list_obstacles())

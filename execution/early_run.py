@@ -28,7 +28,7 @@ class EarlyTask:
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyRun:
-    """A workflow that was run ahead; every call succeeded.
+    """A workflow that was run ahead: every call succeeded, unless it is an attempt that failed.
 
     Attributes:
         raw_results: Raw results by task: one, or those of its items in order.

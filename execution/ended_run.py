@@ -10,6 +10,7 @@ from uuid import UUID
 
 from execution.status import RunStatus
 from execution.workflow import Workflow
+from gateway_project.foundation.caller import Contributor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +72,7 @@ class EndedRun:
 
     Attributes:
         run: Its id.
-        team: Primary key of the team it ran for; None: none.
+        contributor: Whose it was.
         status: Final status.
         is_direct: Whether it was a client's single call.
         ended_at: When it ended.
@@ -85,7 +86,7 @@ class EndedRun:
     """
 
     run: UUID
-    team: int | None
+    contributor: Contributor
     status: RunStatus
     is_direct: bool
     ended_at: datetime

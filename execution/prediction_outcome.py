@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from execution.predicted_workflow import Resemblance
 from execution.status import RunStatus
@@ -20,13 +23,15 @@ class Outcome(StrEnum):
     """How a prediction was resolved."""
 
     HIT = "hit"
-    """It was accepted, or carried out as suggested, without an error."""
+    """It was accepted, carried out as suggested without an error, or its results were used."""
     MISS = "miss"
     """The caller did something else instead, or it failed."""
     REJECTED = "rejected"
     """The caller said that it is wrong."""
     MODIFIED = "modified"
     """The caller changed it: something of it was right."""
+    FAILED = "failed"
+    """It was run ahead, and a call failed or took too long."""
     EXPIRED = "expired"
     """Nothing was heard of it; it says nothing about the prediction."""
 
@@ -55,7 +60,9 @@ class Evidence(StrEnum):
     OTHER_RUN = "other_run"
     """Named the suggestion as the source of a workflow that shares no tool with it."""
     OTHER_CALLS = "other_calls"
-    """Called other tools only."""
+    """Called other tools only, for the same intent as far as can be told."""
+    USED = "used"
+    """Took results made ahead: asked for one, or passed a value from one on."""
 
 
 class Resolution(NamedTuple):
@@ -88,7 +95,75 @@ class OutcomeSum(NamedTuple):
     weight_right: float
 
 
-WRONG_OUTCOMES: Final = frozenset({Outcome.MISS, Outcome.REJECTED, Outcome.MODIFIED})
+WRONG_OUTCOMES: Final = frozenset(
+    {Outcome.MISS, Outcome.REJECTED, Outcome.MODIFIED, Outcome.FAILED}
+)
+"""What was run ahead for nothing, or would have been."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedSpeculation:
+    """A prediction with its outcome; attributes named as in `NewSpeculation` mean the same.
+
+    Attributes:
+        outcome: How it was resolved.
+        weight: How much is learned from it, in [0, 1].
+        is_explicit: Whether a verdict resolved it.
+        resolved_at: When.
+        changed_tools: Primary keys of the tools used instead; None: none, or unknown.
+        has_failed: Whether it was run ahead without success.
+        own_ms: Milliseconds from the answer until the caller had made the calls; None: they did
+            not, or not all of them.
+    """
+
+    id: UUID
+    team: int | None
+    is_shadow: bool
+    context_hash: int
+    domain_hash: int
+    confidence: float
+    ranked_confidence: float
+    threshold: float
+    is_admitted: bool
+    is_runnable: bool
+    tools: tuple[int, ...]
+    saves_ms: float | None
+    tokens: int | None
+    outcome: Outcome
+    weight: float
+    is_explicit: bool
+    resolved_at: datetime
+    changed_tools: tuple[int, ...] | None = None
+    has_failed: bool = False
+    took_ms: float | None = None
+    own_ms: float | None = None
+    context_sealed: str = ""
+
+    @property
+    def is_wasted(self) -> bool:
+        """Whether it was run ahead for nothing, or would have been."""
+        return self.has_failed or self.outcome in WRONG_OUTCOMES
+
+    @property
+    def wasted_ms(self) -> float:
+        """Milliseconds that it took in vain, as measured, else as estimated."""
+        return (self.took_ms or self.saves_ms or 0.0) if self.is_wasted else 0.0
+
+    @property
+    def says_of_tools(self) -> bool:
+        """Whether the outcome says anything of the tools that were suggested."""
+        return self.weight > 0.0 and self.outcome is not Outcome.FAILED
+
+    @property
+    def has_right_tools(self) -> bool:
+        """Whether the suggested tools were the right ones, whatever their arguments."""
+        return self.outcome is Outcome.HIT or (
+            self.outcome is Outcome.MODIFIED
+            and self.changed_tools is not None
+            and sorted(self.changed_tools) == sorted(self.tools)
+        )
+
+
 _STATED: Final = {
     Verdict.ACCEPT: Outcome.HIT,
     Verdict.REJECT: Outcome.REJECTED,
@@ -101,6 +176,7 @@ _RUN_EVIDENCE: Final = {
 }
 _DONE: Final = {
     Evidence.CALLS: Outcome.HIT,
+    Evidence.USED: Outcome.HIT,
     Evidence.CHANGED_RUN: Outcome.MODIFIED,
     Evidence.SOME_CALLS: Outcome.MODIFIED,
     Evidence.OTHER_RUN: Outcome.MISS,
@@ -111,10 +187,14 @@ _RUN_OUTCOMES: Final = {
     RunStatus.PARTIAL_SUCCESS: Outcome.MISS,
     RunStatus.FAILED: Outcome.MISS,
 }
-_CONTRADICTIONS: Final = frozenset({Evidence.CHANGED_RUN, Evidence.OTHER_RUN})
-_STRENGTHS: Final = {Evidence.NONE: 0, Evidence.OTHER_CALLS: 1, Evidence.SOME_CALLS: 2}
+_STRENGTHS: Final = {
+    Evidence.NONE: 0,
+    Evidence.OTHER_CALLS: 1,
+    Evidence.SOME_CALLS: 2,
+    Evidence.USED: 3,
+}
 """Of weak evidence; all other evidence is stronger, and equally strong."""
-_STRONGEST: Final = 3
+_STRONGEST: Final = 4
 
 
 def resolve_verdict(verdict: Verdict) -> Resolution:
@@ -165,25 +245,40 @@ def read_calls(matched: Sequence[bool], *, shares_tools: bool, made_calls: bool)
 
 
 def resolve_evidence(
-    evidence: Evidence, run_status: RunStatus | None = None, *, was_run: bool = False
+    evidence: Evidence,
+    run_status: RunStatus | None = None,
+    *,
+    has_failed: bool = False,
+    was_spared: bool = False,
 ) -> Resolution:
     """Return the outcome once the time to contradict is over.
 
-    A workflow that was run ahead came with its results, all without an error: calls that follow
-    may use them, so only another workflow contradicts it.
+    Silence is no evidence, unless the caller used to make these calls: then not making them says
+    that the results made ahead were enough. Together with other calls it says nothing.
 
     Args:
         evidence: What the caller did.
         run_status: Status of the run of the suggested workflow; None: there is none. A run that
             was aborted or has not ended says nothing about the suggestion.
-        was_run: Whether it was run ahead.
+        has_failed: Whether it was run ahead without success.
+        was_spared: Whether it was run ahead with success, and its caller made such calls
+            themselves before.
+
+    Example:
+        >>> resolve_evidence(Evidence.NONE).outcome.value
+        'expired'
+        >>> resolve_evidence(Evidence.NONE, was_spared=True).outcome.value
+        'hit'
     """
-    if was_run and evidence not in _CONTRADICTIONS:
-        return Resolution(Outcome.HIT, IMPLICIT_WEIGHT)
-    if evidence is Evidence.RUN:
-        outcome = None if run_status is None else _RUN_OUTCOMES.get(run_status)
-    else:
-        outcome = _DONE.get(evidence)
+    if has_failed:
+        return Resolution(Outcome.FAILED, IMPLICIT_WEIGHT)
+    outcome = _DONE.get(evidence)
+    if evidence is Evidence.RUN and run_status is not None:
+        outcome = _RUN_OUTCOMES.get(run_status)
+    elif was_spared and evidence is Evidence.NONE:
+        outcome = Outcome.HIT
+    elif was_spared and evidence is Evidence.OTHER_CALLS:
+        outcome = None
     if outcome is None:
         return Resolution(Outcome.EXPIRED, 0.0)
     return Resolution(outcome, IMPLICIT_WEIGHT)

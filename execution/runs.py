@@ -99,9 +99,9 @@ class Runs:
                 holder.notify_all()
             return
         run = UUID(event.payload)
-        if event.channel == notify.RUNS:
-            self._watchers.notify(run)
-        elif holder is not None:
+        # Work too: a process that releases a run, and so brings it to rest, announces only that.
+        self._watchers.notify(run)
+        if event.channel == notify.RUN_WORK and holder is not None:
             holder.notify_run(run)
 
     async def start(  # noqa: PLR0913 - a run has as many properties

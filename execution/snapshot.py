@@ -21,14 +21,14 @@ RUN_SESSION_PREFIX: Final = "run/"
 
 def bind_run_session(caller: Caller, run: UUID) -> Caller:
     """Return a caller whose session is a run."""
-    return replace(caller, session=f"{RUN_SESSION_PREFIX}{run}")
+    return replace(caller, session=f"{RUN_SESSION_PREFIX}{run}", trace="")
 
 
 def find_session_run(caller: Caller) -> UUID | None:
     """Return the run that is a caller's session; None: it is a conversation.
 
     Example:
-        >>> caller = Caller(user="a", team=None, scopes=frozenset(), kind="stdio")
+        >>> caller = Caller(user="a", team=None, person=7, scopes=frozenset(), kind="stdio")
         >>> run = UUID(int=7)
         >>> find_session_run(caller), find_session_run(bind_run_session(caller, run)) == run
         (None, True)

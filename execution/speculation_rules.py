@@ -54,10 +54,12 @@ class ReasonCode(StrEnum):
     OVER_RATE = "over_rate"
     OVER_BUDGET = "over_budget"
     UNSETTLED = "unsettled"
-    SESSION_UNKNOWN = "session_unknown"
     UNUSABLE_RESULT = "unusable_result"
     CALL_FAILED = "call_failed"
     NEEDS_INPUT = "needs_input"
+    BELOW_THRESHOLD = "below_threshold"
+    SUSPENDED = "suspended"
+    NOT_REQUESTED = "not_requested"
 
 
 @dataclass(frozen=True, kw_only=True)

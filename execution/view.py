@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from execution.changes import WHOLE_TASK
@@ -154,6 +154,32 @@ class RunView:
     def pending_approvals(self) -> tuple[ApprovalView, ...]:
         """The approvals that need a decision."""
         return tuple(approval for approval in self.approvals if approval.is_pending)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFilter:
+    """Which runs are listed; None and empty: all.
+
+    Attributes:
+        status: With this status.
+        tool: With a task of this tool (canonical id), or of this server.
+        user: For this user.
+        team: For this team, by primary key.
+        since: Requested at this time or later.
+        until: Requested before this time.
+        min_duration_s: That took at least this long, or have so far.
+    """
+
+    status: RunStatus | None = None
+    tool: str = ""
+    user: str = ""
+    team: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_duration_s: float | None = None
+
+
+ALL_RUNS: Final = RunFilter()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from execution.early_calls import NO_SPECULATION, Speculation
 from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore
 from graph.rank_intent import RankTools, refuse_to_rank
@@ -27,6 +28,7 @@ from tools.item_lists import ItemLists
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
+    from gateway_project.foundation.caller import Caller
     from tools.pinned_upstream import PinnedUpstream
     from tools.upstream.pool import UpstreamPool
 
@@ -75,7 +77,8 @@ class IntentEffects:
 
     Attributes:
         catalogue: The current servers and tools.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
+            healthy.
         topology: Relations between tools, as a team sees them.
         metrics: PageRank, community and the like of each tool, by primary key.
         load_ranker: Loads what ranks sets of tools for a team's intents.
@@ -91,7 +94,7 @@ class IntentEffects:
     """
 
     catalogue: Callable[[], Catalogue]
-    describe_trouble: Callable[[str], str]
+    describe_trouble: Callable[[Caller, str], str]
     topology: Callable[[int | None], Topology] = lambda _team: NO_RELATIONS
     metrics: Callable[[], Mapping[int, GraphMetric]] = dict
     load_ranker: LoadRanker = load_no_ranker
@@ -125,7 +128,7 @@ class Effects(IntentEffects):
         sealer: Seals state that passes through clients.
         usage: How often a team called each tool, by primary key.
         find_ranker: Finds what ranks sets of tools for a team, as far as it is in memory.
-        count_call: Counts a call of a tool by a team, and whether it failed. Never raises.
+        count_call: Counts a call of a tool, whose it was, and whether it failed. Never raises.
         observe_result: Learns the shape of a tool's result for a team. Never raises.
         runs: The runs of the installation.
         open_console: Ensures that a console is running, and returns the maker of links to its
@@ -145,7 +148,7 @@ class Effects(IntentEffects):
     sealer: Sealer
     usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
     find_ranker: FindRanker = find_no_ranker
-    count_call: Callable[[int, int | None, bool], None] = lambda _tool, _team, _failed: None
+    count_call: Callable[[int, Contributor, bool], None] = lambda _tool, _who, _failed: None
     observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
         lambda _tool, _team, _result: None
     )

@@ -41,6 +41,7 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, find_steps, suggest
 from gateway_project.intent.ahead import run_answer_ahead
+from gateway_project.intent.ahead_outcome import explain_not_considered
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -55,7 +56,6 @@ from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
 from tools.catalogue import CatalogueTool
 from tools.search import SearchAnswer
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
@@ -106,13 +106,13 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
     answer_context = AnswerContext(
         visibility=visibility,
         topology=await visible_relations.load_topology(effects, visibility),
-        usage=effects.usage(caller.team),
+        usage=effects.usage(caller.owner),
         metrics=effects.metrics(),
         in_use=context.tools,
         server=request.server,
         category=request.category,
         detail=request.detail,
-        describe_trouble=effects.describe_trouble,
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     arranged = await run_in_worker_thread(
         _arrange_answer,
@@ -154,7 +154,10 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         topology, tool.pk, rules=EnhancementRules(is_usable=visibility.is_usable)
     )
     alternatives = list_alternatives(
-        tool, topology, visibility, describe_trouble=effects.describe_trouble
+        tool,
+        topology,
+        visibility,
+        describe_trouble=partial(effects.describe_trouble, caller),
     )
     server = catalogue.servers[tool.server]
     if caller.group is not None and caller.group not in server.whole_groups:
@@ -162,7 +165,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     return ToolDescription(
         tool=tool,
         server=server,
-        trouble=effects.describe_trouble(tool.server),
+        trouble=effects.describe_trouble(caller, tool.server),
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
@@ -170,11 +173,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
 
 
 async def handle_intent(
-    effects: IntentEffects,
-    caller: Caller,
-    request: IntentRequest,
-    *,
-    downstream: Downstream = NO_CLIENT,
+    effects: IntentEffects, caller: Caller, request: IntentRequest
 ) -> IntentAnswer:
     """Suggest a workflow with bound arguments for an intent; run it at once if it is sure enough.
 
@@ -188,7 +187,7 @@ async def handle_intent(
     """
     _require_search_scope(caller)
     visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
-    rank = await effects.load_ranker(caller.team, visibility.collect_group_tools())
+    rank = await effects.load_ranker(caller.owner, visibility.collect_group_tools())
     view = await _freeze_view(effects, visibility, rank)
     try:
         async with asyncio.timeout(fallback.SEARCH_TIMEOUT_S):
@@ -198,10 +197,10 @@ async def handle_intent(
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
     context = effects.memory.compute_context_key(suggested.context)
-    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.team, context))
+    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.owner, context))
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
-    threshold = effects.find_threshold(caller.team, context)
+    threshold = effects.find_threshold(caller.owner, context)
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
@@ -214,7 +213,11 @@ async def handle_intent(
         warnings=suggested.warnings,
     )
     if answer.would_speculate and request.mode == "auto":
-        answer = await run_answer_ahead(effects, caller, answer, downstream=downstream)
+        answer = await run_answer_ahead(effects, caller, answer)
+    else:
+        confidence = suggestion.confidence if is_ranked else 0.0
+        not_considered = explain_not_considered(confidence, threshold.required_confidence)
+        answer = replace(answer, ahead=not_considered)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value
     )
@@ -411,7 +414,7 @@ async def _offer_each_step(
             if not await run_in_worker_thread(find_steps.may_have_steps, request):
                 return found
             visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
-            rank = effects.find_ranker(caller.team, visibility.collect_group_tools())
+            rank = effects.find_ranker(caller.owner, visibility.collect_group_tools())
             view = await _freeze_view(effects, visibility, rank)
             return await run_in_worker_thread(find_steps.offer_each_step, view, request, found)
     except TimeoutError:
@@ -427,11 +430,11 @@ def _record_call(
     effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
 ) -> None:
     """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.needs_input:
+    if result.needs_input or caller.owner is None:
         return
-    effects.count_call(tool.pk, caller.team, result.is_error)
+    effects.count_call(tool.pk, caller.contributor, result.is_error)
     if not result.is_error:
-        effects.observe_result(tool, caller.team, result.raw)
+        effects.observe_result(tool, caller.owner, result.raw)
 
 
 def _require_search_scope(caller: Caller) -> None:
@@ -443,15 +446,17 @@ async def _freeze_view(
     effects: IntentEffects, visibility: Visibility, rank: RankTools
 ) -> SuggestionView:
     """Return all that a suggestion reads."""
-    team = visibility.caller.team
-    troubles = {name: effects.describe_trouble(name) for name in visibility.catalogue.servers}
+    caller = visibility.caller
+    troubles = {
+        name: effects.describe_trouble(caller, name) for name in visibility.catalogue.servers
+    }
     return SuggestionView(
         visibility=visibility,
         rank=rank,
         topology=await visible_relations.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
-        calibration=effects.find_calibration(team),
+        calibration=effects.find_calibration(caller.owner),
     )
 
 

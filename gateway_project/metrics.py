@@ -7,7 +7,7 @@ periodically adds its increments to totals in the database, which outlive it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import structlog
 from django.db import Error as DatabaseError
@@ -30,6 +30,11 @@ BUCKET_LABEL = "le"
 
 WRITE_INTERVAL_S = 10.0
 LAST_WRITE_TIMEOUT_S = 2.0
+READ_TIMEOUT_S = 2.0
+"""Longest wait of a monitor for the totals; Prometheus itself gives up after 10 s by default."""
+
+_known_totals: list[MetricTotal] = []
+"""The totals that this process read last, sorted."""
 
 log = structlog.get_logger(__name__)
 
@@ -126,25 +131,50 @@ async def write_totals_periodically() -> None:
     raise asyncio.CancelledError
 
 
+async def expose_known_metrics(*, is_database_away: bool) -> bytes:
+    """Return the metrics without waiting for a database that is away.
+
+    The totals are then those that this process read last: others would look like a restart to a
+    monitor. Before it has read any, only gauges are returned.
+
+    Args:
+        is_database_away: Whether it is known to be away, so that it is not asked at all.
+    """
+    if not is_database_away:
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                return await run_in_database_thread(expose_metrics)
+        except (DatabaseError, TimeoutError) as error:
+            log.warning("metrics.read_failed", error=summarize_error(error))
+    return _format_metrics(_known_totals)
+
+
 def expose_metrics() -> bytes:
     """Return totals and gauges in the Prometheus text format."""
+    _known_totals[:] = sorted(MetricTotal.objects.all(), key=_sort_key)
+    return _format_metrics(_known_totals)
+
+
+def _format_metrics(totals: Sequence[MetricTotal]) -> bytes:
     registry = CollectorRegistry()
-    registry.register(_TotalsCollector())
+    registry.register(_TotalsCollector(tuple(totals)))
     return generate_latest(registry)
 
 
 class _TotalsCollector:
-    """Collects the totals from the database and the gauges of this process."""
+    """Collects the totals of all processes and the gauges of this one."""
+
+    def __init__(self, totals: Sequence[MetricTotal]) -> None:
+        self._totals = totals
 
     def collect(self) -> Iterator[Metric]:
         """Yield one family per metric, with the samples of all processes."""
-        totals = sorted(MetricTotal.objects.all(), key=_sort_key)
         for family in telemetry.registry.collect():
             if family.type not in SUMMED_TYPES:
                 yield family
                 continue
             summed = Metric(family.name, family.documentation, family.type)
-            for row in _filter_family(family.name, totals):
+            for row in _filter_family(family.name, self._totals):
                 summed.add_sample(row.name, row.labels, row.value)
             yield summed
 

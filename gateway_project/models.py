@@ -13,6 +13,12 @@ from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
 from gateway_project.foundation.access_rules import is_loopback
+from gateway_project.foundation.sealed_columns import (
+    PAYLOADS,
+    SECRETS,
+    SealedBinaryField,
+    SealedTextField,
+)
 from tools.models import Team, ToolGroup
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
@@ -159,7 +165,9 @@ class IdempotentRequest(models.Model):
     )
     request_digest = models.CharField(max_length=64, help_text="Of the body.")
     status = models.PositiveSmallIntegerField(null=True, help_text="Empty: not answered yet.")
-    content = models.BinaryField(null=True, help_text="Body of the response, sealed.")
+    content = SealedBinaryField(
+        keys=PAYLOADS, null=True, help_text="Body of the response, sealed."
+    )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     def __str__(self) -> str:
@@ -176,7 +184,7 @@ class Webhook(models.Model):
         RUN_FAILED = "run.failed", "a run failed"
         DEFINITION_CHANGED = "definition.changed", "a definition changed (quarantined)"
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     team = models.ForeignKey(
         Team,
         null=True,
@@ -190,12 +198,18 @@ class Webhook(models.Model):
         help_text="https://…, http://…, or mailto:ADDRESS. Stored as it is: keep secrets out.",
     )
     events = ArrayField(models.CharField(max_length=30, choices=Event.choices))
-    secret_sealed = models.TextField(editable=False)
+    secret_sealed = SealedTextField(keys=SECRETS, editable=False)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = (
+            models.UniqueConstraint(
+                fields=["team", "name"],
+                nulls_distinct=False,
+                name="webhook_name_in_team",
+                violation_error_message="there is a webhook of that name; choose another",
+            ),
             models.CheckConstraint(
                 condition=Q(url__regex="^(https?://|mailto:)[^ ]+$"), name="webhook_url_known"
             ),
@@ -247,6 +261,11 @@ class WebhookDelivery(models.Model):
                 condition=Q(status="pending"),
                 name="webhook_delivery_due",
             ),
+            models.Index(
+                fields=["webhook"],
+                condition=Q(status="pending"),
+                name="webhook_delivery_waiting",
+            ),
             models.Index(fields=["webhook", "-occurred_at"], name="webhook_delivery_newest"),
             models.Index(fields=["ended_at"], name="webhook_delivery_ended"),
         )
@@ -257,6 +276,14 @@ class WebhookDelivery(models.Model):
 
 class OAuthClient(AbstractApplication):  # type: ignore[misc]
     """An MCP client that may ask people for access; usually it registered itself."""
+
+    registered_from = models.CharField(
+        max_length=45,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="Network of the address that registered it; empty: a person did.",
+    )
 
     class Meta(AbstractApplication.Meta):  # type: ignore[misc]
         verbose_name = "OAuth client"

@@ -6,19 +6,14 @@ gateway's exposed names of resources and prompts instead of the servers' own.
 
 from __future__ import annotations
 
-import asyncio
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
-
-import structlog
 
 from execution import call
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.reasons import summarize_error
-from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.foundation.text import strip_invisible
 from tools import ids, resource_uris
 from tools.catalogue import CatalogueServer
@@ -31,13 +26,7 @@ from tools.upstream.listing import ItemListing
 from tools.upstream.request import UpstreamRequest
 
 READ_SCOPE: Final = "read"
-LOG_LEVEL_TIMEOUT_S: Final = 5.0
-"""Longest wait of a client until servers have accepted its log level."""
-STATELESS_SINCE_VERSION: Final = "2026-07-28"
-"""Protocol version from which on connections have no state to set."""
 _TEXT_KEYS: Final = ("description", "title")
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +98,13 @@ class UnknownPrompt(PassThroughError):
 
     code = "unknown_prompt"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"no prompt {name!r}; prompts/list shows what exists", name=name)
+    def __init__(self, name: str, *, missing: Sequence[str]) -> None:
+        unlisted = ", ".join(missing)
+        advice = f"; {unlisted} cannot be listed now: see whether it needs a sign-in of yours"
+        super().__init__(
+            f"no prompt {name!r}; prompts/list shows what exists{advice if missing else ''}",
+            name=name,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +142,9 @@ async def list_templates(effects: Effects, caller: Caller, downstream: Downstrea
 async def list_prompts(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
     """List the prompts of all servers visible to the caller, under distinct names."""
     servers = _visible_servers(effects, caller)
-    listed = await effects.item_lists.gather_lists(servers, "prompts", downstream)
+    listed = await effects.item_lists.gather_lists(
+        servers, "prompts", caller=caller, downstream=downstream
+    )
     items = [
         _expose_item(item, "name", name)
         for name, _, item in _iterate_prompts(servers, listed.by_server)
@@ -175,10 +171,14 @@ async def find_resource(
         if all(server.name != address.server for server in servers):
             raise UnknownResource(uri)
         return address
-    listed = await effects.item_lists.gather_lists(servers, "resources", downstream)
+    listed = await effects.item_lists.gather_lists(
+        servers, "resources", caller=caller, downstream=downstream
+    )
     found = _find_owners(listed, "uri", uri, matches=operator.eq)
     if not found:
-        listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
+        listed = await effects.item_lists.gather_lists(
+            servers, "templates", caller=caller, downstream=downstream
+        )
         found = _find_owners(listed, "uriTemplate", uri, matches=resource_uris.matches_template)
     if len(found) > 1:
         raise AmbiguousResource(uri, found)
@@ -203,7 +203,9 @@ async def find_template(
     address = resource_uris.parse_uri(uri)
     if address is not None:
         return await find_resource(effects, caller, downstream, uri)
-    listed = await effects.item_lists.gather_lists(servers, "templates", downstream)
+    listed = await effects.item_lists.gather_lists(
+        servers, "templates", caller=caller, downstream=downstream
+    )
     found = _find_owners(listed, "uriTemplate", uri, matches=operator.eq)
     if len(found) != 1:
         raise UnknownResource(uri)
@@ -220,14 +222,16 @@ async def find_prompt(
         UnknownPrompt: If no server has it.
     """
     servers = _visible_servers(effects, caller)
-    listed = await effects.item_lists.gather_lists(servers, "prompts", downstream)
+    listed = await effects.item_lists.gather_lists(
+        servers, "prompts", caller=caller, downstream=downstream
+    )
     for exposed, prompt, _ in _iterate_prompts(servers, listed.by_server):
         if name in (exposed, ids.join_id(prompt.server, prompt.name)):
             return prompt
     for server in servers:
         if server.unprefixed:
             return PromptAddress(server=server.name, name=name)
-    raise UnknownPrompt(name)
+    raise UnknownPrompt(name, missing=listed.missing)
 
 
 async def read_stored_result(effects: Effects, caller: Caller, result_id: str) -> str:
@@ -256,52 +260,10 @@ async def send_request(
     """
     if all(visible.name != server for visible in _visible_servers(effects, caller)):
         raise UnknownResource(server)
-    return await effects.requests.request(server, request)
-
-
-async def set_log_level(
-    effects: Effects, caller: Caller, downstream: Downstream, level: str
-) -> None:
-    """Set a client's log level on the running servers of the handshake era.
-
-    On a connection shared by several callers the last level wins; messages are filtered for the
-    others by their own levels. Servers of later eras receive the level with every request.
-
-    Requires no scope, since clients send it at the start of each connection. For a caller who may
-    neither call nor read, servers have nothing to log, so nothing is sent.
-    """
-    if not any(map(caller.has_scope, (READ_SCOPE, call.SCOPE))):
-        return
-    async with TaskGroup() as group:
-        for server in effects.catalogue().list_servers(caller):
-            if _can_set_log_level(effects, server.name):
-                group.create_task(_send_log_level(effects, downstream, server.name, level))
-
-
-def _can_set_log_level(effects: Effects, server: str) -> bool:
     try:
-        capabilities = effects.requests.get_capabilities(server) or {}
-        status = effects.requests.get_status(server)
-    except UpstreamError:  # not in the pool yet, or no longer
-        return False
-    return (
-        "logging" in capabilities
-        and status.state == "ready"
-        and status.protocol_version < STATELESS_SINCE_VERSION
-    )
-
-
-async def _send_log_level(
-    effects: Effects, downstream: Downstream, server: str, level: str
-) -> None:
-    request = UpstreamRequest(
-        method="logging/setLevel", params={"level": level}, downstream=downstream
-    )
-    try:
-        async with asyncio.timeout(LOG_LEVEL_TIMEOUT_S):
-            await effects.requests.request(server, request)
-    except (UpstreamError, TimeoutError) as error:
-        log.info("log_level.set_failed", server=server, reason=summarize_error(error))
+        return await effects.requests.request(server, request, caller=caller)
+    except UpstreamError as error:
+        raise error.limit_to(caller) from None
 
 
 def _visible_servers(effects: Effects, caller: Caller) -> list[CatalogueServer]:
@@ -323,7 +285,9 @@ async def _list_items(
     exposed: Any,
 ) -> ItemPage:
     servers = _visible_servers(effects, caller)
-    listed = await effects.item_lists.gather_lists(servers, kind, downstream)
+    listed = await effects.item_lists.gather_lists(
+        servers, kind, caller=caller, downstream=downstream
+    )
     items = []
     for server in servers:
         for item in _iterate_named_items(listed.by_server.get(server.name), field):

@@ -17,6 +17,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.mcp import handlers
 from gateway_project.mcp.runtime import PreparedRuntime
+from gateway_project.readiness import NotReady
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +41,7 @@ def prepare_runtime(
         look_up_tokens=_look_up_tokens,
         record_token_use=_record_token_use,
         clean_up=_clean_up,
-        render_metrics=_expose_metrics,
+        render_metrics=metrics.expose_known_metrics,
         find_caller=_load_caller,
     )
 
@@ -60,9 +61,10 @@ async def _clean_up() -> None:
         log.warning("access.clean_up_failed", error=summarize_error(error))
 
 
-async def _expose_metrics() -> bytes:
-    return await run_in_database_thread(metrics.expose_metrics)
-
-
 async def _load_caller(user: str, group: str | None) -> Caller:
-    return await run_in_database_thread(callers.caller_for_user, user, kind="stdio", group=group)
+    try:
+        return await run_in_database_thread(
+            callers.caller_for_user, user, kind="stdio", group=group
+        )
+    except DatabaseError as error:
+        raise NotReady("database_unavailable", summarize_error(error)) from None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from gateway_project.effects import Effects
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
 
 ChangedList = Literal["tools", "prompts", "resources"]
 """A list whose changes clients are notified of."""
@@ -18,6 +19,8 @@ START_TIMEOUT_S = 20.0
 """Longest wait of a call for a gateway that is still starting."""
 RETRY_TIMEOUT_S = 1.5
 """Longest wait of a call for the new attempt that it triggers after a known failure."""
+MAX_PROBE_AGE_S = 15.0
+"""Age of the last probe of the database from which on it says nothing any more."""
 
 
 class NotReady(Exception):
@@ -53,14 +56,23 @@ class Publisher(Protocol):
     def notify_list_changed(self, kind: ChangedList) -> None:
         """Notify clients that a list has changed."""
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Notify the subscribers of a resource, within these sessions, that it has changed."""
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
+        """Notify the subscribers of a resource, of these `client_key`s, that it has changed."""
 
 
 class Readiness:
-    """The state of a gateway that starts while the protocol already runs; for one event loop."""
+    """The state of a gateway that starts while the protocol already runs; for one event loop.
 
-    def __init__(self) -> None:
+    Args:
+        monotonic: Clock for the age of probes, in seconds.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._probed_at: float | None = None
+        self._write_obstacle = ""
         self._gateway: Gateway | None = None
         self._trouble: NotReady | None = None
         self._changed = asyncio.Event()
@@ -79,6 +91,27 @@ class Readiness:
     def trouble(self) -> NotReady | None:
         """Why calls are refused; None while they are served, or before the first failure."""
         return self._trouble
+
+    def record_probe(self, write_obstacle: str) -> None:
+        """Record why the database takes no writes at present; empty if it does."""
+        self._probed_at, self._write_obstacle = self._monotonic(), write_obstacle
+
+    def find_obstacle(self) -> NotReady | None:
+        """Return why not every request can be served; None if each can.
+
+        Calls may still be served from memory while the database is away, but nothing that is
+        recorded: no run, and no call of a client that is not known yet.
+        """
+        if self._gateway is None:
+            return self._trouble or NotReady("starting", "the gateway is still starting")
+        if self._probed_at is None:
+            return NotReady("starting", "the gateway has not connected to its database yet")
+        age_s = self._monotonic() - self._probed_at
+        if age_s > MAX_PROBE_AGE_S:
+            reason = f"the database has not answered for {age_s:.0f} s"
+            return NotReady("database_unavailable", reason)
+        obstacle = self._write_obstacle
+        return NotReady("database_unavailable", obstacle) if obstacle else None
 
     def serve(self, gateway: Gateway) -> None:
         """Serve calls with this gateway from now on."""
@@ -99,10 +132,12 @@ class Readiness:
         for publisher in self._publishers:
             publisher.notify_list_changed(kind)
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
-        """Notify all publishers that a server's resource has changed for some sessions."""
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
+        """Notify all publishers that a server's resource has changed for some clients."""
         for publisher in self._publishers:
-            publisher.notify_resource_updated(server, uri, sessions)
+            publisher.notify_resource_updated(server, uri, clients)
 
     async def wait_for_gateway(self) -> Gateway:
         """Return the gateway, waiting a bounded time for it.
@@ -122,6 +157,11 @@ class Readiness:
                 "starting",
                 f"the gateway is still starting after {wait_s:g} s; try again in a moment",
             ) from None
+
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set once calls are served by another gateway than now, or are refused."""
+        return self._changed
 
     async def _wait_until_served(self) -> Gateway:
         """Wait until calls are served; raise the next reason why they are not."""

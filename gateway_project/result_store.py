@@ -1,6 +1,6 @@
 """Results too large to send inline: sealed on disk for an hour, readable by their caller only.
 
-The id of a result is unguessable, and its file is named by the hash of the id.
+The id of a result is unguessable, and its file is named by the hashes of its user and the id.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,11 @@ from tools import resource_uris
 LIFETIME_S: Final = 3_600.0
 SWEEP_INTERVAL_S: Final = 300.0
 MAX_STORE_BYTES: Final = 512 * 1024 * 1024
-"""Limit of all stored results of an installation; the oldest are evicted."""
+"""Limit of all stored results of an installation; the oldest of the user with most are evicted."""
 ID_BYTES: Final = 32
 PIECE_CHARACTERS: Final = 512 * 1024
-_FILE_NAME_PATTERN: Final = re.compile(r"[0-9a-f]{64}\.sealed")
+_FILE_NAME_PATTERN: Final = re.compile(r"([0-9a-f]{16})-[0-9a-f]{64}\.sealed")
+"""The group tells whose account it counts on."""
 
 log = structlog.get_logger(__name__)
 
@@ -111,7 +113,7 @@ class ResultStore:
     async def remove_expired(self) -> None:
         """Remove expired results."""
         try:
-            await asyncio.to_thread(self._make_room, 0)
+            await asyncio.to_thread(self._make_room)
         except OSError as error:
             log.warning("results.sweep_failed", folder=str(self._folder), reason=str(error))
 
@@ -121,8 +123,8 @@ class ResultStore:
         result_id = secrets.token_urlsafe(ID_BYTES)
         sealed = self._seal_pieces(text, result_id, caller, expires_at)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._make_room(len(sealed))
-        _write_atomically(self._folder / _file_name(result_id), sealed)
+        self._make_room(len(sealed), caller)
+        _write_atomically(self._folder / _file_name(result_id, caller), sealed)
         return StoredResult(
             uri=resource_uris.result_uri(result_id),
             size_bytes=len(text.encode()),
@@ -130,7 +132,7 @@ class ResultStore:
         )
 
     def _read_sealed(self, result_id: str, caller: Caller) -> str:
-        path = self._folder / _file_name(result_id)
+        path = self._folder / _file_name(result_id, caller)
         expected = {"file": path.name, "owner": _owner_key(caller)}
         pieces: list[str] = []
         try:
@@ -150,7 +152,7 @@ class ResultStore:
         """Seal a text in pieces, one per line: sealing a piece blocks all other threads."""
         pieces = [text[at : at + PIECE_CHARACTERS] for at in range(0, len(text), PIECE_CHARACTERS)]
         header = {
-            "file": _file_name(result_id),
+            "file": _file_name(result_id, caller),
             "owner": _owner_key(caller),
             "expires_at": expires_at,
             "pieces": len(pieces),
@@ -160,27 +162,40 @@ class ResultStore:
             for number, piece in enumerate(pieces)
         )
 
-    def _make_room(self, wanted_bytes: int) -> None:
-        """Remove expired results, then the oldest until the rest fits."""
-        if not self._folder.is_dir():
-            return
-        files = []
-        for path in self._folder.iterdir():
+    def _make_room(self, wanted_bytes: int = 0, caller: Caller | None = None) -> None:
+        """Remove expired results, then the oldest until the rest fits.
+
+        These are taken from whoever has most, so that nobody evicts what others keep.
+
+        Args:
+            wanted_bytes: Size of a further result.
+            caller: Whose it is.
+        """
+        files = self._list_files()
+        used = Counter({user: sum(size for _, size, _ in own) for user, own in files.items()})
+        used[_user_hash(caller) if caller else ""] += wanted_bytes
+        while files and used.total() > self._max_bytes:
+            most = max(files, key=lambda user: used[user])
+            _, size, path = files[most].pop(0)
+            path.unlink(missing_ok=True)
+            used[most] -= size
+            if not files[most]:
+                del files[most]
+            log.info("results.evicted", size_bytes=size)
+
+    def _list_files(self) -> dict[str, list[tuple[float, int, Path]]]:
+        """Remove expired results; return the time, size and path of others, by the user's hash."""
+        files: dict[str, list[tuple[float, int, Path]]] = {}
+        for path in self._folder.iterdir() if self._folder.is_dir() else ():
             try:
                 status = path.stat()
             except FileNotFoundError:  # removed by another process
                 continue
             if status.st_mtime + LIFETIME_S <= self._now():
                 path.unlink(missing_ok=True)
-            elif _FILE_NAME_PATTERN.fullmatch(path.name):
-                files.append((status.st_mtime, status.st_size, path))
-        total_bytes = sum(size for _, size, _ in files) + wanted_bytes
-        for _, size, path in sorted(files):
-            if total_bytes <= self._max_bytes:
-                return
-            path.unlink(missing_ok=True)
-            total_bytes -= size
-            log.info("results.evicted", size_bytes=size)
+            elif match := _FILE_NAME_PATTERN.fullmatch(path.name):
+                files.setdefault(match[1], []).append((status.st_mtime, status.st_size, path))
+        return {user: sorted(own) for user, own in files.items()}
 
 
 def _dump_result(raw: Mapping[str, Any]) -> str:
@@ -194,8 +209,12 @@ def _owner_key(caller: Caller) -> list[str | int | None]:
     return [caller.user, caller.team, *([] if caller.group is None else [caller.group])]
 
 
-def _file_name(result_id: str) -> str:
-    return f"{hashlib.sha256(result_id.encode()).hexdigest()}.sealed"
+def _user_hash(caller: Caller) -> str:
+    return hashlib.sha256(caller.user.encode()).hexdigest()[:16]
+
+
+def _file_name(result_id: str, caller: Caller) -> str:
+    return f"{_user_hash(caller)}-{hashlib.sha256(result_id.encode()).hexdigest()}.sealed"
 
 
 def _write_atomically(path: Path, content: bytes) -> None:

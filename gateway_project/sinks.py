@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from uuid import UUID
 
 from execution.call import EndedCall
@@ -14,7 +15,7 @@ from gateway_project.intent import feedback
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.runs.request import RunRequest
 from learning.memory.context import ContextKey
-from learning.predictions.open_intents import AheadRecord, PredictedIntent
+from learning.predictions.open_intents import AheadRecord, PredictedIntent, find_telling_values
 from learning.sessions.memory import AnsweredIntent
 from learning.suggested_episodes import build_run_episode
 
@@ -64,13 +65,23 @@ def record_intent(
 
 def _describe_run(answer: IntentAnswer, *, intent: str) -> AheadRecord:
     """Return what is recorded of a suggestion that was run ahead, or why it was not."""
-    run = answer.ahead.run
+    ahead = answer.ahead
+    run = ahead.run or ahead.attempt
     if run is None:
-        return AheadRecord(fallback=answer.ahead.fallback_code)
-    return AheadRecord(
+        return AheadRecord(fallback=ahead.fallback_code)
+    tasks = answer.predicted_tasks
+    record = AheadRecord(
         tasks=tuple((task.tool, task.duration_ms) for task in run.tasks),
         took_ms=MS_PER_S * run.took_s,
-        episode=build_run_episode(intent, answer.predicted_tasks, run, at=time.time()),
+        fallback=ahead.fallback_code,
+    )
+    if ahead.run is None:
+        return record
+    stated = find_telling_values([intent, *(task.arguments for task in run.tasks)])
+    return replace(
+        record,
+        values=find_telling_values(list(run.raw_results.values())) - stated,
+        episode=build_run_episode(intent, tasks, run, at=time.time()),
     )
 
 

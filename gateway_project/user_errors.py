@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from django.db import Error as DatabaseError
+
 from execution.call_errors import CallError, InvalidArguments
 from execution.control import ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
@@ -15,6 +17,8 @@ from execution.store.speculations import FeedbackGiven, SpeculationResolved, Unk
 from gateway_project.access.grant import TokenNotGrantable, UnknownToken
 from gateway_project.access.roles import NotPermitted
 from gateway_project.flow import SearchNotPermitted
+from gateway_project.foundation.database import is_database_away
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
@@ -24,6 +28,7 @@ from gateway_project.use_cases.curate_people import InvalidPerson, UnknownPerson
 from gateway_project.use_cases.curate_teams import InvalidTeam
 from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
 from gateway_project.use_cases.curate_webhooks import InvalidWebhook
+from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from gateway_project.use_cases.import_configuration import ImportInProgress
 from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
 from gateway_project.webhooks.store import UnknownWebhook
@@ -60,6 +65,7 @@ ERRORS_WITH_CODE: Final = (
     RegistrationNotPermitted,
     RunsUnavailable,
     SearchNotPermitted,
+    SecondPersonRequired,
     SpeculationResolved,
     TokenNotGrantable,
     TooManyRuns,
@@ -95,6 +101,8 @@ def explain_error(error: Exception) -> tuple[str, str] | None:
     """
     if isinstance(error, ERRORS_WITH_CODE):
         return error.code, str(error)
+    if isinstance(error, DatabaseError) and is_database_away(error):
+        return RunsUnavailable.code, f"{summarize_error(error)}; try again in a moment"
     for kind, code in _CODES.items():
         if isinstance(error, kind):  # a ParameterError may quote a server's schema
             is_foreign = kind is ParameterError

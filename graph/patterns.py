@@ -76,6 +76,7 @@ class PastRun:
         at: When it ended.
         weight: How certain it is that it was this workflow, for this intent, in (0, 1]; 1: it was
             run as such.
+        person: Primary key of the private team of who ran it; None: it was imported by an admin.
     """
 
     key: str
@@ -84,6 +85,7 @@ class PastRun:
     succeeded: bool = True
     at: datetime
     weight: float = 1.0
+    person: int | None = None
 
 
 class ReferencedValue(NamedTuple):

@@ -108,6 +108,7 @@ def read_run(
         succeeded=run.succeeded,
         at=run.at,
         weight=run.weight,
+        person=run.person,
     )
     return RecordableRun(run=run, reading=reading, workflow=workflow, row=row)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
+from gateway_project.foundation.text import describe_duration
 from graph.relations import SHIPPED, Evidence, EvidenceSource, Relation, RelationKind
 
 MAX_FIELDS: Final = 3
@@ -106,7 +107,7 @@ def _write_detail(relation: Relation) -> str:
     if relation.kind is RelationKind.PROVIDES and detail.get("fields"):
         return f": {write_data_flow(detail['fields'])}"
     if relation.kind is RelationKind.PRECEDES and detail.get("seconds") is not None:
-        return f", by {detail['seconds']:.3g} s on average"
+        return f", by {describe_duration(detail['seconds'])} on average"
     text = ""
     if relation.kind is RelationKind.REPLACES:
         text = f" since version {detail['version']}" if detail.get("version") else ""

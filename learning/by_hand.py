@@ -14,6 +14,7 @@ from execution.ended_run import AnsweredCalls, CallDurations, EndedRun
 from execution.status import RunStatus
 from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation import canonical
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.references import LITERAL, is_reference_mark, make_reference
 from learning.episodes import Episode, SessionCall, ValueSource
 from learning.latency import BOUNDS_MS
@@ -23,7 +24,7 @@ FIRST_ITEM: Final = "0"
 MS_PER_S: Final = 1_000
 
 
-def build_ended_run(episode: Episode, *, run: UUID, team: int | None) -> EndedRun:
+def build_ended_run(episode: Episode, *, run: UUID, contributor: Contributor) -> EndedRun:
     """Return an episode as a run whose weight is its certainty.
 
     A call that failed and was repeated with success is no task of its own. Calls of one tool with
@@ -34,7 +35,7 @@ def build_ended_run(episode: Episode, *, run: UUID, team: int | None) -> EndedRu
     Args:
         episode: The episode.
         run: Id that it counts by.
-        team: Primary key of the callers' team; None: none.
+        contributor: Whose it is.
     """
     made = _fold_retries(episode.calls)
     groups = _group_by_task(made)
@@ -45,7 +46,7 @@ def build_ended_run(episode: Episode, *, run: UUID, team: int | None) -> EndedRu
     ]
     return EndedRun(
         run=run,
-        team=team,
+        contributor=contributor,
         status=_judge(made),
         is_direct=False,
         ended_at=_to_time(episode.ended_at),

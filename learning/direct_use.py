@@ -16,6 +16,7 @@ import structlog
 from django.db import Error as DatabaseError
 
 from gateway_project.foundation import abandonment, canonical, json_size
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
@@ -46,7 +47,7 @@ log = structlog.get_logger(__name__)
 class _Session:
     """What is known of a session; its values are followed until its calls are grouped."""
 
-    team: int | None
+    contributor: Contributor
     builder: EpisodeBuilder = field(default_factory=EpisodeBuilder)
     values: SourceTracker = field(default_factory=SourceTracker)
     call_count: int = 0
@@ -63,13 +64,15 @@ async def _ignore(_episode: UUID) -> None:
 class DirectUseSink(Protocol):
     """Takes what clients search for and call directly; see `DirectUse`."""
 
-    def add_statement(self, session: Hashable, team: int | None, statement: Statement) -> None:
+    def add_statement(
+        self, session: Hashable, contributor: Contributor, statement: Statement
+    ) -> None:
         """Add a search or an intent of a session."""
 
     def add_call(
         self,
         session: Hashable,
-        team: int | None,
+        contributor: Contributor,
         call: SessionCall,
         observation: CallObservation | None = None,
     ) -> None:
@@ -82,13 +85,15 @@ class DirectUseSink(Protocol):
 class NoDirectUse:
     """Null implementation of `DirectUseSink`: direct use teaches nothing."""
 
-    def add_statement(self, session: Hashable, team: int | None, statement: Statement) -> None:
+    def add_statement(
+        self, session: Hashable, contributor: Contributor, statement: Statement
+    ) -> None:
         """Do nothing."""
 
     def add_call(
         self,
         session: Hashable,
-        team: int | None,
+        contributor: Contributor,
         call: SessionCall,
         observation: CallObservation | None = None,
     ) -> None:
@@ -132,22 +137,24 @@ class DirectUse:
         self._sessions: OrderedDict[Hashable, _Session] = OrderedDict()
         self._closed: dict[UUID, OwnedEpisode] = {}
 
-    def add_statement(self, session: Hashable, team: int | None, statement: Statement) -> None:
+    def add_statement(
+        self, session: Hashable, contributor: Contributor, statement: Statement
+    ) -> None:
         """Add a search or an intent of a session.
 
         Args:
             session: Identifies it; sessions of two callers are never equal.
-            team: Primary key of the caller's team; None: none.
+            contributor: Whose it is.
             statement: What was asked for, and the tools in the answer.
         """
         with self._grouping:
-            known = self._prepare_session(session, team, now=statement.at)
+            known = self._prepare_session(session, contributor, now=statement.at)
             known.builder.add_statement(statement)
 
     def add_call(
         self,
         session: Hashable,
-        team: int | None,
+        contributor: Contributor,
         call: SessionCall,
         observation: CallObservation | None = None,
     ) -> None:
@@ -155,7 +162,7 @@ class DirectUse:
 
         Args:
             session: As in `add_statement`.
-            team: Likewise.
+            contributor: Likewise.
             call: The call; its number and sources are assigned here.
             observation: What the call taught, from which the sources of its arguments are found;
                 None: it was not analysed.
@@ -166,7 +173,7 @@ class DirectUse:
         if is_large or canonical.is_deeper_than(call.arguments):
             call = replace(call, arguments={})
         with self._grouping:
-            known = self._prepare_session(session, team, now=call.at)
+            known = self._prepare_session(session, contributor, now=call.at)
             known.call_count += 1
             number = known.call_count
             sources = call.sources
@@ -186,7 +193,7 @@ class DirectUse:
         with self._grouping:
             known = self._sessions.pop(session, None)
             if known is not None:
-                self._keep_closed(known.close(), known.team)
+                self._keep_closed(known.close(), known.contributor)
 
     async def run(self) -> None:
         """Store episodes as they are over until cancelled, and all that are left then."""
@@ -207,7 +214,7 @@ class DirectUse:
             with self._grouping:
                 known = self._sessions.get(session)
                 if known is not None and known.builder.is_over(now):
-                    self._keep_closed(known.close(), known.team)
+                    self._keep_closed(known.close(), known.contributor)
                     if known.builder.is_forgettable(now):
                         del self._sessions[session]
 
@@ -253,22 +260,24 @@ class DirectUse:
                 return
             self.close_session(session)
 
-    def _prepare_session(self, session: Hashable, team: int | None, *, now: float) -> _Session:
+    def _prepare_session(
+        self, session: Hashable, contributor: Contributor, *, now: float
+    ) -> _Session:
         """Return a session, after closing what is over in it."""
-        known = self._sessions.setdefault(session, _Session(team))
+        known = self._sessions.setdefault(session, _Session(contributor))
         self._sessions.move_to_end(session)
         if known.builder.is_over(now):
-            self._keep_closed(known.close(), known.team)
+            self._keep_closed(known.close(), known.contributor)
         if len(self._sessions) > MAX_SESSIONS:
             _, oldest = self._sessions.popitem(last=False)
-            self._keep_closed(oldest.close(), oldest.team)
+            self._keep_closed(oldest.close(), oldest.contributor)
         return known
 
-    def _keep_closed(self, episodes: Iterable[Episode], team: int | None) -> None:
+    def _keep_closed(self, episodes: Iterable[Episode], contributor: Contributor) -> None:
         with self._lock:
             for episode in episodes:
                 if len(self._closed) < MAX_UNSTORED:
-                    self._closed[uuid.uuid4()] = OwnedEpisode(episode, team)
+                    self._closed[uuid.uuid4()] = OwnedEpisode(episode, contributor)
 
 
 def _store_episodes(waiting: dict[UUID, OwnedEpisode], sealer: Sealer) -> None:

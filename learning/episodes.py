@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
+from gateway_project.foundation.caller import Contributor
 from tools import ids
 
 IDLE_S: Final = 600.0
@@ -208,11 +209,11 @@ class OwnedEpisode(NamedTuple):
 
     Attributes:
         episode: The episode.
-        team: Primary key of the caller's team; None: a caller without one.
+        contributor: Whose it is.
     """
 
     episode: Episode
-    team: int | None
+    contributor: Contributor
 
 
 class EpisodeBuilder:

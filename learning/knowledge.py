@@ -1,7 +1,8 @@
 """Learns from an ended run or episode exactly once, in any process, after any number of attempts.
 
 The pattern is recorded first, keyed by the run's id, so that repeating it changes nothing. The
-rest is one transaction with the mark that the run was learned from.
+rest is one transaction with the mark that the run was learned from. A run beyond its person's
+share of what a team learns teaches nothing, nor does one that belongs to nobody.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from graph.store.usage import CallCount, UsageKey
 from learning import by_hand, latency, observations, past_run
 from learning.dependencies import LearnedFromRun, LearningDependencies
 from learning.observations import ToolCallTotals
-from learning.store import episodes, experience
+from learning.store import contributions, episodes, experience
+from learning.store.contributions import ContributedRuns
 from learning.store.experience import ToolObservation, VisibleTool
 from tools.query_text import QueryError
 
@@ -38,6 +40,7 @@ log = structlog.get_logger(__name__)
 class _RunObservations:
     """The observations of a run to write, besides its pattern."""
 
+    called: frozenset[int]
     call_totals: Mapping[int, ToolCallTotals]
     used_tools: frozenset[int]
     tool_observations: Mapping[int, ToolObservation]
@@ -90,7 +93,7 @@ def learn_from_episode(episode: UUID, dependencies: LearningDependencies) -> Lea
     if stored is None:
         return None
     return _learn(
-        by_hand.build_ended_run(stored.episode, run=episode, team=stored.team),
+        by_hand.build_ended_run(stored.episode, run=episode, contributor=stored.contributor),
         dependencies,
         claim=lambda: episodes.delete_episode(episode),
         counts_calls=False,
@@ -105,11 +108,18 @@ def _learn(
     counts_calls: bool,
 ) -> LearnedFromRun | None:
     """Learn from a run; `claim` marks it as learned, and returns False if it was before."""
-    tools = experience.find_visible_tools(_collect_tool_names(run_data), team=run_data.team)
+    contributor, at = run_data.contributor, run_data.ended_at
+    tools = experience.find_visible_tools(_collect_tool_names(run_data), team=contributor.owner)
+    called = frozenset(tool.pk for tool in tools.values())
+    contributed = contributions.load_contributed(contributor, at=at)
+    if None in contributor or not contributed.has_room_for(called):
+        return LearnedFromRun() if claim() else None
     pattern, unembedded = _record_pattern(run_data, tools, dependencies)
     observed = _observe_run(run_data, tools, counts_calls=counts_calls)
     outcome = writing.retry_on_conflict(
-        lambda: _write_observations(run_data, observed, claim=claim, td_rate=dependencies.td_rate)
+        lambda: _write_observations(
+            run_data, observed, contributed, claim=claim, td_rate=dependencies.td_rate
+        )
     )
     if outcome is None:
         return None
@@ -138,7 +148,7 @@ def _record_pattern(
     try:
         recorded = record_runs(
             [run],
-            team=run_data.team,
+            team=run_data.contributor.owner,
             embedder=dependencies.embedder,
             sealer=dependencies.sealer,
             index=dependencies.index if dependencies.embedder else None,
@@ -155,6 +165,7 @@ def _observe_run(
     pks = _map_primary_keys(tools)
     used = observations.collect_used_tools(run_data, pks)
     return _RunObservations(
+        called=frozenset(pks.values()),
         call_totals=observations.collect_calls(run_data, pks) if counts_calls else {},
         used_tools=used,
         tool_observations=_observe_tools(run_data, pks, used),
@@ -206,7 +217,7 @@ def _iterate_shapes(
     for name, each in found.items():
         yield shapes.ObservedShape(
             tool=tools[name].pk,
-            team=run_data.team,
+            team=run_data.contributor.owner,
             definition_hash=tools[name].definition_hash,
             shape=reduce(output_shape.merge_shapes, each),
         )
@@ -215,6 +226,7 @@ def _iterate_shapes(
 def _write_observations(
     run_data: EndedRun,
     observed: _RunObservations,
+    contributed: ContributedRuns,
     *,
     claim: Callable[[], bool],
     td_rate: float,
@@ -226,16 +238,27 @@ def _write_observations(
         if not claim():
             return None
         relation_observations = [
-            *observed.order_observations,
-            *_observe_co_use(run_data, observed),
+            one
+            for one in (*observed.order_observations, *_observe_co_use(run_data, observed))
+            if contributed.has_room_between(one.source, one.target, observed.called)
         ]
-        experience.add_experience(run_data.team, observed.tool_observations, at=run_data.ended_at)
-        relations.observe_relations(run_data.team, relation_observations, td_rate=td_rate)
+        experience.add_experience(
+            run_data.contributor.owner, observed.tool_observations, at=run_data.ended_at
+        )
+        relations.observe_relations(
+            run_data.contributor.owner, relation_observations, td_rate=td_rate
+        )
         counts = {
-            (tool, run_data.team): CallCount(calls.succeeded + calls.failed, calls.failed)
+            (tool, run_data.contributor.owner): CallCount(
+                calls.succeeded + calls.failed, calls.failed
+            )
             for tool, calls in observed.call_totals.items()
         }
         usages = usage.add_usage(counts, at=run_data.ended_at)
+        if contributed.is_limited:
+            contributions.add_contribution(
+                run_data.contributor, observed.called, at=run_data.ended_at
+            )
         changed = shapes.record_shapes(
             observed.shapes, merge=output_shape.merge_shapes, at=run_data.ended_at
         )
@@ -245,10 +268,10 @@ def _write_observations(
 def _observe_co_use(run_data: EndedRun, observed: _RunObservations) -> list[RelationObservation]:
     if not observed.used_tools:
         return []
-    experience.lock_experience(run_data.team, observed.tool_observations)
-    known = usage.load_partners(run_data.team, observed.used_tools)
+    experience.lock_experience(run_data.contributor.owner, observed.tool_observations)
+    known = usage.load_partners(run_data.contributor.owner, observed.used_tools)
     wanted = observed.used_tools.union(*known)
-    before = experience.load_run_counts(run_data.team, wanted, at=run_data.ended_at)
+    before = experience.load_run_counts(run_data.contributor.owner, wanted, at=run_data.ended_at)
     return observations.observe_co_use(
         observed.used_tools,
         known=known,

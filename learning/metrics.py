@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from execution.mode import SUGGESTION_THRESHOLD
-from execution.prediction_outcome import WRONG_OUTCOMES, Outcome
+from execution.prediction_outcome import Outcome, ResolvedSpeculation
 from learning.calibration import (
     JudgedConfidence,
     ReliabilityBin,
@@ -19,7 +19,6 @@ from learning.calibration import (
 )
 
 if TYPE_CHECKING:
-    from execution.store.speculations import ResolvedSpeculation
     from learning.store.totals import TotalRow
 
 SUCCESS_GOAL: Final = 0.95
@@ -56,10 +55,16 @@ class IntentFigures:
     Attributes:
         outcomes: Number of predictions by outcome.
         acceptance: Share of suggestions, confident enough to be shown as such, that were right.
-        success: Share of those run ahead, or that would have been, that were right.
-        waste: Share of these that were wrong or unused.
+        success: Share of those run ahead whose calls all succeeded; of shadow predictions, that
+            were right of those that would have been run ahead.
+        waste: Share of these that were wrong or failed.
+        failed: Number of those run ahead without success.
+        mean_confidence: Of those run ahead, or that would have been; None: there are none.
+        mean_execution_s: Seconds that running ahead took, failures included; None: nothing was.
+        speed_up: Seconds until callers had the results by calls of their own, over those that
+            running the same tools ahead took; None: one of the two is not measured.
         saved_s: Seconds that the right ones among them save.
-        wasted_s: Seconds that the wrong ones take.
+        wasted_s: Seconds that the wrong and the failed ones took.
         tokens: Tokens that clients need not write for the right ones.
         saved_money: Price of these tokens in US dollars; None: no price is set.
         wasted_money: Price of the calls of the wrong ones; None: a price is unknown.
@@ -69,6 +74,10 @@ class IntentFigures:
     acceptance: Share
     success: Share
     waste: Share
+    failed: int
+    mean_confidence: float | None
+    mean_execution_s: float | None
+    speed_up: float | None
     saved_s: float
     wasted_s: float
     tokens: int
@@ -166,19 +175,27 @@ def measure_intents(
         was_run: Whether to measure those that were run ahead, or the shadow ones.
     """
     chosen = [one for one in resolved if one.is_shadow is not was_run]
-    judged = [one for one in chosen if one.weight]
+    judged = [one for one in chosen if one.says_of_tools]
     shown = [one for one in judged if one.confidence >= SUGGESTION_THRESHOLD]
     ahead = [one for one in chosen if was_run or (one.is_admitted and one.is_runnable)]
-    right = [one for one in ahead if one.outcome is Outcome.HIT]
-    wrong = [one for one in ahead if one.outcome in WRONG_OUTCOMES]
+    right = [one for one in ahead if one.outcome is Outcome.HIT and not one.has_failed]
+    wrong = [one for one in ahead if one.is_wasted]
+    failed = sum(one.has_failed for one in ahead)
+    took = [one.took_ms for one in ahead if one.took_ms is not None]
     tokens = sum(one.tokens or 0 for one in right)
     return IntentFigures(
         outcomes=dict(Counter(one.outcome.value for one in chosen)),
         acceptance=make_share(sum(one.outcome is Outcome.HIT for one in shown), len(shown)),
-        success=make_share(len(right), len(right) + len(wrong)),
+        success=make_share(len(ahead) - failed, len(ahead))
+        if was_run
+        else make_share(len(right), len(right) + len(wrong)),
         waste=make_share(len(wrong), len(ahead)),
+        failed=failed,
+        mean_confidence=_mean([one.confidence for one in ahead]),
+        mean_execution_s=_mean([one / _MS_PER_S for one in took]),
+        speed_up=_measure_speed_up(ahead, resolved) if was_run else None,
         saved_s=sum(one.saves_ms or 0.0 for one in right) / _MS_PER_S,
-        wasted_s=sum(one.saves_ms or 0.0 for one in wrong) / _MS_PER_S,
+        wasted_s=sum(one.wasted_ms for one in wrong) / _MS_PER_S,
         tokens=tokens,
         saved_money=None if token_price is None else tokens * token_price / _PER_MILLION,
         wasted_money=_sum_money(prices.get(tool) for one in wrong for tool in one.tools),
@@ -213,7 +230,7 @@ def measure_calibration(resolved: Iterable[ResolvedSpeculation]) -> CalibrationF
     judged = [
         JudgedConfidence(one.confidence, one.has_right_tools, one.weight)
         for one in resolved
-        if one.weight
+        if one.says_of_tools
     ]
     reliability = build_reliability(judged)
     is_enough = len(judged) >= MIN_SHOWN
@@ -223,6 +240,26 @@ def measure_calibration(resolved: Iterable[ResolvedSpeculation]) -> CalibrationF
         brier=brier_score(judged) if is_enough else None,
         reliability=tuple(reliability) if is_enough else (),
     )
+
+
+def _measure_speed_up(
+    ahead: Iterable[ResolvedSpeculation], resolved: Iterable[ResolvedSpeculation]
+) -> float | None:
+    """Return how much sooner results came than by callers' own calls of the same tools."""
+    own: dict[tuple[int, ...], list[float]] = defaultdict(list)
+    for one in resolved:
+        if one.is_shadow and one.own_ms is not None:
+            own[one.tools].append(one.own_ms)
+    pairs = [
+        (sum(own[one.tools]) / len(own[one.tools]), one.took_ms)
+        for one in ahead
+        if one.took_ms and not one.has_failed and one.tools in own
+    ]
+    return sum(before for before, _ in pairs) / sum(now for _, now in pairs) if pairs else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _find_least_decile(rows: Sequence[TotalRow], budget: float) -> int | None:

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.conf import settings
 
-from execution.prediction_outcome import RESOLVE_AFTER_S, WRONG_OUTCOMES, Outcome, Verdict
+from execution.prediction_outcome import RESOLVE_AFTER_S, Outcome, ResolvedSpeculation, Verdict
 from execution.store import budgets, speculations, transactions
-from execution.store.speculations import IsAllowed, ResolvedSpeculation
+from execution.store.speculations import IsAllowed
 from learning.memory.context import ContextKey
 from learning.prediction import ResolvedPrediction
 from learning.store import episodes, totals
@@ -103,7 +103,9 @@ def load_resolved(
         limit: Maximum number; the newest are returned.
         since: Earliest resolution; None: any.
     """
-    found = speculations.load_resolved(team, limit=limit, since=since, only_telling=True)
+    found = speculations.load_resolved(
+        team, limit=limit, since=since, only_telling=True, within_shares=True
+    )
     return _select_telling(found)
 
 
@@ -133,7 +135,7 @@ def _compute_earliest(at: datetime) -> datetime:
 
 def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
     """Return a resolved prediction as thresholds read it."""
-    is_hit = resolved.outcome is Outcome.HIT
+    is_hit = resolved.outcome is Outcome.HIT and not resolved.has_failed
     return ResolvedPrediction(
         confidence=resolved.confidence,
         succeeded=is_hit,
@@ -143,6 +145,7 @@ def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
         team=resolved.team,
         saves_ms=(resolved.saves_ms or 0.0) if is_hit else 0.0,
         was_run=not resolved.is_shadow,
+        context_sealed=resolved.context_sealed,
     )
 
 
@@ -156,9 +159,9 @@ def _record_outcomes(resolved: Sequence[ResolvedSpeculation], learn: LearnResolv
             is_shadow=one.is_shadow,
             at=one.resolved_at,
             chance=one.confidence,
-            is_hit=one.outcome is Outcome.HIT,
-            is_wasted=one.outcome in WRONG_OUTCOMES,
-            takes_ms=one.saves_ms or 0.0,
+            is_hit=one.outcome is Outcome.HIT and not one.has_failed,
+            is_wasted=one.is_wasted,
+            takes_ms=one.wasted_ms if one.is_wasted else one.saves_ms or 0.0,
             price=_sum_prices(prices.get(tool) for tool in one.tools),
         )
         for one in resolved

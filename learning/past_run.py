@@ -46,6 +46,7 @@ def build_past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
         succeeded=run.status is RunStatus.SUCCEEDED,
         at=run.ended_at,
         weight=run.weight,
+        person=run.contributor.person,
     )
 
 

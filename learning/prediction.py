@@ -25,6 +25,7 @@ class ResolvedPrediction:
         team: Primary key of the team; None: callers without one.
         saves_ms: Milliseconds that it saved, or would have saved; 0 if it was wrong.
         was_run: Whether it was run ahead; False: a shadow prediction.
+        context_sealed: The parts of its context, sealed; empty: not kept.
     """
 
     confidence: float
@@ -35,3 +36,4 @@ class ResolvedPrediction:
     team: int | None
     saves_ms: float = 0.0
     was_run: bool = False
+    context_sealed: str = ""

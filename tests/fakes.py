@@ -12,6 +12,7 @@ import mcp_types
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway_project.foundation.caller import Caller
 from tools.upstream.errors import UnknownServer
 from tools.upstream.listing import ToolListing
 from tools.upstream.request import UpstreamRequest
@@ -103,7 +104,9 @@ class FakeUpstream:
         tools = self.tools[server]
         return tools if isinstance(tools, ToolListing) else ToolListing(tools=tuple(tools))
 
-    async def call_tool(self, server: str, request: UpstreamRequest) -> UpstreamResult:
+    async def call_tool(
+        self, server: str, request: UpstreamRequest, *, caller: Caller
+    ) -> UpstreamResult:
         """Record the call and return its result."""
         self.calls.append((server, request.tool, dict(request.arguments)))
         self._answer(server)

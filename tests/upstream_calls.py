@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gateway_project.foundation.caller import Caller
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
+
+
+def make_caller(user: str, session: str = "") -> Caller:
+    """Build somebody who may do everything."""
+    return Caller(
+        user=user,
+        team=None,
+        person=None,
+        scopes=frozenset({"*"}),
+        kind="http",
+        session=session or user,
+    )
+
+
+SOMEBODY = make_caller("somebody")
 
 
 async def call_tool(
@@ -14,6 +30,7 @@ async def call_tool(
     tool: str,
     arguments: Mapping[str, Any],
     *,
+    caller: Caller = SOMEBODY,
     input_responses: Mapping[str, Any] | None = None,
     request_state: str | None = None,
     **options: Any,
@@ -25,12 +42,19 @@ async def call_tool(
     if request_state is not None:
         params["requestState"] = request_state
     return await pool.call_tool(
-        server, UpstreamRequest(method=CALL_METHOD, params=params, **options)
+        server, UpstreamRequest(method=CALL_METHOD, params=params, **options), caller=caller
     )
 
 
 async def send_request(
-    pool: Any, server: str, method: str, params: Mapping[str, Any], **options: Any
+    pool: Any,
+    server: str,
+    method: str,
+    params: Mapping[str, Any],
+    *,
+    caller: Caller = SOMEBODY,
+    **options: Any,
 ) -> Any:
     """Send any other request; `options` are its further fields."""
-    return await pool.request(server, UpstreamRequest(method=method, params=params, **options))
+    request = UpstreamRequest(method=method, params=params, **options)
+    return await pool.request(server, request, caller=caller)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -13,6 +13,7 @@ from gateway_project.foundation.caller import Caller
 from tools import definition_changes, ids, scan
 from tools.danger import Danger
 from tools.definition import Definition
+from tools.server_condition import limit_error
 
 MAX_SUGGESTIONS = 3
 SUGGESTION_CUTOFF = 0.5
@@ -98,7 +99,7 @@ class CatalogueTool:
             outcome may be repeated: it only reads, or is idempotent.
         approval: An admin's rule for approvals: `always`, `never`, or empty if the danger class
             decides.
-        destructive_by: Who declares it destructive: `server` (a trusted one), `admin`, or empty.
+        destructive_by: Who declares it destructive: its `server`, an `admin`, or empty.
         ignored_places: JSON pointers excluded when its server's listing is compared with the
             pinned definition.
         changed_places: Where a quarantined tool differs from its approved definition; names that
@@ -197,8 +198,7 @@ def _explain_not_discovered(server: CatalogueServer) -> str:
         return f"{status}: it is disabled"
     if not server.last_error:
         return f"{status}: it has not listed them so far; try again in a moment"
-    reason = server.last_error.removeprefix(f"server {server.name!r}: ")
-    return f"{status}, because it fails: {reason}"
+    return f"{status}: {server.last_error.removeprefix(f'server {server.name!r}: ')}"
 
 
 def _explain_unknown(tool: str, suggestions: tuple[str, ...]) -> str:
@@ -309,7 +309,10 @@ class Catalogue:
         return tool
 
     def _find_empty_server(self, tool_id: str, caller: Caller) -> CatalogueServer | None:
-        """Return the server named in an id, if it is visible to the caller and has no tools."""
+        """Return the server named in an id, if it is visible to the caller and has no tools.
+
+        Its error is limited to what the caller may know.
+        """
         name = tool_id.partition(ids.SEPARATOR)[0]
         server = self.servers.get(name) or self.servers.get(
             tool_id.partition(ids.EXPOSED_SEPARATOR)[0]
@@ -317,7 +320,9 @@ class Catalogue:
         if server is None or not caller.can_see(server):
             return None
         has_tools = any(tool.server == server.name for tool in self.tools.values())
-        return None if has_tools else server
+        if has_tools:
+            return None
+        return replace(server, last_error=limit_error(server.last_error, caller))
 
     def exposed_name(self, tool_id: str) -> str:
         """Return the name under which clients list a tool.

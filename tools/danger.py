@@ -19,6 +19,11 @@ class Danger(StrEnum):
     DESTRUCTIVE = "destructive"
     DANGEROUS = "dangerous"
 
+    @property
+    def may_destroy(self) -> bool:
+        """Whether a call may destroy something, or do worse."""
+        return self in {Danger.DESTRUCTIVE, Danger.DANGEROUS}
+
 
 SEVERITY = {danger: rank for rank, danger in enumerate(Danger)}
 
@@ -50,8 +55,8 @@ class DangerVerdict:
         reasons: In plain words, the deciding one first.
         veto_reasons: What rules out speculation: a curated operation matches, also in disguise,
             or it executes its input. In plain words.
-        destructive_by: Who reliably declares it destructive: `server` (a trusted one) or
-            `admin`; empty if nobody, and for all other classes.
+        destructive_by: Who declares it destructive: its `server`, trusted or not, or an `admin`;
+            empty if nobody, and for all other classes.
     """
 
     danger: Danger
@@ -298,7 +303,8 @@ def classify(
     by_admin = override is not None or any(
         operation.by_admin and operation.danger is Danger.DESTRUCTIVE for operation in operations
     )
-    by = "admin" if by_admin else "server" if trusted and _is_destructive(annotations) else ""
+    by_server = _is_destructive(annotations, trusted=trusted)
+    by = "admin" if by_admin else "server" if by_server else ""
     return DangerVerdict(
         danger=danger,
         reasons=tuple(reasons),
@@ -340,11 +346,14 @@ def is_call_repeatable(
     return is_read_only or (trusted and annotations.get("idempotentHint") is True)
 
 
-def _is_destructive(annotations: Mapping[str, Any]) -> bool:
-    """Whether the annotations declare it destructive."""
-    return (
-        annotations.get("destructiveHint") is True and annotations.get("readOnlyHint") is not True
-    )
+def _is_destructive(annotations: Mapping[str, Any], *, trusted: bool) -> bool:
+    """Whether the annotations declare it destructive.
+
+    That is believed of every server, since it only makes calls safer; a declaration that it only
+    reads outweighs it for a trusted server alone.
+    """
+    only_reads = trusted and annotations.get("readOnlyHint") is True
+    return annotations.get("destructiveHint") is True and not only_reads
 
 
 def _danger_from_annotations(
@@ -353,7 +362,7 @@ def _danger_from_annotations(
     read_only = annotations.get("readOnlyHint") is True
     if read_only and trusted:
         return Danger.READ, "its trusted server declares it read-only"
-    if _is_destructive(annotations):
+    if _is_destructive(annotations, trusted=trusted):
         return Danger.DESTRUCTIVE, "its server declares it destructive"
     if read_only:
         return Danger.WRITE, "its server declares it read-only but is not trusted"

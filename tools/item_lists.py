@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import structlog
 
+from gateway_project.foundation.caller import GATEWAY, Caller
 from gateway_project.foundation.task_group import TaskGroup
 from tools.catalogue import CatalogueServer
 from tools.upstream.downstream import NO_CLIENT, Downstream
@@ -25,6 +26,7 @@ from tools.upstream.kinds import ItemKind
 from tools.upstream.listing import ItemListing
 
 if TYPE_CHECKING:
+    from tools.upstream.entry import SupervisorKey
     from tools.upstream.pool import UpstreamPool
 
 LIST_TIMEOUT_S: Final = 5.0
@@ -40,8 +42,8 @@ _CAPABILITY_OF_KIND: Final[Mapping[ItemKind, str]] = {
 
 log = structlog.get_logger(__name__)
 
-ListKey = tuple[str, ItemKind, str]
-"""Server, kind, and session of the caller; empty if all callers share the list."""
+ListKey = tuple[str, ItemKind, "SupervisorKey | None"]
+"""Server, kind, and whose connection lists it; None if all callers share the list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,18 +132,26 @@ class ItemLists:
         await self._group.__aexit__(None, None, None)
 
     async def gather_lists(
-        self, servers: Iterable[CatalogueServer], kind: ItemKind, downstream: Downstream
+        self,
+        servers: Iterable[CatalogueServer],
+        kind: ItemKind,
+        *,
+        caller: Caller,
+        downstream: Downstream = NO_CLIENT,
     ) -> ListedItems:
         """Return the lists of servers, fetching missing ones from servers with the capability.
 
         Args:
             servers: The servers.
             kind: The kind of list.
-            downstream: The asking client; servers with a connection per caller list for it.
+            caller: Whose rights the requests carry at servers with a connection per caller.
+            downstream: How to reach the client.
         """
         servers = tuple(servers)
         await self._load_stored(servers, kind)
-        wanted = {server.name: self._request_list(server, kind, downstream) for server in servers}
+        wanted = {
+            server.name: self._request_list(server, kind, caller, downstream) for server in servers
+        }
         fetching = {
             cached.fetch_task: cached
             for cached in wanted.values()
@@ -183,7 +193,7 @@ class ItemLists:
                     and cached.fetch_task is None
                     and _CAPABILITY_OF_KIND[kind] in capabilities
                 ):
-                    self._start_fetch(server, kind, cached, is_requested=False)
+                    self._start_fetch(server, kind, cached, caller=GATEWAY, is_requested=False)
 
     async def _load_stored(self, servers: Iterable[CatalogueServer], kind: ItemKind) -> None:
         """Load the stored lists of servers without a newer one."""
@@ -193,12 +203,12 @@ class ItemLists:
             if not server.is_private and self._is_unknown(server, kind)
         ]
         for name, listing in (await self._memory.load_items(kind, names) if names else {}).items():
-            cached = self._cached_lists.setdefault((name, kind, ""), _CachedList(is_shared=True))
+            cached = self._cached_lists.setdefault((name, kind, None), _CachedList(is_shared=True))
             if cached.listing is None and cached.fetch_task is None:
                 cached.listing, cached.is_fresh = listing, not self._is_running(name)
 
     def _is_unknown(self, server: CatalogueServer, kind: ItemKind) -> bool:
-        cached = self._cached_lists.get((server.name, kind, ""))
+        cached = self._cached_lists.get((server.name, kind, None))
         return cached is None or (cached.listing is None and cached.fetch_task is None)
 
     def forget_server(self, server: str) -> None:
@@ -207,20 +217,32 @@ class ItemLists:
             self._cancel_fetch(self._cached_lists.pop(key))
 
     def _request_list(
-        self, server: CatalogueServer, kind: ItemKind, downstream: Downstream
+        self, server: CatalogueServer, kind: ItemKind, caller: Caller, downstream: Downstream
     ) -> _CachedList:
-        key = (server.name, kind, downstream.session if server.is_private else "")
-        cached = self._cached_lists.setdefault(key, _CachedList(is_shared=not server.is_private))
-        self._cached_lists.move_to_end(key)
+        whose = self._find_connection_key(server, caller, downstream)
+        cached = self._cached_lists.setdefault(
+            (server.name, kind, whose), _CachedList(is_shared=whose is None)
+        )
+        self._cached_lists.move_to_end((server.name, kind, whose))
         self._drop_oldest()
         live = self._find_capabilities(server.name)
         capabilities = server.capabilities if live is None else live
         if capabilities is not None and _CAPABILITY_OF_KIND[kind] not in capabilities:
             cached.listing, cached.is_fresh = ItemListing(), True
         elif self._is_due(cached) and (capabilities is not None or self._is_running(server.name)):
-            client = downstream if server.is_private else NO_CLIENT
-            self._start_fetch(server.name, kind, cached, downstream=client)
+            asking = GATEWAY if cached.is_shared else caller
+            self._start_fetch(server.name, kind, cached, caller=asking, downstream=downstream)
         return cached
+
+    def _find_connection_key(
+        self, server: CatalogueServer, caller: Caller, downstream: Downstream
+    ) -> SupervisorKey | None:
+        try:
+            return self._requests.find_connection_key(
+                server.name, caller=caller, downstream=downstream
+            )
+        except UpstreamError:  # not in the pool yet, or no longer
+            return caller.client_key if server.is_private else None
 
     def _find_capabilities(self, server: str) -> Mapping[str, Any] | None:
         try:
@@ -240,13 +262,16 @@ class ItemLists:
         kind: ItemKind,
         cached: _CachedList,
         *,
+        caller: Caller,
         downstream: Downstream = NO_CLIENT,
         is_requested: bool = True,
     ) -> None:
         cached.requested_at = asyncio.get_running_loop().time()
         wait_s = self._wait_s if is_requested else 0.0
         cached.fetch_task = self._group.create_task(
-            self._fetch_list(server, kind, cached, downstream=downstream, wait_s=wait_s)
+            self._fetch_list(
+                server, kind, cached, caller=caller, downstream=downstream, wait_s=wait_s
+            )
         )
 
     async def _fetch_list(
@@ -255,13 +280,16 @@ class ItemLists:
         kind: ItemKind,
         cached: _CachedList,
         *,
+        caller: Caller,
         downstream: Downstream,
         wait_s: float,
     ) -> None:
         clock = asyncio.get_running_loop().time
         changes, before = cached.change_count, cached.listing
         try:
-            cached.listing = await self._requests.list_items(server, kind, downstream=downstream)
+            cached.listing = await self._requests.list_items(
+                server, kind, caller=caller, downstream=downstream
+            )
         except UpstreamError as error:
             cached.failed_at = clock()
             log.info("lists.fetch_failed", server=server, kind=kind, reason=str(error))

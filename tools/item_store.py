@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import django.db
 import structlog
 
+from gateway_project.foundation.caller import GATEWAY
 from gateway_project.foundation.database import run_in_database_thread
 from tools.store import items as store
 from tools.upstream.errors import UpstreamError
@@ -51,7 +52,7 @@ async def discover_items(pool: UpstreamPool, server: str, capabilities: Collecti
 async def _list_items(pool: UpstreamPool, server: str, kind: ItemKind) -> dict[str, ItemListing]:
     """Return a list by its kind; empty if the server refuses it."""
     try:
-        return {kind: await pool.list_items(server, kind)}
+        return {kind: await pool.list_items(server, kind, caller=GATEWAY)}
     except UpstreamError as error:
         log.warning("server.items_not_listed", server=server, kind=kind, error=str(error))
         return {}

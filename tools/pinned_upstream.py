@@ -25,6 +25,7 @@ from tools.discover import to_definition
 from tools.upstream.errors import DefinitionChanged
 
 if TYPE_CHECKING:
+    from gateway_project.foundation.caller import Caller
     from tools.upstream.connection import Connection
     from tools.upstream.listing import ToolListing
     from tools.upstream.pool import UpstreamPool
@@ -96,8 +97,10 @@ class PinnedUpstream:
         self._monotonic = monotonic
         self._seen: WeakKeyDictionary[Connection, _ListedTools] = WeakKeyDictionary()
 
-    async def call_tool(self, server: str, request: UpstreamRequest) -> UpstreamResult:
-        """Call a tool; see `UpstreamPool.call_tool`.
+    async def call_tool(
+        self, server: str, request: UpstreamRequest, *, caller: Caller
+    ) -> UpstreamResult:
+        """Call a tool with a caller's rights; see `UpstreamPool.call_tool`.
 
         Raises:
             DefinitionChanged: If the server's definition differs from the pinned one.
@@ -107,7 +110,7 @@ class PinnedUpstream:
         async def admit(connection: Connection) -> None:
             await self._require_pinned(connection, server, request.tool)
 
-        return await self._pool.call_tool(server, request, admit=admit)
+        return await self._pool.call_tool(server, request, caller=caller, admit=admit)
 
     async def _require_pinned(self, connection: Connection, server: str, tool: str) -> None:
         current = self._seen.get(connection)

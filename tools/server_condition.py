@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+
 ServerConditionWord = Literal[
     "up", "starting", "failing", "sign-in needed", "never contacted", "disabled"
 ]
@@ -13,6 +15,21 @@ LONGEST_ATTEMPT: Final = timedelta(minutes=3)
 """An attempt that began longer ago died with its process; for one requested longer ago, no process
 is running."""
 SIGN_IN_REQUIRED: Final = "sign_in_required"
+WITHHELD_ERROR: Final = "it failed; superusers see the reason"
+
+
+def limit_error(error: str, caller: Caller, *, public: str = WITHHELD_ERROR) -> str:
+    """Return what a caller may know of a server's error; empty if there is none.
+
+    Errors quote the server's command, its address and what it wrote; only superusers, who may
+    change it, see them.
+
+    Args:
+        error: The whole error; empty: none.
+        caller: Who is told.
+        public: What others than superusers are told.
+    """
+    return error if not error or caller.has_scope(SCOPE_ALL) else public
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,7 +78,7 @@ async def make_remote_with_sign_ins(
     *,
     sealer: Sealer,
     rules: NetworkRules,
-    listing_user: str = "",
+    listing_user: str,
     clock: Callable[[], datetime] = _now,
 ) -> AsyncIterator[tuple[RemoteTransports, SignInManager]]:
     """Provide the pool's remote transports and the sign-ins that authorize them.

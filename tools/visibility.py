@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool
+from tools.danger import SEVERITY, Danger
 
 if TYPE_CHECKING:
     from tools.search import SearchHit
@@ -36,6 +37,16 @@ class Visibility:
         tool = _index_by_pk(self.catalogue).get(pk)
         return tool if tool is not None and self.caller.can_see(tool) else None
 
+    def is_changing(self, pk: int) -> bool:
+        """Whether a tool's class, name or title says that it changes things.
+
+        A tool of which nothing is known is not meant: most have no annotations.
+        """
+        tool = self.find_tool(pk)
+        return tool is not None and (
+            tool.vetoed or SEVERITY[tool.danger] >= SEVERITY[Danger.DESTRUCTIVE]
+        )
+
     def resolve_hits(self, hits: Iterable[SearchHit]) -> list[tuple[SearchHit, CatalogueTool]]:
         """Return hits with their tools, without those that are not in memory yet."""
         pairs = ((hit, self.catalogue.tools.get(hit.tool)) for hit in hits)
@@ -56,6 +67,11 @@ class Visibility:
             cache[key] = frozenset(tool.pk for tool in tools if self.caller.can_see(tool))
         found: frozenset[int] = cache[key]
         return found
+
+    def may_destroy(self, pk: int) -> bool:
+        """Whether a tool visible to the caller is destructive or dangerous."""
+        tool = self.find_tool(pk)
+        return tool is not None and tool.danger.may_destroy
 
     def is_usable(self, pk: int) -> bool:
         """Whether the caller may call a tool now."""

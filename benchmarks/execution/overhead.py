@@ -39,7 +39,9 @@ from tools.upstream.result import UpstreamResult
 ROOT = Path(__file__).resolve().parent.parent.parent
 AT_ONCE = 64
 DURABLE_REPEATS = 3
-CALLER = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
+CALLER = Caller(
+    user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="command"
+)
 HEADINGS = (
     f"{TASKS:,} tasks",
     "in memory, µs of processor a task",

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from execution.changes import WHOLE_TASK
 from execution.status import RunStatus, TaskStatus
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedBinaryField
 from tools.models import Team
 
 RUN_STATUSES = [(status.value, status.value) for status in RunStatus]
@@ -172,7 +173,7 @@ class Payload(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices)
     task = models.TextField(blank=True, default="")
     item = models.BigIntegerField(default=WHOLE_TASK)
-    content = models.BinaryField(help_text="Sealed JSON.")
+    content = SealedBinaryField(keys=PAYLOADS, help_text="Sealed JSON.")
     size = models.PositiveBigIntegerField(help_text="Size before sealing, in bytes.")
 
     class Meta:

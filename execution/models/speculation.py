@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from execution.prediction_outcome import Evidence, Outcome, Verdict
+from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, Outcome, Verdict
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedTextField
 from tools.models import Team
 
 OUTCOMES = [(outcome.value, outcome.value) for outcome in Outcome]
@@ -42,6 +44,12 @@ class Speculation(models.Model):
     )
     context_hash = models.BigIntegerField(help_text="Keyed hash of the intent's context.")
     domain_hash = models.BigIntegerField(help_text="Keyed hash of the context's domain.")
+    context_sealed = SealedTextField(
+        keys=PAYLOADS,
+        blank=True,
+        default="",
+        help_text="Sealed parts of the context; empty: not kept.",
+    )
     confidence = models.FloatField(help_text="Probability that the tools are the right ones.")
     ranked_confidence = models.FloatField(
         help_text="The same before it was corrected by the outcomes of earlier predictions."
@@ -135,3 +143,17 @@ class Speculation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.form} {self.pk} ({self.outcome or 'open'})"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was run ahead without success."""
+        return not self.shadow and bool(self.fallback)
+
+    @property
+    def own_ms(self) -> float | None:
+        """Milliseconds until the caller had the results by calls of their own; None: not so."""
+        if self.evidence not in (Evidence.RUN, Evidence.CALLS) or self.outcome != Outcome.HIT:
+            return None
+        seen_at = self.due_at - timedelta(seconds=RESOLVE_AFTER_S)
+        run_ms = (self.saves_ms or 0.0) if self.evidence == Evidence.RUN else 0.0
+        return (seen_at - self.created_at) / timedelta(milliseconds=1) + run_ms

@@ -355,7 +355,14 @@ class CallStates:
             )
             self.schedule.set_status(task, status)
             return
-        self.pending_changes.add_task_status(key, status, at)
+        is_complete = status is TaskStatus.SUCCEEDED
+        self.pending_changes.add_task_status(
+            key,
+            status,
+            at,
+            code="" if is_complete else for_each.LIST_STOPPED,
+            error="" if is_complete else calls.describe_stop(),
+        )
         self.result_cache.join_items(task)
         self._end_call(key, status, at)
 

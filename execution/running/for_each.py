@@ -125,8 +125,8 @@ class ItemCalls:
     def final_status(self) -> TaskStatus | None:
         """The final status of the task; None while any item is unfinished.
 
-        Unknown if any outcome is unknown, else failed if any call failed; cancelled if it was
-        stopped before the last item.
+        Unknown if any outcome is unknown, else failed if any call failed, else cancelled if any
+        call was; skipped if it was stopped before the last item.
         """
         counts = self._counts
         if any(counts[status] for status in _UNFINISHED_STATUSES):
@@ -137,7 +137,12 @@ class ItemCalls:
             return TaskStatus.FAILED
         if counts[TaskStatus.SUCCEEDED] == len(self.values):
             return TaskStatus.SUCCEEDED
-        return TaskStatus.CANCELLED
+        return TaskStatus.CANCELLED if counts[TaskStatus.CANCELLED] else TaskStatus.SKIPPED
+
+    def describe_stop(self) -> str:
+        """Describe in one line how far a stopped list came."""
+        done = self._counts[TaskStatus.SUCCEEDED]
+        return f"the run stopped after {done:,} of {len(self.values):,} items"
 
     def describe_failure(self) -> str:
         """Describe in one line how many items failed, and why the first did."""

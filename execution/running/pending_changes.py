@@ -52,11 +52,12 @@ class PendingChanges:
         at: datetime,
         *,
         code: str = "",
+        error: str = "",
         data: Mapping[str, Any] = NO_DATA,
     ) -> None:
-        """Add a status change without further details, with its event."""
+        """Add a status change without a call, with its event."""
         self.add_task_change(
-            TaskChange(*key, status, at, error_code=code), _EVENT_KINDS[status], data
+            TaskChange(*key, status, at, error_code=code, error=error), _EVENT_KINDS[status], data
         )
 
     def add_row(self, change: TaskChange) -> None:

@@ -101,12 +101,11 @@ def _explain_run_failure(
         return "", ""
     if cancel_reason:
         return cancel_reason, "the run did not finish before its deadline"
-    if state.failure_cause is None:
-        return "nothing_succeeded", "no task succeeded"
-    return (
-        state.failure_cause.code,
-        f"task {state.failure_cause.task!r}: {state.failure_cause.message}",
-    )
+    cause = state.failure_cause
+    because = f"task {cause.task!r}: {cause.message}" if cause else ""
+    if cause and state.schedule.is_stopped:
+        return cause.code, because
+    return "nothing_succeeded", "; ".join(filter(None, ("no task succeeded", because)))
 
 
 def _derive_final_status(state: RunState, cancel_reason: str) -> RunStatus:

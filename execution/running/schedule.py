@@ -177,14 +177,21 @@ class Schedule:
             return RunStatus.UNKNOWN
         if self.is_stopped:
             return RunStatus.FAILED
+        if not self.has_status(TaskStatus.SUCCEEDED):
+            return RunStatus.FAILED
         if all(
-            status is TaskStatus.SUCCEEDED or self.get_policy(task) is OnError.SAFE_TO_FAIL
+            status is TaskStatus.SUCCEEDED or self._is_allowed_failure(task)
             for task, status in self.statuses.items()
         ):
             return RunStatus.SUCCEEDED
-        if self.has_status(TaskStatus.SUCCEEDED):
-            return RunStatus.PARTIAL_SUCCESS
-        return RunStatus.FAILED
+        return RunStatus.PARTIAL_SUCCESS
+
+    def _is_allowed_failure(self, task: str) -> bool:
+        """Whether a task failed and was allowed to; a skipped one has not even been tried."""
+        return (
+            self.statuses[task] is TaskStatus.FAILED
+            and self.get_policy(task) is OnError.SAFE_TO_FAIL
+        )
 
     def _assign_layers(self, workflow: Workflow) -> None:
         """Assign layers; the latest layer with a begun task is open."""
@@ -208,7 +215,7 @@ class Schedule:
         ends = [ended]
         for cause in ends:
             went_well = status[cause] is TaskStatus.SUCCEEDED
-            is_harmless = went_well or self.get_policy(cause) is OnError.SAFE_TO_FAIL
+            is_harmless = went_well or self._is_allowed_failure(cause)
             for task, is_referring in self._dependants[cause]:
                 if status[task] is not pending:
                     continue

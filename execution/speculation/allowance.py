@@ -121,7 +121,7 @@ class Allowance:
         if self._find_price(tool.server) > limits.dollars_per_day:
             reasons.append(_explain_money(tool))
         if early.form is SpeculationForm.NEXT_CALL:
-            budget = self._find_budget(tool.server, caller.team, limits)
+            budget = self._find_budget(tool.server, caller.owner, limits)
             if not budget.admits(early.chance, early.next_chance):
                 reasons.append(
                     make_reason(
@@ -145,7 +145,7 @@ class Allowance:
             raise SpeculationRefused(reasons)
         self._recent[tool.server].append(self._clock())
         if early.form is SpeculationForm.NEXT_CALL:
-            budget = self._find_budget(tool.server, caller.team, self._find_limits(tool.server))
+            budget = self._find_budget(tool.server, caller.owner, self._find_limits(tool.server))
             budget.record_dispatch(early.chance)
             self._weighed[early.prediction] = budget, early.chance
         price = self._find_price(tool.server)

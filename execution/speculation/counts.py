@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from execution.call_outcome import SpeculationForm
 from execution.early_calls import EarlyEnd
 from gateway_project.foundation import telemetry
 
 if TYPE_CHECKING:
-    from execution.call_outcome import SpeculationForm
     from execution.early_calls import EndedEarlyCall
     from execution.speculation_rules import AdmissibilityReason
 
@@ -20,6 +20,10 @@ WASTED: Final = frozenset({EarlyEnd.UNUSED, EarlyEnd.FAILED})
 def count_ended(ended: EndedEarlyCall) -> None:
     """Count a call made ahead by what became of it."""
     server, form = ended.tool.server, ended.early.form.value
+    if ended.early.form is SpeculationForm.INTENT and ended.end is EarlyEnd.UNUSED:
+        # It came with the answer to the intent; whether it was of use, that prediction tells.
+        telemetry.early_calls.labels(server, form, "answered").inc()
+        return
     telemetry.early_calls.labels(server, form, ended.end.value).inc()
     is_wasted = ended.end in WASTED
     seconds = ended.duration_s if is_wasted else ended.saved_s

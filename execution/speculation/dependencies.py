@@ -66,7 +66,8 @@ class SpeculatorDependencies:
         confirm: Reads the switch now.
         allowance: Budgets.
         agreements: What earned being served.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
+            healthy.
         on_ended: Called with what became of each call.
         places: Calls in flight that a server, and the process, have room for.
     """
@@ -77,6 +78,6 @@ class SpeculatorDependencies:
     allowance: CallBudgets
     agreements: ServingRules
     confirm: Callable[[], Awaitable[None]] = _confirm_nothing
-    describe_trouble: Callable[[str], str] = lambda _server: ""
+    describe_trouble: Callable[[Caller, str], str] = lambda _caller, _server: ""
     on_ended: OnEarlyCallEnded = lambda _ended: None
     places: tuple[int, int] = (8, 32)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from execution.call import CallOutcome
     from execution.early_calls import EarlyCall
     from execution.speculation_rules import AdmissibilityReason
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
     from tools.catalogue import CatalogueTool
 
 VALID_S: Final = 60.0
@@ -33,26 +33,17 @@ MAX_KEY_CHARACTERS: Final = 64 * 1024
 """Larger arguments are not compared, so such calls are never answered ahead."""
 
 
-class Owner(NamedTuple):
-    """Whom results are private to: one session of a caller."""
-
-    user: str
-    team: int | None
-    group: str | None
-    session: str
-
-
 class EarlyKey(NamedTuple):
     """What a request must equal to be answered with a result.
 
     Attributes:
-        owner: The session.
+        owner: `Caller.session_key` of whom results are private to.
         tool: Primary key of the tool.
         definition_hash: Of the definition that was called.
         arguments: Canonical JSON, which tells 1, 1.0, true and "1" apart.
     """
 
-    owner: Owner
+    owner: SessionKey
     tool: int
     definition_hash: str
     arguments: str
@@ -114,7 +105,7 @@ class EarlyResults:
     characters: int = 0
     """Characters of all results, roughly."""
     _by_key: OrderedDict[EarlyKey, EarlyResult] = field(default_factory=OrderedDict)
-    _count_by_call: dict[tuple[Owner, int], int] = field(default_factory=dict)
+    _count_by_call: dict[tuple[SessionKey, int], int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -123,7 +114,7 @@ class EarlyResults:
         return iter(tuple(self._by_key.values()))
 
     def find(
-        self, owner: Owner, tool: CatalogueTool, arguments: Mapping[str, Any]
+        self, owner: SessionKey, tool: CatalogueTool, arguments: Mapping[str, Any]
     ) -> EarlyResult | None:
         """Return what may answer a request, in flight or answered; None: nothing does."""
         if (owner, tool.pk) not in self._count_by_call:
@@ -197,7 +188,9 @@ class EarlyResults:
         return next((one for one in self._by_key.values() if one.outcome is not None), None)
 
 
-def make_key(owner: Owner, tool: CatalogueTool, arguments: Mapping[str, Any]) -> EarlyKey | None:
+def make_key(
+    owner: SessionKey, tool: CatalogueTool, arguments: Mapping[str, Any]
+) -> EarlyKey | None:
     """Return the key of a call; None: its arguments are too large or are no JSON."""
     if json_size.is_larger_than(arguments, values=MAX_KEY_VALUES, characters=MAX_KEY_CHARACTERS):
         return None

@@ -12,7 +12,6 @@ from execution.speculation.early_results import (
     VALID_S,
     EarlyKey,
     EarlyResults,
-    Owner,
     make_key,
 )
 from execution.speculation.server_load import ServerLoad
@@ -21,9 +20,8 @@ from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_re
 if TYPE_CHECKING:
     from execution.call_outcome import CallOutcome
     from execution.early_calls import SendCall
-    from gateway_project.foundation.caller import Caller
-    from tools.catalogue import CatalogueServer, CatalogueTool
-    from tools.upstream.downstream import Downstream
+    from gateway_project.foundation.caller import Caller, SessionKey
+    from tools.catalogue import CatalogueTool
 
     _Request = tuple[CatalogueTool, Mapping[str, Any]]
 
@@ -35,7 +33,8 @@ class CallsInFlight:
         results: Calls made ahead, which are discarded when a request needs their place, or may
             change what they read.
         places: Calls in flight that a server, and the process, have room for.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
+            healthy.
         clock: Monotonic clock, in seconds.
     """
 
@@ -44,7 +43,7 @@ class CallsInFlight:
         results: EarlyResults,
         *,
         places: tuple[int, int],
-        describe_trouble: Callable[[str], str],
+        describe_trouble: Callable[[Caller, str], str],
         clock: Callable[[], float],
     ) -> None:
         self._results = results
@@ -54,7 +53,9 @@ class CallsInFlight:
         self._loads: defaultdict[str, ServerLoad] = defaultdict(ServerLoad)
         self._writes: Counter[tuple[str, int | None]] = Counter()
         self._unsettled_until: dict[str | tuple[str, int | None], float] = {}
-        self._requested: defaultdict[tuple[Owner, int], dict[object, _Request]] = defaultdict(dict)
+        self._requested: defaultdict[tuple[SessionKey, int], dict[object, _Request]] = defaultdict(
+            dict
+        )
         self._early_count = 0
         self._real_count = 0
 
@@ -77,12 +78,10 @@ class CallsInFlight:
         """Take note of a call made ahead that was answered, or failed."""
         self._loads[server].note_early(failed=failed, now=self._clock())
 
-    def list_reasons(
-        self, caller: Caller, tool: CatalogueTool, server: CatalogueServer, downstream: Downstream
-    ) -> Iterator[AdmissibilityReason]:
-        """Yield why a call would be in the way now, or could not be answered for its caller."""
+    def list_reasons(self, caller: Caller, tool: CatalogueTool) -> Iterator[AdmissibilityReason]:
+        """Yield why a call would be in the way now."""
         load, now = self._loads[tool.server], self._clock()
-        trouble = self._describe_trouble(tool.server)
+        trouble = self._describe_trouble(caller, tool.server)
         if trouble or load.is_backing_off(now):
             why = "fails" if trouble else "was slowed down by calls made ahead, or failed them"
             yield make_reason(
@@ -101,15 +100,6 @@ class CallsInFlight:
             yield make_reason(
                 ReasonCode.UNSETTLED,
                 "A call that may change what it reads is in flight, or ended without an answer.",
-            )
-        is_known = (server.session != "per_caller" or downstream.session) and (
-            server.authorization != "oauth_per_user" or downstream.user
-        )
-        if not is_known:
-            yield make_reason(
-                ReasonCode.SESSION_UNKNOWN,
-                f"Server {tool.server} has a connection for each caller, and this one's is not "
-                "known.",
             )
 
     async def send(self, tool: CatalogueTool, send: SendCall) -> CallOutcome:
@@ -188,7 +178,7 @@ class CallsInFlight:
 
     @contextmanager
     def note_request(
-        self, owner: Owner, tool: CatalogueTool, arguments: Mapping[str, Any]
+        self, owner: SessionKey, tool: CatalogueTool, arguments: Mapping[str, Any]
     ) -> Iterator[None]:
         """Note that a client makes a call, so that it is not made ahead at the same time.
 

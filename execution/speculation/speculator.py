@@ -36,7 +36,6 @@ from execution.speculation.early_results import (
     VALID_S,
     EarlyResult,
     EarlyResults,
-    Owner,
     is_keepable,
     make_key,
 )
@@ -50,12 +49,11 @@ from execution.speculation_rules import (
 )
 from gateway_project.foundation.json_equality import equality_key
 from tools.catalogue import UnknownTool
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 
 if TYPE_CHECKING:
     from execution.call import CallOutcome
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
     from tools.catalogue import CatalogueTool
 
 COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
@@ -96,7 +94,7 @@ class Speculator:
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_results = asyncio.Event()
-        self._shared_sessions: OrderedDict[str, str] = OrderedDict()
+        self._shared_sessions: OrderedDict[SessionKey, SessionKey] = OrderedDict()
 
     @property
     def kept(self) -> tuple[int, int]:
@@ -140,23 +138,19 @@ class Speculator:
         if not self._dependencies.is_on():
             await self._dependencies.confirm()
 
-    def dispatch(
-        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
-    ) -> Reasons:
+    def dispatch(self, caller: Caller, early: EarlyCall) -> Reasons:
         """See `Speculation`."""
         try:
-            self._find_or_start(caller, early, downstream)
+            self._find_or_start(caller, early)
         except SpeculationRefused as refused:
             count_refused(early.form, refused.reasons)
             return refused.reasons
         return ()
 
-    async def make(
-        self, caller: Caller, early: EarlyCall, *, downstream: Downstream = NO_CLIENT
-    ) -> CallOutcome:
+    async def make(self, caller: Caller, early: EarlyCall) -> CallOutcome:
         """See `Speculation`."""
         try:
-            result = self._find_or_start(caller, early, downstream)
+            result = self._find_or_start(caller, early)
         except SpeculationRefused as refused:
             count_refused(early.form, refused.reasons)
             raise
@@ -166,7 +160,7 @@ class Speculator:
         if result.outcome is not None and not result.is_discarded:
             return result.outcome
         reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
-        raise result.error or SpeculationRefused(reasons)
+        raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
 
     async def answer(
         self,
@@ -192,7 +186,7 @@ class Speculator:
 
     def share(self, caller: Caller, run: UUID) -> None:
         """See `Speculation`."""
-        self._shared_sessions[bind_run_session(caller, run).session] = caller.session
+        self._shared_sessions[bind_run_session(caller, run).session_key] = caller.session_key
         if len(self._shared_sessions) > MAX_SHARED:
             self._shared_sessions.popitem(last=False)
 
@@ -212,16 +206,13 @@ class Speculator:
         """Discard all results, and stop all calls made ahead."""
         self._results.remove_all()
 
-    def _find_owner(self, caller: Caller) -> Owner:
+    def _find_owner(self, caller: Caller) -> SessionKey:
         """Return whom results are private to: the session, or the one that a run shares."""
-        session = self._shared_sessions.get(caller.session, caller.session)
-        return Owner(caller.user, caller.team, caller.group, session)
+        return self._shared_sessions.get(caller.session_key, caller.session_key)
 
     # Starting a call.
 
-    def _find_or_start(
-        self, caller: Caller, early: EarlyCall, downstream: Downstream
-    ) -> EarlyResult | None:
+    def _find_or_start(self, caller: Caller, early: EarlyCall) -> EarlyResult | None:
         """Return the same call if it was made already, or start it; None: a client makes it now.
 
         Raises:
@@ -246,9 +237,7 @@ class Speculator:
         reasons = (
             *self._list_disagreements(early, tool, caller),
             *self._dependencies.allowance.check(early, tool, caller),
-            *self._in_flight.list_reasons(
-                caller, tool, rules.catalogue.servers[tool.server], downstream
-            ),
+            *self._in_flight.list_reasons(caller, tool),
         )
         if reasons:
             raise SpeculationRefused(reasons)
@@ -260,7 +249,7 @@ class Speculator:
         self._results.add(result)
         self._has_results.set()
         self._in_flight.begin_early(tool.server)
-        result.task = asyncio.create_task(self._make(result, downstream), name="early call")
+        result.task = asyncio.create_task(self._make(result), name="early call")
         self._tasks.add(result.task)
         result.task.add_done_callback(self._tasks.discard)
         result.task.add_done_callback(lambda _task: self._in_flight.end_early(tool.server))
@@ -271,7 +260,7 @@ class Speculator:
     ) -> Reasons:
         """Return why no result of a next call would be served."""
         has_failed = self._dependencies.agreements.has_failed
-        if early.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.team):
+        if early.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.owner):
             return (refusals.explain_disagreement(tool),)
         return ()
 
@@ -282,7 +271,7 @@ class Speculator:
         is_young = self._clock() - found.started_at < VALID_S
         return is_young and (found.outcome is None or is_own or is_next_call)
 
-    async def _make(self, result: EarlyResult, downstream: Downstream) -> None:
+    async def _make(self, result: EarlyResult) -> None:
         """Make a call ahead and keep its answer; the task of the call."""
         allowance, early = self._dependencies.allowance, result.early
         reservation, end = None, EarlyEnd.FAILED
@@ -290,7 +279,7 @@ class Speculator:
             reservation = await allowance.reserve(early, result.tool, caller=result.caller)
             self._require_unchanged(result)
             result.started_at, result.is_sent = self._clock(), True
-            outcome = await self._call(result, downstream)
+            outcome = await self._call(result)
             self._in_flight.note_early(result.tool.server, failed=outcome.result.is_error)
             if not _is_usable(outcome):
                 result.refusal = (refusals.explain_unusable(result.tool),)
@@ -314,13 +303,11 @@ class Speculator:
                 self._report(result, EarlyEnd.UNUSED if result.is_discarded else end)
                 self._results.remove(result)
 
-    async def _call(self, result: EarlyResult, downstream: Downstream) -> CallOutcome:
-        request = UpstreamRequest.to_call(
-            result.tool.tool, result.early.call.arguments, timeout_s=MAX_TIME_S
-        )
-        identity = Downstream(session=downstream.session, user=downstream.user)
+    async def _call(self, result: EarlyResult) -> CallOutcome:
         return await calls.call(
-            replace(request, downstream=identity),
+            UpstreamRequest.to_call(
+                result.tool.tool, result.early.call.arguments, timeout_s=MAX_TIME_S
+            ),
             caller=result.caller,
             catalogue=self._dependencies.rules().catalogue,
             upstream=self._dependencies.upstream,
@@ -368,7 +355,7 @@ class Speculator:
         if result.early.form is not SpeculationForm.NEXT_CALL:
             return True
         age_s = self._clock() - result.answered_at if result.outcome is not None else 0.0
-        return self._dependencies.agreements.is_served(result.tool, result.caller.team, age_s)
+        return self._dependencies.agreements.is_served(result.tool, result.caller.owner, age_s)
 
     async def _join_or_send(
         self, result: EarlyResult, tool: CatalogueTool, timeout_s: float | None, send: SendCall
@@ -435,7 +422,7 @@ class Speculator:
         agreed = is_keepable(outcome.result.raw) and _do_agree(early, outcome)
         self._dependencies.agreements.record(
             result.tool,
-            result.caller.team,
+            result.caller.owner,
             agreed=agreed,
             age_s=max(0.0, asked_at - result.answered_at),
         )

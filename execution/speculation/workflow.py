@@ -29,7 +29,6 @@ from execution.snapshot import RunSnapshot
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 from execution.status import RunStatus
 from gateway_project.foundation.references import iterate_marks, parse_reference
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 
 if TYPE_CHECKING:
@@ -77,11 +76,11 @@ class _Calls:
     prediction: UUID
     dependencies: AheadDependencies
     provenance: TaskProvenance
-    downstream: Downstream
     made: dict[TaskKey, CallOutcome] = field(default_factory=dict)
     calls: list[EarlyTask] = field(default_factory=list)
     started_at: float = field(default_factory=time.monotonic)
     refusal: tuple[AdmissibilityReason, ...] = ()
+    was_sent: bool = False
 
     async def invoke(self, invocation: Invocation) -> CallOutcome:
         """Make one call."""
@@ -97,11 +96,10 @@ class _Calls:
         )
         started_s = time.monotonic() - self.started_at
         try:
-            outcome = await self.dependencies.speculation.make(
-                self.caller, early, downstream=self.downstream
-            )
+            outcome = await self.dependencies.speculation.make(self.caller, early)
         except SpeculationRefused as refused:
             self.refusal = self.refusal or _name_task(refused.reasons, task.id)
+            self.was_sent |= refused.was_sent
             raise
         self.made[invocation.task, invocation.item] = outcome
         self.calls.append(
@@ -140,7 +138,7 @@ class _Calls:
         return traced
 
 
-async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and how it is run
+async def run_workflow_ahead(
     plan: Plan,
     *,
     caller: Caller,
@@ -148,7 +146,6 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
     dependencies: AheadDependencies,
     provenance: TaskProvenance,
     expected_s: Mapping[str, float],
-    downstream: Downstream = NO_CLIENT,
 ) -> EarlyRun:
     """Run a workflow ahead, if all of it is admissible, within `MAX_TIME_S`.
 
@@ -161,7 +158,6 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
         dependencies: Collaborators.
         provenance: Where arguments come from.
         expected_s: 95th percentile of the duration by canonical id; others are unknown.
-        downstream: Identifies the caller to servers that keep state.
 
     Raises:
         SpeculationRefused: If it may not run ahead, or did not succeed in time.
@@ -183,17 +179,21 @@ async def run_workflow_ahead(  # noqa: PLR0913 - the workflow, whose it is, and 
         prediction=prediction,
         dependencies=dependencies,
         provenance=provenance,
-        downstream=downstream,
     )
     try:
         async with asyncio.timeout(MAX_TIME_S):
             status = await _make_execution(made).run()
     except TimeoutError:
         message = f"The workflow took longer than {MAX_TIME_S:g} s."
-        raise SpeculationRefused((make_reason(ReasonCode.TOO_SLOW, message),)) from None
+        reasons = (make_reason(ReasonCode.TOO_SLOW, message),)
+        raise SpeculationRefused(reasons, attempt=_collect(made)) from None
+    run = _collect(made)
     if status is not RunStatus.SUCCEEDED:
-        raise SpeculationRefused(made.refusal or (_explain_failure(),))
-    return _collect(made, took_s=time.monotonic() - made.started_at)
+        was_called = bool(run.tasks) or made.was_sent or not made.refusal
+        raise SpeculationRefused(
+            made.refusal or (_explain_failure(),), attempt=run if was_called else None
+        )
+    return run
 
 
 def _make_execution(made: _Calls) -> Execution:
@@ -222,7 +222,7 @@ async def _reload_nothing(_tasks: Collection[str]) -> Mapping[TaskKey, ResultRoo
     return {}
 
 
-def _collect(made: _Calls, *, took_s: float) -> EarlyRun:
+def _collect(made: _Calls) -> EarlyRun:
     raw: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for (task, item), outcome in made.made.items():
         raw.setdefault(task, []).append((item, outcome.result.raw))
@@ -235,7 +235,7 @@ def _collect(made: _Calls, *, took_s: float) -> EarlyRun:
         raw_results={**dict.fromkeys(lists, ()), **results},
         lists=frozenset(lists),
         tasks=tuple(made.calls),
-        took_s=took_s,
+        took_s=time.monotonic() - made.started_at,
     )
 
 

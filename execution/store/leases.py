@@ -24,6 +24,7 @@ from execution.workflow import Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from tools.store import teams
 
 # A decision does not wake a paused run, nor a deadline an unknown one: a claimer could do nothing
 # about it, would release it, and would find it claimable again.
@@ -204,6 +205,7 @@ def _build_snapshot(
         caller=Caller(
             user=row.user,
             team=row.team_id,
+            person=teams.find_private_team(row.user),
             scopes=frozenset(row.scopes),
             kind=cast("CallerKind", row.kind),
             group=row.tool_group or None,

@@ -17,7 +17,9 @@ SELECT count(*), coalesce(sum(task_ms), 0), coalesce(sum(wall_ms), 0) FROM (
            sum(ran.duration_ms) AS task_ms
     FROM (
         SELECT id, started_at, ended_at FROM execution_workflowexecution
-        WHERE (%(all)s OR team_id IS NOT DISTINCT FROM %(team)s) AND status = 'succeeded'
+        WHERE (%(all)s OR team_id = %(owner)s OR team_id IS NULL AND "user" = (
+              SELECT username FROM auth_user WHERE id = (
+                  SELECT person_id FROM tools_team WHERE id = %(owner)s))) AND status = 'succeeded'
           AND NOT is_direct AND ended_at >= %(since)s AND started_at IS NOT NULL
         ORDER BY created_at DESC LIMIT {MAX_RUNS}) AS run
     JOIN execution_taskrun AS ran ON ran.run_id = run.id
@@ -51,14 +53,14 @@ class RunSpeed(NamedTuple):
         return self.task_ms / self.wall_ms if self.wall_ms > 0 else None
 
 
-def load_run_speed(team: int | None, *, since: datetime, is_all: bool = False) -> RunSpeed:
-    """Return the times of a team's runs that succeeded.
+def load_run_speed(owner: int | None, *, since: datetime, is_all: bool = False) -> RunSpeed:
+    """Return the times of runs that succeeded.
 
     Args:
-        team: Primary key; None: callers without a team.
+        owner: Primary key of the team, or private team, whose runs they are.
         since: Earliest end.
         is_all: Whether the runs of all teams count.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SPEED, {"team": team, "since": since, "all": is_all})
+        cursor.execute(_SPEED, {"owner": owner, "since": since, "all": is_all})
         return RunSpeed(*cursor.fetchone())

@@ -18,6 +18,7 @@ from execution.prediction_outcome import (
     Outcome,
     OutcomeSum,
     Resolution,
+    ResolvedSpeculation,
     Verdict,
     combine_evidence,
     resolve_evidence,
@@ -27,9 +28,13 @@ from execution.status import RunStatus
 from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.fair_share import OF_ONE_THING, limit_contributions
+from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
 """Age at which a prediction is resolved even if its run has not ended."""
+SPARED_FOR: Final = timedelta(days=30)
+"""Time for which calls that a caller made themselves show that results made ahead spare them."""
 RESOLVE_BATCH: Final = 500
 DELETE_BATCH: Final = 5_000
 ANNOUNCED_AT_ONCE: Final = 200
@@ -38,12 +43,21 @@ ANNOUNCED_AT_ONCE: Final = 200
 _SUM_OUTCOMES: Final = f"""
 SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
 FROM (
-    SELECT team_id, context_hash, weight, round(ranked_confidence::numeric, 2)::float8 AS ranked,
+    SELECT team_id, context_hash, weight,
+           row_number() OVER (one ORDER BY resolved_at DESC) AS nth,
+           row_number() OVER (a_day ORDER BY resolved_at DESC) AS nth_of_day,
+           (SELECT count(*) FROM tools_membership AS m WHERE m.team_id = s.team_id) AS members,
+           round(ranked_confidence::numeric, 2)::float8 AS ranked,
            outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
            ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
            AS is_right
-    FROM execution_speculation WHERE weight > 0 AND ranked_confidence > 0
-) AS judged GROUP BY team_id, context_hash, ranked
+    FROM execution_speculation AS s
+    WHERE weight > 0 AND ranked_confidence > 0 AND outcome <> '{Outcome.FAILED}'
+    WINDOW one AS (PARTITION BY team_id, context_hash, "user"), a_day AS (PARTITION BY team_id,
+        context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date)
+) AS judged
+WHERE members < 2 OR nth <= {OF_ONE_THING.in_all} AND nth_of_day <= {OF_ONE_THING.a_day}
+GROUP BY team_id, context_hash, ranked
 """
 
 IsAllowed = Callable[[int | None, str], bool]
@@ -94,6 +108,7 @@ class NewSpeculation:
         is_shadow: Whether it was only predicted, not run ahead.
         context_hash: Keyed hash of the intent's context.
         domain_hash: Keyed hash of the context's domain.
+        context_sealed: The parts of the context, sealed; empty: not kept.
         confidence: Probability that its tools are the right ones, in [0, 1].
         ranked_confidence: The same before it was corrected by earlier outcomes.
         threshold: Confidence required to run it ahead at that time.
@@ -115,6 +130,7 @@ class NewSpeculation:
     is_shadow: bool = True
     context_hash: int
     domain_hash: int
+    context_sealed: str = ""
     confidence: float
     ranked_confidence: float
     threshold: float
@@ -153,47 +169,6 @@ class FoundEvidence:
     changed_tools: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResolvedSpeculation:
-    """A prediction with its outcome; the attributes that `NewSpeculation` has mean the same.
-
-    Attributes:
-        outcome: How it was resolved.
-        weight: How much is learned from it, in [0, 1].
-        is_explicit: Whether a verdict resolved it.
-        resolved_at: When.
-        changed_tools: Primary keys of the tools used instead; None: none, or unknown.
-    """
-
-    id: UUID
-    team: int | None
-    is_shadow: bool
-    context_hash: int
-    domain_hash: int
-    confidence: float
-    ranked_confidence: float
-    threshold: float
-    is_admitted: bool
-    is_runnable: bool
-    tools: tuple[int, ...]
-    saves_ms: float | None
-    tokens: int | None
-    outcome: Outcome
-    weight: float
-    is_explicit: bool
-    resolved_at: datetime
-    changed_tools: tuple[int, ...] | None = None
-
-    @property
-    def has_right_tools(self) -> bool:
-        """Whether the suggested tools were the right ones, whatever their arguments."""
-        return self.outcome is Outcome.HIT or (
-            self.outcome is Outcome.MODIFIED
-            and self.changed_tools is not None
-            and sorted(self.changed_tools) == sorted(self.tools)
-        )
-
-
 def insert_speculations(found: Iterable[NewSpeculation]) -> None:
     """Record predictions; those recorded before stay as they are."""
     wait = timedelta(seconds=RESOLVE_AFTER_S)
@@ -205,6 +180,7 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             shadow=one.is_shadow,
             context_hash=one.context_hash,
             domain_hash=one.domain_hash,
+            context_sealed=one.context_sealed,
             confidence=one.confidence,
             ranked_confidence=one.ranked_confidence,
             threshold=one.threshold,
@@ -237,11 +213,8 @@ def load_fingerprint(
     speculation: UUID, *, user: str, team: int | None
 ) -> tuple[tuple[int, ...], str] | None:
     """Return the tools and the digest of a caller's suggestion; None: they have none such."""
-    row = (
-        Speculation.objects.filter(pk=speculation, user=user, team=team)
-        .values_list("tools", "workflow_digest")
-        .first()
-    )
+    rows = Speculation.objects.filter(pk=speculation, user=user, team=team)
+    row = rows.values_list("tools", "workflow_digest").first()
     return None if row is None else (tuple(row[0]), row[1])
 
 
@@ -299,7 +272,8 @@ def record_verdict(
         return _build_resolved(row), False
     if row.verdict:
         raise FeedbackGiven(row.verdict)
-    if row.outcome or (row.due_at <= at and not _has_open_run(row)):
+    is_running = row.run is not None and _select_open_runs().filter(pk=row.run).exists()
+    if row.outcome or (row.due_at <= at and not is_running):
         raise SpeculationResolved(row.outcome or Outcome.EXPIRED)
     row.verdict = verdict
     if changed_tools is not None:
@@ -325,9 +299,14 @@ def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpe
         .order_by("due_at")[:limit]
     )
     statuses = _load_run_statuses(row.run for row in rows if row.run is not None)
+    own_calls = _load_own_calls(rows, since=at - SPARED_FOR)
     for row in rows:
-        status = None if row.run is None else statuses.get(row.run)
-        resolution = resolve_evidence(Evidence(row.evidence), status, was_run=not row.shadow)
+        resolution = resolve_evidence(
+            Evidence(row.evidence),
+            None if row.run is None else statuses.get(row.run),
+            has_failed=row.has_failed,
+            was_spared=not row.shadow and not row.has_failed and _get_calls_key(row) in own_calls,
+        )
         _resolve_row(row, resolution, is_explicit=False, at=at)
     _announce_changes(row.pk for row in rows)
     return [_build_resolved(row) for row in rows]
@@ -339,6 +318,7 @@ def load_resolved(
     limit: int,
     since: datetime | None = None,
     only_telling: bool = False,
+    within_shares: bool = False,
 ) -> list[ResolvedSpeculation]:
     """Return a team's resolved predictions, oldest first; the newest if there are too many.
 
@@ -346,16 +326,20 @@ def load_resolved(
         team: Primary key; None: callers without a team.
         limit: Maximum number.
         since: Earliest resolution; None: any.
-        only_telling: Whether to leave out those without a weight, and those that could not be
-            run ahead.
+        only_telling: Whether to leave out those without a weight and those not runnable.
+        within_shares: Whether to leave out what exceeds its person's share in a team.
     """
     rows = Speculation.objects.exclude(outcome="").filter(team=team)
     if only_telling:
         rows = rows.filter(weight__gt=0.0, runnable=True)
     if since is not None:
         rows = rows.filter(resolved_at__gte=since)
-    newest = rows.order_by("-resolved_at", "-pk")[:limit]
-    return [_build_resolved(row) for row in reversed(newest)]
+    newest: Iterable[Speculation] = rows.order_by("-resolved_at", "-pk")[:limit]
+    if within_shares and team is not None and teams.count_members(team) > 1:
+        newest = limit_contributions(
+            newest, lambda row: (row.user, row.created_at.date(), row.context_hash)
+        )
+    return [_build_resolved(row) for row in reversed(list(newest))]
 
 
 def load_page(
@@ -370,7 +354,7 @@ def load_page(
     """Return predictions, newest first.
 
     Args:
-        caller: Sees those of their team, or their own without one; None: sees all.
+        caller: Sees those that they own; None: sees all.
         outcome: Only with this outcome; empty: all.
         shadow: Only those that were not run ahead (True), or that were (False); None: all.
         only: Only the one of this id; None: all.
@@ -379,8 +363,7 @@ def load_page(
     """
     rows = Speculation.objects.order_by("-created_at", "id")
     if caller is not None:
-        own = {} if caller.team is not None else {"user": caller.user}
-        rows = rows.filter(team=caller.team, **own)
+        rows = rows.filter(team__isnull=False, team=caller.owner)
     if outcome:
         rows = rows.filter(outcome=outcome)
     if shadow is not None:
@@ -432,13 +415,32 @@ def _select_open_runs() -> QuerySet[WorkflowExecution]:
     return WorkflowExecution.objects.filter(ended_at__isnull=True)
 
 
-def _has_open_run(row: Speculation) -> bool:
-    return row.run is not None and _select_open_runs().filter(pk=row.run).exists()
-
-
 def _load_run_statuses(runs: Iterable[UUID]) -> dict[UUID, RunStatus]:
     found = WorkflowExecution.objects.filter(pk__in=list(runs)).values_list("pk", "status")
     return {run: RunStatus(status) for run, status in found}
+
+
+def _get_calls_key(row: Speculation) -> tuple[object, ...]:
+    return (row.user, row.team_id, row.context_hash, *sorted(row.tools))
+
+
+def _load_own_calls(rows: Sequence[Speculation], *, since: datetime) -> set[tuple[object, ...]]:
+    """Return who made which calls themselves since some time, for rows that lack evidence."""
+    silent = [
+        row
+        for row in rows
+        if not row.shadow and row.evidence in (Evidence.NONE, Evidence.OTHER_CALLS)
+    ]
+    if not silent:
+        return set()
+    found = Speculation.objects.filter(
+        resolved_at__gte=since,
+        user__in={row.user for row in silent},
+        context_hash__in={row.context_hash for row in silent},
+        evidence__in=(Evidence.RUN, Evidence.CALLS),
+        outcome=Outcome.HIT,
+    ).only("user", "team", "context_hash", "tools")
+    return {_get_calls_key(row) for row in found}
 
 
 def _resolve_row(
@@ -481,6 +483,10 @@ def _build_resolved(row: Speculation) -> ResolvedSpeculation:
         is_explicit=row.explicit,
         resolved_at=row.resolved_at,
         changed_tools=None if row.changed_tools is None else tuple(row.changed_tools),
+        has_failed=row.has_failed,
+        took_ms=row.took_ms,
+        own_ms=row.own_ms,
+        context_sealed=row.context_sealed,
     )
 
 

@@ -21,6 +21,7 @@ from execution.store.escaping import unescape_text
 from execution.store.payloads import PayloadKind
 from execution.workflow import Workflow
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from tools.store import teams
 
 RESULTS_PER_TOOL: Final = 3
 MAX_RESULT_BYTES: Final = 1_000_000
@@ -74,6 +75,7 @@ log = structlog.get_logger(__name__)
 
 
 class _RunRow(NamedTuple):
+    user: str
     team: int | None
     status: str
     is_direct: bool
@@ -110,7 +112,7 @@ def load_ended_run(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> 
     """
     found = WorkflowExecution.objects.filter(
         pk=run, ended_at__isnull=False, learned_at__isnull=True
-    ).values_list("team_id", "status", "is_direct", "ended_at", "version")
+    ).values_list("user", "team_id", "status", "is_direct", "ended_at", "version")
     row = next(map(_RunRow._make, found), None)
     if row is None:
         return None
@@ -135,7 +137,7 @@ def load_ended_run(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> 
     intent = _open_payload(run, PayloadKind.INTENT, sealer=sealer)
     return EndedRun(
         run=run,
-        team=row.team,
+        contributor=teams.find_contributor(row.user, row.team),
         status=RunStatus(row.status),
         is_direct=row.is_direct,
         ended_at=row.ended_at,

@@ -15,10 +15,18 @@ from execution.models import ExecutionEvent, WorkflowExecution
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads, prepared
 from execution.store.approval_sql import build_pending_expression, build_status_expression
-from execution.store.escaping import unescape_json, unescape_text
+from execution.store.escaping import escape_text, unescape_json, unescape_text
 from execution.store.payloads import PayloadKind
 from execution.store.runs import UnknownRun
-from execution.view import MAX_TOOLS, ApprovalView, RunSummary, RunView, TaskView
+from execution.view import (
+    ALL_RUNS,
+    MAX_TOOLS,
+    ApprovalView,
+    RunFilter,
+    RunSummary,
+    RunView,
+    TaskView,
+)
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
@@ -76,6 +84,15 @@ FROM execution_workflowexecution AS run
 WHERE {_VISIBLE}
   AND (%(runs)s::uuid[] IS NULL OR run.id = ANY(%(runs)s::uuid[]))
   AND (%(status)s::text IS NULL OR run.status = %(status)s)
+  AND (%(of_user)s = '' OR run."user" = %(of_user)s)
+  AND (%(of_team)s::bigint IS NULL OR run.team_id = %(of_team)s)
+  AND (%(since)s::timestamptz IS NULL OR run.created_at >= %(since)s)
+  AND (%(until)s::timestamptz IS NULL OR run.created_at < %(until)s)
+  AND (%(min_s)s::float8 IS NULL OR coalesce(run.ended_at, now())
+       - coalesce(run.started_at, run.created_at) >= make_interval(secs => %(min_s)s))
+  AND (%(tool)s = '' OR EXISTS (
+      SELECT FROM execution_taskrun AS task WHERE task.run_id = run.id
+        AND %(tool)s IN (task.tool, split_part(task.tool, ':', 1))))
   AND (%(before)s::timestamptz IS NULL OR run.created_at <= %(before)s
        AND (run.created_at < %(before)s OR run.id > %(after_run)s))
 ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
@@ -155,7 +172,7 @@ def load_summaries(
     *,
     teams: Collection[int] = (),
     runs: Collection[UUID] | None = None,
-    status: RunStatus | None = None,
+    wanted: RunFilter = ALL_RUNS,
     after: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[RunSummary]:
@@ -165,7 +182,7 @@ def load_summaries(
         caller: As in `load_view`.
         teams: Also the runs of these teams, by primary key.
         runs: Only these; None: all.
-        status: Only runs with this status.
+        wanted: Which of them.
         after: Time and id of the last run of the page before; None: from the newest.
         limit: Maximum count.
     """
@@ -174,7 +191,13 @@ def load_summaries(
         "before": after[0] if after else None,
         "after_run": after[1] if after else None,
         "runs": None if runs is None else list(runs),
-        "status": None if status is None else status.value,
+        "status": None if wanted.status is None else wanted.status.value,
+        "tool": escape_text(wanted.tool),
+        "of_user": wanted.user,
+        "of_team": wanted.team,
+        "since": wanted.since,
+        "until": wanted.until,
+        "min_s": wanted.min_duration_s,
         "limit": limit,
         "tools": MAX_TOOLS,
         "done": _DONE_STATUSES,

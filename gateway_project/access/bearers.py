@@ -137,12 +137,16 @@ class BearerTokenCache:
         self._unavailable_until = float("-inf")
         self._has_warned = False
 
-    async def authenticate(self, token: str, *, address: str) -> BearerToken:
+    async def authenticate(
+        self, token: str, *, address: str, outage_grace_s: float = OUTAGE_GRACE_S
+    ) -> BearerToken:
         """Return the cached entry of a valid token.
 
         Args:
             token: In plain text.
             address: The client's address.
+            outage_grace_s: Age of a look-up up to which the token is accepted while the database
+                is unavailable.
 
         Raises:
             TokenRefused: If it is unknown, expired or revoked.
@@ -153,7 +157,7 @@ class BearerTokenCache:
         digest = hashlib.sha256(token[:MAX_TOKEN_LENGTH].encode()).hexdigest()
         bearer = self._tokens_by_digest.get(digest)
         if bearer is None or not self._is_fresh(bearer):
-            bearer = await self._look_up_token(digest, address, bearer)
+            bearer = await self._look_up_token(digest, address, bearer, outage_grace_s)
         if bearer is None or self._is_expired(bearer.active_token):
             self._throttle.record_failure(address, now=self._monotonic())
             raise TokenRefused
@@ -198,7 +202,7 @@ class BearerTokenCache:
             bearer.use_recorded_at = now
 
     async def _look_up_token(
-        self, digest: str, address: str, cached: BearerToken | None
+        self, digest: str, address: str, cached: BearerToken | None, outage_grace_s: float
     ) -> BearerToken | None:
         """Look up a token; during an outage, accept the cached entry for a while."""
         if cached is None and (
@@ -210,7 +214,7 @@ class BearerTokenCache:
                 if not self._has_fresh_answer(digest):
                     await self._refresh_tokens([digest])
             except TokensUnavailable:
-                if cached is None or self._monotonic() - cached.checked_at > OUTAGE_GRACE_S:
+                if cached is None or self._monotonic() - cached.checked_at > outage_grace_s:
                     raise
                 return cached
         return self._tokens_by_digest.get(digest)
@@ -255,7 +259,7 @@ class BearerTokenCache:
             if cached is not None:
                 del self._tokens_by_digest[digest]
                 cached.expire_open()
-        elif cached is not None:
+        elif cached is not None and not cached.is_ended:
             cached.active_token, cached.checked_at = token, at
         else:
             self._tokens_by_digest[digest] = BearerToken(
@@ -277,11 +281,13 @@ class BearerTokenCache:
             del self._tokens_by_digest[digest]
 
     def _expire_unverified(self) -> None:
-        """End tokens that were not verified for too long."""
+        """End what tokens have open that were not verified for too long.
+
+        They stay in memory, for requests whose grace is longer.
+        """
         now = self._monotonic()
-        for digest, bearer in list(self._tokens_by_digest.items()):
+        for bearer in self._tokens_by_digest.values():
             if now - bearer.checked_at > OUTAGE_GRACE_S or self._is_expired(bearer.active_token):
-                del self._tokens_by_digest[digest]
                 bearer.expire_open()
 
     def _is_fresh(self, bearer: BearerToken) -> bool:

@@ -60,6 +60,7 @@ def make_caller(user: Any, teams: UserTeams, *, kind: CallerKind, chosen: object
     return Caller(
         user=user.get_username(),
         team=teams.choose(chosen),
+        person=teams.person,
         scopes=roles.compute_scopes(user),
         kind=kind,
         are_teams_used=teams.are_used,

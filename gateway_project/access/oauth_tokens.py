@@ -10,14 +10,19 @@ References:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
-from oauth2_provider.models import get_access_token_model, get_application_model
+from oauth2_provider.models import (
+    get_access_token_model,
+    get_application_model,
+    get_grant_model,
+    get_refresh_token_model,
+)
 
 from gateway_project.access import roles
 from gateway_project.access.active_token import ActiveToken
@@ -26,6 +31,52 @@ from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 
 UNUSED_CLIENT_KEPT: Final = timedelta(days=1)
 """After which a client that registered itself and was never authorized is deleted."""
+
+
+MAX_CLIENTS: Final = 1_000
+"""Clients that registered themselves."""
+MAX_CLIENTS_OF_ADDRESS: Final = 100
+"""Of them, those that one address registered and nobody authorized."""
+
+
+def admit_client(client_id: str, *, network: str) -> None:
+    """Record where a new client was registered from; if there are too many, others give way.
+
+    A client counts as the person's who authorized it, before that as the address's. Who holds most
+    loses the one that was not used for longest, so that nobody can lock out the others.
+
+    Args:
+        client_id: Of the client, which is stored already.
+        network: Network of the address that registered it.
+    """
+    clients = get_application_model().objects
+    clients.filter(client_id=client_id).update(registered_from=network)
+    rows = clients.exclude(registered_from="").exclude(client_id=client_id)
+    own = rows.filter(registered_from=network)
+    if rows.count() < MAX_CLIENTS and own.count() < MAX_CLIENTS_OF_ADDRESS:
+        return
+    uses = _load_last_uses()
+    idle: dict[Any, list[tuple[datetime, int]]] = {}
+    for pk, address, created in rows.values_list("pk", "registered_from", "created"):
+        holder, used_at = uses.get(pk, (address, created))
+        idle.setdefault(holder, []).append((used_at, pk))
+    crowded = idle.get(network, [])
+    if sum(map(len, idle.values())) >= MAX_CLIENTS:
+        crowded = max(idle.values(), key=len)
+    elif len(crowded) < MAX_CLIENTS_OF_ADDRESS:
+        return
+    clients.filter(pk=min(crowded)[1]).delete()
+
+
+def _load_last_uses() -> dict[int, tuple[int, datetime]]:
+    """Return who authorized clients, and when they last got a token, by client."""
+    uses: dict[int, tuple[int, datetime]] = {}
+    for model in (get_grant_model(), get_access_token_model(), get_refresh_token_model()):
+        rows = model.objects.filter(user__isnull=False).order_by("updated")
+        for client, user, at in rows.values_list("application", "user", "updated"):
+            _, before = uses.get(client, (user, at))
+            uses[client] = user, max(before, at)
+    return uses
 
 
 def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
@@ -41,6 +92,7 @@ def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
         )
         .select_related("user")
         .prefetch_related("user__groups", "user__memberships")
+        .annotate(person=F("user__private_team__pk"))
     )
     return {row.token_checksum: _to_active_token(row) for row in rows if is_for_us(row.resource)}
 
@@ -111,6 +163,7 @@ def _to_active_token(row: Any) -> ActiveToken:
     caller = Caller(
         user=row.user.get_username(),
         team=teams[0] if len(teams) == 1 else None,
+        person=row.person,
         scopes=granted & frozenset(CLIENT_SCOPES),
         kind="http",
     )

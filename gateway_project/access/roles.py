@@ -17,7 +17,9 @@ CALL: Final = "call"
 READ: Final = "read"
 """Read resources and prompts of servers, runs, relations and what was learned."""
 CONTROL: Final = "control"
-"""Control runs and decide approvals as a person; never given to a client by default."""
+"""Control runs; never given to a client by default."""
+APPROVE: Final = "approve"
+"""Decide approvals as a person; never given to a client by default."""
 CURATE: Final = "curate"
 """Curate relations, patterns and dangerous operations, and approve changed definitions."""
 METRICS: Final = "metrics"
@@ -25,14 +27,14 @@ METRICS: Final = "metrics"
 ADMINISTER: Final = "administer"
 """Administer speculation, thresholds, tokens, endpoints, webhooks and configuration; audit."""
 
-SCOPES: Final = (SEARCH, CALL, READ, CONTROL, CURATE, METRICS, ADMINISTER)
+SCOPES: Final = (SEARCH, CALL, READ, CONTROL, APPROVE, CURATE, METRICS, ADMINISTER)
 """All scopes except `SCOPE_ALL`, which only superusers have."""
-MEMBER_SCOPES: Final = (*CLIENT_SCOPES, CONTROL)
+MEMBER_SCOPES: Final = (*CLIENT_SCOPES, CONTROL, APPROVE)
 """Scopes of a user without a role."""
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "viewer": (SEARCH, READ),
-    "operator": (*CLIENT_SCOPES, CONTROL),
-    "curator": (*CLIENT_SCOPES, CONTROL, CURATE),
+    "operator": MEMBER_SCOPES,
+    "curator": (*MEMBER_SCOPES, CURATE),
     "admin": SCOPES,
 }
 """Scopes by role; each role has those of the roles before it. Roles are groups of these names."""

@@ -158,7 +158,7 @@ def _select_usable() -> Any:
         _filter_usable()
         .select_related("user", "tool_group")
         .prefetch_related("user__groups")
-        .annotate(are_teams_used=teams.exist())
+        .annotate(are_teams_used=teams.exist(), person=F("user__private_team__pk"))
     )
 
 
@@ -178,6 +178,7 @@ def _to_active_token(row: Any) -> ActiveToken:
     caller = Caller(
         user=row.user.get_username(),
         team=row.team_id,
+        person=row.person,
         scopes=roles.limit_scopes(row.scopes, roles.compute_scopes(row.user)),
         kind="http",
         are_teams_used=row.are_teams_used,

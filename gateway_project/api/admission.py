@@ -7,7 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.db.models import Model, QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -120,9 +121,8 @@ class SwitchView(ApiView):
     )
     def put(self, request: Request) -> Response:
         """Turn all speculation on or off."""
-        given = SwitchSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        switch_speculation(self.caller, is_on=given.validated_data["on"])
+        given = self.read_body(SwitchSerializer)
+        switch_speculation(self.caller, is_on=given["on"])
         return self.get(request)
 
 
@@ -146,9 +146,7 @@ class GrantListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Let a tool of a trusted server be called ahead, as long as its definition stays."""
-        given = GrantRequestSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = self.read_body(GrantRequestSerializer)
         tool = self.effects.catalogue().find_tool(values["tool"], self.caller)
         outcome = grant_speculation.grant_speculation(
             self.caller,
@@ -186,15 +184,17 @@ class ProposalListView(ApiView):
 
     @extend_schema(
         operation_id="list_grant_proposals",
-        parameters=[*PAGE_PARAMETERS],
+        parameters=[OpenApiParameter("server", OpenApiTypes.STR), *PAGE_PARAMETERS],
         responses={200: make_page_schema(_PROPOSAL)},
     )
     def get(self, request: Request) -> Response:
         """List tools with what speaks for and against granting them, by id."""
+        server = request.query_params.get("server")
         proposals = [
             proposal
             for proposal in grant_speculation.list_proposals(grant_speculation.load_rules())
             if self.caller.can_see_team(proposal.tool.team)
+            and server in (None, proposal.tool.server)
         ]
         proposals.sort(key=lambda proposal: proposal.tool.tool)
         page = paginate_sorted(request, proposals, key=lambda one: (one.tool.tool,))

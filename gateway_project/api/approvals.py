@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from execution.changes import WHOLE_TASK
 from execution.view import ApprovalView
-from gateway_project.access.roles import CONTROL
+from gateway_project.access.roles import APPROVE
 from gateway_project.api.pages import make_page_schema
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
@@ -53,7 +53,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
 class ApprovalListView(ApiView):
     """Approvals that the caller may decide: of their own calls, and of teams they administer."""
 
-    scopes: ClassVar = {"GET": CONTROL}
+    scopes: ClassVar = {"GET": APPROVE}
 
     @extend_schema(
         operation_id="list_approvals",
@@ -74,7 +74,7 @@ class ApprovalListView(ApiView):
 class ApprovalDetailView(ApiView):
     """One approval."""
 
-    scopes: ClassVar = {"GET": CONTROL}
+    scopes: ClassVar = {"GET": APPROVE}
 
     @extend_schema(operation_id="get_approval", responses={200: _APPROVAL})
     def get(self, _request: Request, approval: UUID) -> Response:
@@ -86,17 +86,16 @@ class ApprovalDetailView(ApiView):
 class DecisionView(ApiView):
     """Decision of one approval."""
 
-    scopes: ClassVar = {"POST": CONTROL}
+    scopes: ClassVar = {"POST": APPROVE}
 
     @extend_schema(
         operation_id="decide_approval", request=DecisionSerializer, responses={200: _APPROVAL}
     )
     def post(self, _request: Request, approval: UUID) -> Response:
         """Approve or reject a call; it counts once."""
-        given = DecisionSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(DecisionSerializer)
         decided = decide_approval.decide_approval(
-            self.caller, approval, approve=given.validated_data["approve"], via="api"
+            self.caller, approval, approve=given["approve"], via="api"
         )
         return Response(_to_json(decided))
 

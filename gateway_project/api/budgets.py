@@ -73,11 +73,10 @@ class BudgetView(ApiView):
     def put(self, request: Request, server: str) -> Response:
         """Set the budget of a server; it holds within a second."""
         self._require_visible(server)
-        given = BudgetSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(BudgetSerializer)
         self.check_unchanged(_to_json(server, agreements.load_limits()))
         try:
-            limit_speculation.save_budget(self.caller, server, given.validated_data)
+            limit_speculation.save_budget(self.caller, server, given)
         except ValidationError as error:
             raise InvalidInput("; ".join(error.messages)) from None
         return self.get(request, server)

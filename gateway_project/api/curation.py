@@ -70,13 +70,12 @@ class ToolSettingsView(ApiView):
     def patch(self, request: Request, tool: str) -> Response:
         """Enable, pin, file or classify a tool; it applies within a second."""
         found = self.effects.catalogue().find_tool(tool, self.caller)
-        given = ToolSettingsSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = self.read_body(ToolSettingsSerializer)
         before = ToolSettingsSerializer(configuration.load_one_tool(found.pk)).data
         self.check_unchanged(before)
         if not values:
-            raise InvalidInput(f"nothing to change; there are {', '.join(given.fields)}")
+            known = ", ".join(ToolSettingsSerializer().fields)
+            raise InvalidInput(f"nothing to change; there are {known}")
         if values.get("category", None) == "":
             raise InvalidInput("category: a name, or null for none")
         try:
@@ -98,9 +97,7 @@ class RelationView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Add a relation, reject one, or withdraw a rejection."""
-        given = RelationDecisionSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = self.read_body(RelationDecisionSerializer)
         catalogue, now = self.effects.catalogue(), timezone.now()
         source, target = (
             catalogue.find_tool(values[name], self.caller).pk for name in ("source", "target")
@@ -111,7 +108,7 @@ class RelationView(ApiView):
         if values["decision"] == "add":
             claim = RelationClaim(source=source, target=target, kind=kind, reason=values["reason"])
             curate_relations.curate_relation(self.caller, claim, at=now)
-            return Response(given.data)
+            return Response(RelationDecisionSerializer(values).data)
         known = relations.find_relation(source, target, kind)
         if known is None:
             raise NotFound("such relation")
@@ -119,4 +116,4 @@ class RelationView(ApiView):
             curate_relations.reject_relations(self.caller, [known.pk], at=now)
         else:
             curate_relations.restore_relations(self.caller, [known.pk])
-        return Response(given.data)
+        return Response(RelationDecisionSerializer(values).data)

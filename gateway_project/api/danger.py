@@ -90,9 +90,8 @@ class OperationListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Add a dangerous operation; it applies within a second."""
-        given = OperationSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        stored = curate_danger.save_operation(self.caller, given.validated_data)
+        given = self.read_body(OperationSerializer)
+        stored = curate_danger.save_operation(self.caller, given)
         return Response(OperationSerializer(stored).data, HTTPStatus.CREATED)
 
 
@@ -113,10 +112,9 @@ class OperationView(ApiView):
     )
     def patch(self, _request: Request, pk: int) -> Response:
         """Change a dangerous operation."""
-        given = OperationSerializer(data=self.read_object(), partial=True)
-        given.is_valid(raise_exception=True)
+        given = self.read_body(OperationSerializer, partial=True)
         self.check_unchanged(OperationSerializer(danger.load_operation(pk)).data)
-        stored = curate_danger.save_operation(self.caller, given.validated_data, pk=pk)
+        stored = curate_danger.save_operation(self.caller, given, pk=pk)
         return Response(OperationSerializer(stored).data)
 
     @extend_schema(operation_id="delete_dangerous_operation", responses={204: None})
@@ -139,9 +137,7 @@ class PreviewView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Return what a pattern would match, before it is stored."""
-        given = PreviewRequestSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = self.read_body(PreviewRequestSerializer)
         found = curate_danger.preview_pattern(
             self.caller,
             self.effects.catalogue(),

@@ -92,15 +92,14 @@ class DefinitionView(ApiView):
     )
     def post(self, _request: Request, pk: int) -> Response:
         """Approve the definition that you saw; the tool can be found and called from then on."""
-        given = DefinitionApprovalSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(DefinitionApprovalSerializer)
         found = self._find(pk)
-        ignores = given.validated_data["ignore_unstable"]
+        ignores = given["ignore_unstable"]
         approved = approve_tools(
             self.caller,
             approvals.unapproved_rows([found]),
             user=get_user_model().objects.get(username=self.caller.user),
-            shown={pk: given.validated_data["definition"]},
+            shown={pk: given["definition"]},
             ignore={pk: found.unstable_places} if ignores and found.unstable_places else {},
         )
         if found.tool not in approved:

@@ -268,7 +268,7 @@ def _to_json(relation: Relation, visibility: Visibility) -> dict[str, Any]:
 def _load(view: ApiView) -> tuple[Topology, Visibility]:
     effects = view.effects
     visibility = Visibility(catalogue=effects.catalogue(), caller=view.caller)
-    topology = effects.topology(view.caller.team)
+    topology = effects.topology(view.caller.owner)
     return limit_to_group(topology, visibility), visibility
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -19,10 +20,19 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.forget_patterns import forget_patterns
-from gateway_project.use_cases.override_threshold import override_threshold
+from gateway_project.use_cases.load_presets import load_presets
+from gateway_project.use_cases.override_threshold import (
+    name_threshold,
+    override_threshold,
+    preset_threshold,
+)
 from graph.store import patterns
+from learning import outcomes
+from learning.memory.context import describe_context
 from learning.memory.event import KIND_CODES, EventOutcome
 from learning.store import events, thresholds
+from learning.thresholds import backtest
+from learning.thresholds.named import COMPARED_POLICIES, POLICY_NAMES, make_policy
 from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
 from tools.visibility import Visibility
 
@@ -96,7 +106,7 @@ class ThresholdSerializer(serializers.Serializer[Any]):
 
     id = serializers.IntegerField(source="pk")
     team = serializers.CharField(source="team.name", allow_null=True, default=None)
-    scope = serializers.CharField(help_text="What it applies to")
+    scope = serializers.SerializerMethodField(help_text="What it applies to, by name if known")
     policy = serializers.CharField()
     threshold = serializers.FloatField(help_text="As computed")
     override = serializers.FloatField(allow_null=True, help_text="Set by a person")
@@ -107,6 +117,10 @@ class ThresholdSerializer(serializers.Serializer[Any]):
     expected_success = serializers.FloatField(allow_null=True)
     success_bound = serializers.FloatField(allow_null=True, help_text="Lower bound of it")
     updated_at = serializers.DateTimeField()
+
+    def get_scope(self, row: Any) -> str:
+        """Return what it applies to."""
+        return name_threshold(row)
 
 
 class ThresholdPageSerializer(serializers.Serializer[Any]):
@@ -146,6 +160,41 @@ class OverrideSerializer(serializers.Serializer[Any]):
     )
 
 
+class PresetSerializer(serializers.Serializer[Any]):
+    """The threshold of a kind of work, decided by a person before or after it is asked for."""
+
+    domain = serializers.CharField(
+        max_length=200, help_text="As clients state it; else a category, or a server"
+    )
+    workflow_type = serializers.CharField(
+        max_length=200, default="", help_text="Without it and complexity: the whole domain"
+    )
+    complexity = serializers.CharField(
+        max_length=200, default="", help_text="As stated; else single, few, several or many"
+    )
+    override = serializers.FloatField(min_value=MIN_THRESHOLD, max_value=MAX_THRESHOLD)
+
+
+class BacktestPolicySerializer(serializers.Serializer[Any]):
+    """What a policy would have done."""
+
+    policy = serializers.CharField()
+    predictions = serializers.IntegerField()
+    speculated = serializers.IntegerField()
+    coverage = serializers.FloatField()
+    success = serializers.FloatField(allow_null=True)
+    waste = serializers.FloatField(allow_null=True)
+    saved_ms = serializers.FloatField()
+    path = serializers.ListField(child=serializers.FloatField(allow_null=True))
+
+
+class BacktestSerializer(serializers.Serializer[Any]):
+    """A replay of the newest resolved predictions."""
+
+    predictions = serializers.IntegerField()
+    policies = BacktestPolicySerializer(many=True)
+
+
 class PatternListView(ApiView):
     """Patterns that the caller's team sees."""
 
@@ -175,16 +224,16 @@ class PatternView(ApiView):
 
     @extend_schema(operation_id="forget_pattern", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
-        """Forget a pattern of the caller's team, with what was learned from it."""
+        """Forget a pattern that the caller owns, with what was learned from it."""
         row = _find(self, patterns.select_visible, pk, "pattern")
-        if row.team_id != self.caller.team and not self.caller.has_scope(SCOPE_ALL):
+        if row.team_id != self.caller.owner and not self.caller.has_scope(SCOPE_ALL):
             raise NotFound(f"pattern {pk} of your team")
         forget_patterns(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
 class EpisodeListView(ApiView):
-    """Events of the memory of the caller's team."""
+    """Events of the memory that the caller owns."""
 
     scopes: ClassVar = {"GET": READ}
 
@@ -209,9 +258,9 @@ class EpisodeListView(ApiView):
 
 
 class ThresholdListView(ApiView):
-    """Thresholds of the caller's team."""
+    """Thresholds of the caller's team, or of the caller alone."""
 
-    scopes: ClassVar = {"GET": READ}
+    scopes: ClassVar = {"GET": READ, "POST": ADMINISTER}
 
     @extend_schema(
         operation_id="list_thresholds",
@@ -222,6 +271,61 @@ class ThresholdListView(ApiView):
         """List thresholds."""
         page = paginate_rows(request, _select(self, thresholds.select_visible))
         return Response(page.as_json(request, lambda row: ThresholdSerializer(row).data))
+
+    @extend_schema(
+        operation_id="preset_threshold",
+        request=PresetSerializer,
+        responses={201: ThresholdSerializer},
+    )
+    def post(self, _request: Request) -> Response:
+        """Set the threshold of a kind of work of the caller's team."""
+        given = PresetSerializer(data=self.read_object())
+        given.is_valid(raise_exception=True)
+        stated = dict(given.validated_data)
+        override = stated.pop("override")
+        pk = preset_threshold(
+            self.caller,
+            describe_context(**stated),
+            is_domain=not (stated["workflow_type"] or stated["complexity"]),
+            override=override,
+            at=timezone.now(),
+        )
+        row = _find(self, thresholds.select_visible, pk, "threshold")
+        return Response(ThresholdSerializer(row).data, status=HTTPStatus.CREATED)
+
+
+class BacktestView(ApiView):
+    """What policies for thresholds would have done."""
+
+    scopes: ClassVar = {"GET": READ}
+
+    @extend_schema(
+        operation_id="backtest_thresholds",
+        parameters=[
+            OpenApiParameter(
+                "policy", OpenApiTypes.STR, many=True, description=f"{POLICY_NAMES}; up to four"
+            )
+        ],
+        responses=BacktestSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """Replay the newest 2,000 resolved predictions of the caller's team."""
+        names = request.query_params.getlist("policy") or list(COMPARED_POLICIES)
+        if len(names) > len(COMPARED_POLICIES):
+            raise InvalidInput(f"policy: {len(COMPARED_POLICIES)} at most")
+        try:
+            policies = [make_policy(name) for name in names]
+        except ValueError as error:
+            raise InvalidInput(f"policy: {error}") from None
+        history = outcomes.load_resolved(self.caller.team, limit=thresholds.MAX_RESOLVED)
+        presets = load_presets(settings.FOREGATE)
+        reports = [backtest.replay(history, one, presets=presets) for one in policies]
+        return Response(
+            {
+                "predictions": len(history),
+                "policies": [backtest.report_to_json(report) for report in reports],
+            }
+        )
 
 
 class ThresholdView(ApiView):
@@ -242,13 +346,10 @@ class ThresholdView(ApiView):
     )
     def put(self, _request: Request, pk: int) -> Response:
         """Override a threshold, or let it be computed again."""
-        given = OverrideSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(OverrideSerializer)
         row = _find(self, thresholds.select_visible, pk, "threshold")
         self.check_unchanged(ThresholdSerializer(row).data)
-        override_threshold(
-            self.caller, pk, given.validated_data["override"], subject=str(row), at=timezone.now()
-        )
+        override_threshold(self.caller, pk, given["override"], subject=str(row), at=timezone.now())
         return Response(
             ThresholdSerializer(_find(self, thresholds.select_visible, pk, "threshold")).data
         )
@@ -272,7 +373,7 @@ class ThresholdHistoryView(ApiView):
 
 
 def _select(view: ApiView, select: Any) -> Any:
-    return select(view.caller.team, every_team=view.caller.has_scope(SCOPE_ALL))
+    return select(view.caller.owner, every_team=view.caller.has_scope(SCOPE_ALL))
 
 
 def _find(view: ApiView, select: Any, pk: int, what: str) -> Any:

@@ -7,10 +7,12 @@ import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import MINYEAR, UTC, datetime, time, timedelta
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
+from django.utils.dateparse import parse_date, parse_datetime
 from rest_framework.request import Request
 
 from gateway_project.api.problems import InvalidInput
@@ -167,3 +169,29 @@ def _read_cursor(cursor: str, kinds: Sequence[type]) -> tuple[Any, ...]:
     if any(type(part) is not kind for part, kind in zip(key, kinds, strict=True)):
         raise error
     return tuple(key)
+
+
+def read_time(given: Mapping[str, str], name: str, *, is_end: bool = False) -> datetime | None:
+    """Read a time of an address; None: it is absent or empty.
+
+    Args:
+        given: The address's parameters.
+        name: The parameter: a time with its zone, or a day of UTC.
+        is_end: Whether a day stands for its end instead of its beginning.
+
+    Raises:
+        InvalidInput: If it is neither.
+    """
+    text = given.get(name, "")
+    if not text:
+        return None
+    try:
+        day = parse_date(text)
+        moment = parse_datetime(text) if day is None else None
+        if day is not None:
+            moment = datetime.combine(day + timedelta(days=is_end), time.min, UTC)
+    except (ValueError, OverflowError):
+        moment = None
+    if moment is None or moment.tzinfo is None or moment.year <= MINYEAR:
+        raise InvalidInput(f"{name}: a day, or a time with its zone: 2026-11-01T00:00:00Z")
+    return moment

@@ -134,9 +134,8 @@ class PersonListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Create a person, who signs in with the returned one-time password."""
-        given = NewPersonSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        return _answer_password(curate_people.create_person(self.caller, **given.validated_data))
+        given = self.read_body(NewPersonSerializer)
+        return _answer_password(curate_people.create_person(self.caller, **given))
 
     def _describe(self, row: Any) -> Any:
         return PersonSerializer(people.make_person(self.caller, row)).data
@@ -160,10 +159,9 @@ class PersonView(ApiView):
     def patch(self, _request: Request, name: str) -> Response:
         """Rename a person, change their roles, deactivate or reactivate them."""
         before = self._load(name)
-        given = PersonChangeSerializer(data=self.read_object(), partial=True)
-        given.is_valid(raise_exception=True)
+        given = self.read_body(PersonChangeSerializer, partial=True)
         self.check_unchanged(before)
-        changed = curate_people.change_person(self.caller, name, given.validated_data)
+        changed = curate_people.change_person(self.caller, name, given)
         return Response(PersonSerializer(changed).data)
 
     @extend_schema(operation_id="delete_person", responses={204: None})

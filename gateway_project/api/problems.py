@@ -28,11 +28,13 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.database import is_database_away
 from gateway_project.mcp import errors
 from gateway_project.mcp.http.answers import PROBLEM_CONTENT_TYPE, make_problem
+from gateway_project.readiness import NotReady
 
 API_PATH: Final = "/api/"
 MAX_LISTED_PROBLEMS: Final = 50
 _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "not_permitted": 403,
+    "second_person_required": 403,
     "tool_unavailable": 409,
     "approval_required": 409,
     "call_in_progress": 409,
@@ -44,6 +46,7 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "speculation_resolved": 409,
     "token_not_grantable": 403,
     "too_many_runs": 429,
+    "throttled": 429,
     "arguments_too_large": 413,
     "message_too_large": 413,
     "deadline_exceeded": 504,
@@ -53,6 +56,8 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "stopping": 503,
     "internal_error": 500,
     "database_unavailable": 503,
+    "database_unmigrated": 503,
+    "database_newer": 503,
     "sign_in_required": 409,
     "sign_in_unavailable": 503,
     "circuit_open": 503,
@@ -253,18 +258,25 @@ def answer_server_error(request: HttpRequest) -> HttpResponseBase:
     return _build_response(Problem(status=500, code="internal_error", detail=detail))
 
 
-def _answer_unavailable(request: HttpRequest) -> HttpResponse:
-    """Say that the database is away; asks it nothing, so the page has no frame of a room."""
+def answer_not_ready(request: HttpRequest, trouble: NotReady) -> HttpResponse:
+    """Answer a request that cannot be served at present, whatever it asks for."""
+    return _answer_unavailable(request, describe_problem(trouble))
+
+
+def _answer_unavailable(request: HttpRequest, problem: Problem = _UNAVAILABLE) -> HttpResponse:
+    """Say why nothing is served; asks the database nothing, so the page has no frame of a room."""
     if _is_for_api(request):
-        return _build_response(_UNAVAILABLE)
+        return _build_response(problem)
     is_read = request.method in {"GET", "HEAD"}
     context = {
+        "problem": problem,
+        "is_newer": problem.code == "database_newer",
         "is_action": not is_read,
         "retry_url": request.get_full_path() if is_read else request.path,
         "request_id": telemetry.current_request_id(),
     }
     page = loader.render_to_string("console/unavailable.html", context)
-    return HttpResponse(page, status=_UNAVAILABLE.status, headers=dict(_UNAVAILABLE.headers))
+    return HttpResponse(page, status=problem.status, headers=dict(problem.headers))
 
 
 def _is_for_api(request: HttpRequest) -> bool:
@@ -322,3 +334,13 @@ def _flatten_details(detail: Any, path: str = "") -> Any:
             yield from _flatten_details(inner, path if is_text else f"{path}/{position}")
     else:
         yield {"path": path, "message": str(detail)}
+
+
+def answer_too_many_open(count: int) -> ApiError:
+    """Return the answer to a caller who has that many requests open already."""
+    return ApiError(
+        429,
+        "throttled",
+        f"{count} requests of yours are open; wait for one to end",
+        headers={"Retry-After": "1"},
+    )

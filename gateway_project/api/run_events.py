@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 from uuid import UUID
 
 from django.db import connection
@@ -17,19 +17,21 @@ from rest_framework.request import Request
 
 from execution.changes import RunEvent
 from execution.store.runs import UnknownRun
-from gateway_project.access.bearers import CHECK_INTERVAL_S
 from gateway_project.access.roles import READ
 from gateway_project.api import authentication
 from gateway_project.api.authentication import HasRight
-from gateway_project.api.problems import InvalidInput
+from gateway_project.api.problems import InvalidInput, answer_too_many_open
 from gateway_project.api.views import ApiView
 from gateway_project.effects import Effects
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.mcp.http import gate
 from gateway_project.runs import run_json
 from gateway_project.use_cases import control_run
 
 HEARTBEAT_S: Final = 15.0
 """Longest silence of a stream: a comment shows that it is alive."""
+RIGHT_CHECK_S: Final = 0.5
+"""Interval at which a silent stream learns that its reader has lost the right to it."""
 RETRY_MS: Final = 1_000
 """After which a client connects again, with the number of the last event it has."""
 MAX_NUMBER_CHARS: Final = 12
@@ -67,9 +69,17 @@ class RunEventsView(ApiView):
         """Stream the events of a run until it is at rest."""
         after = _read_number(request)
         view = control_run.find_run(self.caller, run, sealer=self.payload_sealer)
-        owner = Caller(user=view.user, team=view.team, scopes=frozenset(), kind="http")
+        is_superuser, user = self.caller.has_scope(SCOPE_ALL), self.caller.user
+        if not gate.open_requests.has_room(user, is_privileged=is_superuser):
+            raise answer_too_many_open(gate.open_requests.count_of(user))
+        owner = Caller(
+            user=view.user, team=view.team, person=None, scopes=frozenset(), kind="http"
+        )
+        events = _stream(
+            self.effects, owner, run, after, authentication.watch_right(request, READ)
+        )
         response = StreamingHttpResponse(
-            _stream(self.effects, owner, run, after, authentication.watch_right(request, READ)),
+            _hold_place(self.caller, events),
             content_type=CONTENT_TYPE,
             status=HTTPStatus.OK,
         )
@@ -77,6 +87,21 @@ class RunEventsView(ApiView):
         if not connection.in_atomic_block:
             connection.close()  # this thread needs none while the stream lasts
         return response
+
+
+async def _hold_place(caller: Caller, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield events while the caller has a place for an open request; none if there is no room.
+
+    The place is taken here, not by the view: a stream that never begins would not return it.
+    """
+    if not gate.open_requests.take(caller.user, is_privileged=caller.has_scope(SCOPE_ALL)):
+        return
+    try:
+        async for event in events:
+            yield event
+    finally:
+        gate.open_requests.give_back(caller.user)
+        await cast("AsyncGenerator[bytes]", events).aclose()
 
 
 async def _stream(
@@ -99,10 +124,10 @@ async def _stream(
         silent_s = 0.0
         while await has_right():
             try:
-                async with asyncio.timeout(CHECK_INTERVAL_S):
+                async with asyncio.timeout(RIGHT_CHECK_S):
                     event = await waiting.get()
             except TimeoutError:
-                silent_s += CHECK_INTERVAL_S
+                silent_s += RIGHT_CHECK_S
                 if silent_s >= HEARTBEAT_S:
                     silent_s = 0.0
                     yield b": alive\n\n"

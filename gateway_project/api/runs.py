@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
@@ -16,10 +18,10 @@ from rest_framework.response import Response
 from execution.control import Action
 from execution.status import RunStatus
 from execution.store import views
-from execution.view import RunSummary, RunView
+from execution.view import RunFilter, RunSummary, RunView
 from gateway_project.access.roles import CONTROL, READ
 from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import cut_page, make_page_schema, read_page_request
+from gateway_project.api.pages import cut_page, make_page_schema, read_page_request, read_time
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -32,6 +34,9 @@ from gateway_project.use_cases.decide_approval import load_approver
 
 APPLY_WAIT_S: Final = 5.0
 """Longest wait until a run has carried out a command; it is carried out later otherwise."""
+MAX_TEAM_DIGITS: Final = 18
+"""More would not fit into a column of 64 bits."""
+MAX_DURATION_S: Final = 31_536_000.0
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": ["string", "null"], "format": "date-time"}
 _SUMMARY: Final[dict[str, Any]] = {
@@ -75,6 +80,14 @@ class RunListView(ApiView):
             OpenApiParameter(
                 "status", OpenApiTypes.STR, enum=[status.value for status in RunStatus]
             ),
+            OpenApiParameter("tool", OpenApiTypes.STR, description="Of this tool or server"),
+            OpenApiParameter("user", OpenApiTypes.STR),
+            OpenApiParameter("team", OpenApiTypes.INT),
+            OpenApiParameter("since", OpenApiTypes.DATETIME, description="A time, or a day"),
+            OpenApiParameter("until", OpenApiTypes.DATETIME, description="The same; days count"),
+            OpenApiParameter(
+                "min_duration_s", OpenApiTypes.DOUBLE, description="Took at least so long"
+            ),
             *PAGE_PARAMETERS,
         ],
         responses={200: make_page_schema(_SUMMARY)},
@@ -82,19 +95,49 @@ class RunListView(ApiView):
     def get(self, request: Request) -> Response:
         """List runs, newest first."""
         wanted = read_page_request(request, key=(str, str))
-        status = request.query_params.get("status")
-        if status is not None and status not in [known.value for known in RunStatus]:
-            raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
         approver = load_approver(self.caller)
         found = views.load_summaries(
             None if self.caller.has_scope(SCOPE_ALL) else self.caller,
             teams=approver.teams,
-            status=RunStatus(status) if status else None,
+            wanted=read_run_filter(request.query_params),
             after=read_key(wanted.after),
             limit=wanted.limit + 1,
         )
         page = cut_page(found, wanted, key=make_key)
         return Response(page.as_json(request, run_json.summary_to_json))
+
+
+def read_run_filter(given: Mapping[str, str]) -> RunFilter:
+    """Read which runs an address asks for; empty values ask for all.
+
+    Raises:
+        InvalidInput: If a value is not one of those possible.
+    """
+    status, team = given.get("status", ""), given.get("team", "")
+    if status and status not in [known.value for known in RunStatus]:
+        raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
+    if team and not (team.isascii() and team.isdecimal() and len(team) < MAX_TEAM_DIGITS):
+        raise InvalidInput("team: the number of a team")
+    return RunFilter(
+        status=RunStatus(status) if status else None,
+        tool=given.get("tool", "").strip(),
+        user=given.get("user", "").strip(),
+        team=int(team) if team else None,
+        since=read_time(given, "since"),
+        until=read_time(given, "until", is_end=True),
+        min_duration_s=_read_seconds(given, "min_duration_s"),
+    )
+
+
+def _read_seconds(given: Mapping[str, str], name: str) -> float | None:
+    text = given.get(name, "").strip()
+    try:
+        seconds = float(text) if text else None
+    except ValueError:
+        seconds = math.nan
+    if seconds is not None and not 0 <= seconds <= MAX_DURATION_S:
+        raise InvalidInput(f"{name}: seconds, at most {MAX_DURATION_S:,.0f}")
+    return seconds
 
 
 class RunDetailView(ApiView):

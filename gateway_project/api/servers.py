@@ -72,6 +72,13 @@ class RegistrationSerializer(serializers.Serializer[Any]):
         required=False, allow_null=True, default=None, help_text="Null: unchanged"
     )
     enabled = serializers.BooleanField(default=True)
+    team = serializers.CharField(
+        max_length=100,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Only its members see the server; null: everybody, or unchanged",
+    )
 
 
 class ServerChangeSerializer(serializers.Serializer[Any]):
@@ -112,9 +119,7 @@ class ServerListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Register a server, or change the one of that name; it is discovered at once."""
-        given = RegistrationSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = dict(given.validated_data)
+        values = self.read_body(RegistrationSerializer)
         values["args"] = tuple(values["args"])
         registration = ServerRegistration(**values, source="api")
         register_servers(self.caller, [registration], sealer=self.secret_sealer)
@@ -138,10 +143,9 @@ class ServerView(ApiView):
     )
     def patch(self, _request: Request, name: str) -> Response:
         """Enable, disable, trust or price a server."""
-        given = ServerChangeSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(ServerChangeSerializer)
         self.check_unchanged(ServerSerializer(_load_server(self, name)).data)
-        change_servers.change_server(self.caller, name, given.validated_data)
+        change_servers.change_server(self.caller, name, given)
         return Response(ServerSerializer(_load_server(self, name)).data)
 
     @extend_schema(operation_id="delete_server", responses={204: None})

@@ -127,16 +127,15 @@ class SpeculationView(ApiView):
     )
     def post(self, _request: Request, speculation: UUID) -> Response:
         """Accept, reject or correct a prediction as a person; it counts once."""
-        given = JudgementSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(JudgementSerializer)
         self._load(speculation)
-        verdict = Verdict(given.validated_data["verdict"])
+        verdict = Verdict(given["verdict"])
         judged = judge_suggestions(
             self.caller,
             [speculation],
             verdict,
             at=timezone.now(),
-            changed_tools=self._read_tools(verdict, given.validated_data["tools"]),
+            changed_tools=self._read_tools(verdict, given["tools"]),
         )
         if judged.refused:
             message = "it was resolved already; an outcome counts once"

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -23,10 +23,14 @@ from gateway_project.access.roles import ADMINISTER, READ
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api import runtime
 from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows
-from gateway_project.api.problems import InvalidInput
+from gateway_project.api.pages import paginate_rows, read_time
+from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.views import ApiView
+from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.sealing import OldKeysNeeded
+from gateway_project.readiness import NotReady
+from gateway_project.use_cases.rotate_keys import ROTATE_WITHIN_S, KeyRotation, rotate_keys
 from learning import report
 from tools.store import overview
 
@@ -116,8 +120,8 @@ def select_audit_rows(caller: Caller, given: Mapping[str, str]) -> Any:
     """
     rows = audit.select_entries(
         **{name: given[name] for name in FILTERS if name in given},
-        since=_read_time(given, "since"),
-        until=_read_time(given, "until"),
+        since=read_time(given, "since"),
+        until=read_time(given, "until", is_end=True),
     )
     return limit_to_team(rows, caller, is_shared=not caller.are_teams_used)
 
@@ -159,12 +163,12 @@ class MetricsView(ApiView):
         days = int(text) if text.isascii() and text.isdigit() and len(text) <= len("365") else 0
         if not 1 <= days <= MAX_DAYS:
             raise InvalidInput(f"days: a whole number from 1 to {MAX_DAYS}")
-        team, now = self.caller.team, timezone.now()
+        owner, now = self.caller.owner, timezone.now()
         found = report.build_report(
-            team, days=days, at=now, token_price=settings.FOREGATE.token_price
+            owner, days=days, at=now, token_price=settings.FOREGATE.token_price
         )
         activity = report.build_activity(
-            team, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
+            owner, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
         )
         return Response({**found.to_json(), "activity": activity.to_json()})
 
@@ -179,18 +183,70 @@ class HealthView(ApiView):
         """Say whether the gateway serves, and how its servers are."""
         service = runtime.find_service(request._request)
         readiness = service.runtime.readiness if service else None
-        is_ready = readiness is not None and readiness.current is not None
-        trouble = readiness.trouble.code if readiness and readiness.trouble else "starting"
+        obstacle = readiness.find_obstacle() if readiness else NotReady("starting", "")
         states: dict[str, int] = {}
         for server in overview.load_server_summaries():
             if self.caller.has_scope(SCOPE_ALL) or self.caller.can_see_team(server.team_pk):
                 states[server.state] = states.get(server.state, 0) + 1
         answer = {
-            "status": "ok" if is_ready else "degraded",
-            "gateway": "ready" if is_ready else trouble,
+            "status": "degraded" if obstacle else "ok",
+            "gateway": obstacle.code if obstacle else "ready",
             "servers": states,
         }
         return Response(HealthSerializer(answer).data)
+
+
+class RotationRequestSerializer(serializers.Serializer[Any]):
+    """Which keys to rotate."""
+
+    keys = serializers.ChoiceField(
+        sealing.KEY_NAMES,
+        help_text="sealing: credentials of servers, and what was learned; payloads: of runs",
+    )
+    remove_old = serializers.BooleanField(
+        default=False, help_text="Make no new key, and remove the older ones at the end"
+    )
+
+
+class RotationSerializer(serializers.Serializer[KeyRotation]):
+    """What a rotation did."""
+
+    keys = serializers.CharField()
+    is_new = serializers.BooleanField(
+        help_text="False: no key was made, an earlier rotation went on"
+    )
+    is_complete = serializers.BooleanField(help_text="False: send it again; it goes on")
+    resealed = serializers.IntegerField(help_text="Values sealed again")
+    unreadable = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Values that no key opens, by table"
+    )
+    removed = serializers.IntegerField(help_text="Older keys removed")
+
+
+class KeysView(ApiView):
+    """The keys that seal stored values."""
+
+    scopes: ClassVar = {"POST": SCOPE_ALL}
+
+    @extend_schema(
+        operation_id="rotate_keys",
+        request=RotationRequestSerializer,
+        responses=RotationSerializer,
+    )
+    def post(self, _request: Request) -> Response:
+        """Make a new key, or go on with a rotation, and seal what is stored again."""
+        given = self.read_body(RotationRequestSerializer)
+        try:
+            done = rotate_keys(
+                self.caller,
+                settings.FOREGATE.home,
+                keys=given["keys"],
+                removes_old=given["remove_old"],
+                within_s=ROTATE_WITHIN_S,
+            )
+        except OldKeysNeeded as error:
+            raise ApiError(HTTPStatus.CONFLICT, "keys_needed", str(error)) from None
+        return Response(RotationSerializer(done).data)
 
 
 def _entry_to_json(row: Any) -> Any:
@@ -229,16 +285,3 @@ def _make_csv_writer() -> Callable[[list[str]], bytes]:
 def _defuse(text: str) -> str:
     """Keep a spreadsheet from taking a text for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def _read_time(given: Mapping[str, str], name: str) -> Any:
-    text = given.get(name)
-    if text is None:
-        return None
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise InvalidInput(f"{name}: a time with its zone, such as 2026-11-01T00:00:00Z")
-    return moment

@@ -31,6 +31,10 @@ class TeamSerializer(serializers.Serializer[Any]):
         default=APPROVE_FROM[0],
         help_text="Lowest danger class of members' calls that a person has to approve",
     )
+    requires_second_person = serializers.BooleanField(
+        default=False,
+        help_text="Whether that is somebody else than the user who makes the call",
+    )
     members = serializers.IntegerField(read_only=True)
     servers = serializers.IntegerField(read_only=True, source="server_count")
 
@@ -39,6 +43,7 @@ class TeamChangeSerializer(TeamSerializer):
     """What changes of a team."""
 
     approve_from = serializers.ChoiceField(APPROVE_FROM, required=False)
+    requires_second_person = serializers.BooleanField(required=False)
 
 
 class TeamPageSerializer(serializers.Serializer[Any]):
@@ -81,9 +86,8 @@ class TeamListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Create a team without members."""
-        given = TeamSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        made = curate_teams.create_team(self.caller, **given.validated_data)
+        given = self.read_body(TeamSerializer)
+        made = curate_teams.create_team(self.caller, **given)
         return Response(TeamSerializer(made).data, HTTPStatus.CREATED)
 
 
@@ -105,15 +109,14 @@ class TeamView(ApiView):
     def patch(self, _request: Request, name: str) -> Response:
         """Rename a team, or change which of its calls are approved by a person."""
         before = TeamSerializer(curate_teams.find_team(self.caller, name)).data
-        given = TeamChangeSerializer(data=self.read_object(), partial=True)
-        given.is_valid(raise_exception=True)
+        values = self.read_body(TeamChangeSerializer, partial=True)
         self.check_unchanged(before)
-        values = given.validated_data
         changed = curate_teams.change_team(
             self.caller,
             name,
             new_name=values.get("name"),
             approve_from=values.get("approve_from"),
+            requires_second_person=values.get("requires_second_person"),
         )
         return Response(TeamSerializer(changed).data)
 
@@ -148,9 +151,8 @@ class MemberView(ApiView):
     @extend_schema(operation_id="set_member", request=MemberSerializer, responses={204: None})
     def put(self, _request: Request, name: str, person: str) -> Response:
         """Change a member's role; superusers also add people."""
-        given = MemberSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        curate_teams.set_member(self.caller, name, person, role=given.validated_data["role"])
+        given = self.read_body(MemberSerializer)
+        curate_teams.set_member(self.caller, name, person, role=given["role"])
         return Response(status=HTTPStatus.NO_CONTENT)
 
     @extend_schema(operation_id="remove_member", responses={204: None})

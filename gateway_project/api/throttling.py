@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp.http.request_threads import MAX_REQUESTS
+from gateway_project.foundation.shares import Shares
+from gateway_project.mcp.http.request_threads import REQUESTS
 
 MINUTE_S: Final = 60.0
 DAY_S: Final = 86_400.0
 MAX_CALLERS: Final = 10_000
-MAX_OPEN: Final = MAX_REQUESTS // 2
-"""Requests of a user in a team that are served at once."""
+open_requests: Final = Shares(REQUESTS)
+"""Requests that are being served, by user: one may have many tokens."""
 
 CallerKey = tuple[str, int | None, str]
 
@@ -72,33 +73,3 @@ class RateLimiter:
             remaining=self._limit - count - 1,
             reset_s=began + self._window_s - now,
         )
-
-
-class OpenRequests:
-    """Counts the requests of callers that are being served, so that one leaves room for others.
-
-    Args:
-        most: Requests of a caller at once.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, int | None]] = Counter()
-
-    def begin(self, caller: Caller) -> bool:
-        """Count a request; return whether it may be served, and is to be ended by `end`."""
-        key = (caller.user, caller.team)
-        with self._lock:
-            if self._counts[key] >= self._most:
-                return False
-            self._counts[key] += 1
-        return True
-
-    def end(self, caller: Caller) -> None:
-        """Count a request that has been served."""
-        key = (caller.user, caller.team)
-        with self._lock:
-            self._counts[key] -= 1
-            if not self._counts[key]:
-                del self._counts[key]

@@ -107,9 +107,7 @@ class TokenListView(ApiView):
 
         A token creates tokens of its own team only, that expire no later than itself.
         """
-        given = TokenRequestSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        values = given.validated_data
+        values = self.read_body(TokenRequestSerializer)
         made = grant.create_user_token(
             values.get("user", self.caller.user),
             name=values["name"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -91,9 +92,8 @@ class GroupListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Add a tool group; clients can connect to it within a second."""
-        given = GroupSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        name, values = given.validated_data["name"], _read_values(given)
+        given = self.read_body(GroupSerializer)
+        name, values = given["name"], _read_values(given)
         curate_tool_groups.save_group(self.caller, name, values, adds=True)
         stored = curate_tool_groups.find_group(self.caller, name)
         return Response(GroupSerializer(stored).data, HTTPStatus.CREATED)
@@ -117,8 +117,7 @@ class GroupView(ApiView):
     def patch(self, _request: Request, name: str) -> Response:
         """Change a tool group; clients see other tools within a second."""
         before = GroupSerializer(curate_tool_groups.find_group(self.caller, name)).data
-        given = ChangedGroupSerializer(data=self.read_object(), partial=True)
-        given.is_valid(raise_exception=True)
+        given = self.read_body(ChangedGroupSerializer, partial=True)
         self.check_unchanged(before)
         curate_tool_groups.save_group(self.caller, name, _read_values(given), adds=False)
         return Response(GroupSerializer(curate_tool_groups.find_group(self.caller, name)).data)
@@ -133,9 +132,9 @@ class GroupView(ApiView):
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
-def _read_values(given: GroupSerializer) -> dict[str, Any]:
+def _read_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the valid columns that were given, with the name of the team."""
-    values = {column: value for column, value in given.validated_data.items() if column != "name"}
+    values = {column: value for column, value in given.items() if column != "name"}
     if "team" in values:
         values["team"] = values["team"]["name"]
     return values

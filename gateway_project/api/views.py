@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from io import BytesIO
 from typing import Any, ClassVar, Final, cast
 
 from django.conf import settings
 from django.utils.cache import get_conditional_response, set_response_etag
+from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated, ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
@@ -21,25 +23,32 @@ from gateway_project.access.idempotent_requests import IdempotencyError, StoredR
 from gateway_project.access.roles import require_scope
 from gateway_project.api import runtime
 from gateway_project.api.authentication import BearerAuthentication, ConsoleSession
-from gateway_project.api.problems import ApiError, InvalidInput, find_status
+from gateway_project.api.problems import (
+    ApiError,
+    InvalidInput,
+    answer_too_many_open,
+    find_status,
+)
 from gateway_project.api.throttling import (
     DAY_S,
-    MAX_OPEN,
     MINUTE_S,
     Allowance,
-    OpenRequests,
     RateLimiter,
+    open_requests,
 )
 from gateway_project.effects import Effects
 from gateway_project.foundation import sealing
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.computing import compute_in_message_thread
+from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues, parse_in_pieces
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.surrogates import find_lone_surrogate
 from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
 
 READING: Final = frozenset({"GET", "HEAD"})
+MAX_LISTED_FIELDS: Final = 10
 _PER_MINUTE: Final = RateLimiter(settings.FOREGATE.api_per_minute, MINUTE_S)
 _PER_DAY: Final = RateLimiter(settings.FOREGATE.api_per_day, DAY_S)
-_OPEN: Final = OpenRequests(MAX_OPEN)
 
 
 class _AnsweredBefore(Exception):
@@ -51,18 +60,30 @@ class _AnsweredBefore(Exception):
 
 
 class StrictJsonParser(JSONParser):
-    """Reads JSON; what is nested too deeply, or holds NaN, is an error like any other."""
+    """Reads JSON; what is nested too deeply, or holds NaN, is an error like any other.
+
+    A large body is parsed as one for MCP is: with a limit on its values, which is checked before
+    any is built, and on one of few threads.
+    """
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         """Return the value of a body.
 
         Raises:
             ParseError: If it is not JSON.
+            ApiError: If it holds too many values.
         """
+        content: bytes = stream.read()
         try:
-            return super().parse(stream, media_type, parser_context)
+            if len(content) > LARGE_BYTES:
+                return compute_in_message_thread(parse_in_pieces, content, allow_inf_nan=False)
+            return super().parse(BytesIO(content), media_type, parser_context)
         except RecursionError:
             raise ParseError("the JSON is nested too deeply; send less") from None
+        except TooManyValues as error:
+            raise ApiError(413, "message_too_large", f"the JSON {error}; send less") from None
+        except ValueError as error:
+            raise ParseError(f"JSON parse error - {error}") from None
 
 
 class ApiView(APIView):
@@ -114,12 +135,42 @@ class ApiView(APIView):
         """Return the body of the request, a JSON object; empty if there is none.
 
         Raises:
-            InvalidInput: If it is another value.
+            InvalidInput: If it is another value, or has a text that cannot be stored.
         """
         body = self.request.data
         if not isinstance(body, dict):
             raise InvalidInput("send a JSON object")
+        if (pointer := find_lone_surrogate(body)) is not None:
+            problem = {"path": pointer, "message": "holds half a surrogate pair; send characters"}
+            raise InvalidInput(
+                f"{pointer or 'the body'}: {problem['message']}", problems=[problem]
+            )
         return dict(body)
+
+    def read_body(
+        self, serializer: type[serializers.Serializer[Any]], *, partial: bool = False
+    ) -> dict[str, Any]:
+        """Return the validated body of the request.
+
+        Args:
+            serializer: Describes the body.
+            partial: Whether fields may be missing.
+
+        Raises:
+            InvalidInput: If it is no object, or has fields that are not known.
+            ValidationError: If a field is invalid.
+        """
+        body = self.read_object()
+        given = serializer(data=body, partial=partial)
+        known = [name for name, field in given.fields.items() if not field.read_only]
+        if unknown := [name for name in body if name not in known]:
+            raise InvalidInput(
+                f"unknown fields: {', '.join(map(repr, unknown[:MAX_LISTED_FIELDS]))}; known are "
+                f"{', '.join(known)}",
+                problems=[{"path": f"/{name}", "message": "unknown field"} for name in unknown],
+            )
+        given.is_valid(raise_exception=True)
+        return dict(given.validated_data)
 
     def check_unchanged(self, current: Any) -> None:
         """Check `If-Match` against what a GET of the same address returns now.
@@ -175,7 +226,7 @@ class ApiView(APIView):
         """Complete a response: limits, ETag, and what repeats it."""
         final: Any = super().finalize_response(request, response, *args, **kwargs)
         if self._is_open:
-            _OPEN.end(self.caller)
+            open_requests.give_back(self.caller.user)
         for allowance in self._allowances[:1]:
             final["RateLimit-Limit"] = str(allowance.limit)
             final["RateLimit-Remaining"] = str(max(0, allowance.remaining))
@@ -215,14 +266,10 @@ class ApiView(APIView):
                 )
 
     def _limit_open(self) -> None:
-        self._is_open = _OPEN.begin(self.caller)
+        user, is_superuser = self.caller.user, self.caller.has_scope(SCOPE_ALL)
+        self._is_open = open_requests.take(user, is_privileged=is_superuser)
         if not self._is_open:
-            raise ApiError(
-                429,
-                "throttled",
-                f"{MAX_OPEN} requests of yours are open; wait for one to end",
-                headers={"Retry-After": "1"},
-            )
+            raise answer_too_many_open(open_requests.count_of(user))
 
     def _begin_idempotent(self, request: Request) -> None:
         key = request.headers.get(idempotent_requests.HEADER)

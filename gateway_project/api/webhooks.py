@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -129,8 +130,7 @@ class WebhookListView(ApiView):
     )
     def post(self, _request: Request) -> Response:
         """Register a webhook; its secret is shown only now."""
-        given = WebhookSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
+        given = self.read_body(WebhookSerializer)
         saved = curate_webhooks.save_webhook(
             self.caller, _read_values(given), sealer=self.secret_sealer
         )
@@ -157,15 +157,14 @@ class WebhookView(ApiView):
     def patch(self, _request: Request, pk: int) -> Response:
         """Change a webhook, or give it a new secret."""
         before = WebhookSerializer(curate_webhooks.find_webhook(self.caller, pk)).data
-        given = WebhookChangeSerializer(data=self.read_object(), partial=True)
-        given.is_valid(raise_exception=True)
+        given = self.read_body(WebhookChangeSerializer, partial=True)
         self.check_unchanged(before)
         values = _read_values(given)
         saved = curate_webhooks.save_webhook(
             self.caller,
             values,
             pk=pk,
-            renews_secret=given.validated_data.get("renew_secret", False),
+            renews_secret=given.get("renew_secret", False),
             sealer=self.secret_sealer,
         )
         return Response(_saved_to_json(saved), headers={"Cache-Control": "no-store"})
@@ -221,11 +220,9 @@ class WebhookTestView(ApiView):
         return Response({"delivery": delivery}, HTTPStatus.ACCEPTED)
 
 
-def _read_values(given: WebhookSerializer) -> dict[str, Any]:
+def _read_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the valid columns that were given, with the name of the team."""
-    values = {
-        name: value for name, value in given.validated_data.items() if name != "renew_secret"
-    }
+    values = {name: value for name, value in given.items() if name != "renew_secret"}
     if "team" in values:
         values["team"] = values["team"]["name"]
     return values

@@ -65,7 +65,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
         fields={
             "approve_from": Field(
                 read=fields.choice(*reversed(_CLASSES)), default=Danger.DANGEROUS.value
-            )
+            ),
+            "requires_second_person": _NO,
         },
     ),
     "categories": Section(word="category", fields={"description": _EMPTY}),

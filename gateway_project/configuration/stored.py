@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -54,7 +54,8 @@ class StoredConfiguration:
         document: All of it, without secrets.
         servers: All fields of each server, with its secrets.
         tools: Primary keys of tools by id.
-        webhooks: Rows of webhooks by name.
+        webhooks: Rows of webhooks by name; if several teams have one of a name, all but the
+            oldest have `@` and their team after it.
     """
 
     document: Document
@@ -85,15 +86,12 @@ def load_stored(sealer: Sealer) -> StoredConfiguration:
         UnsealingFailed: If the installation's keys do not open a server's secrets.
     """
     servers = configuration.load_servers(sealer)
-    hooks = {row.name: row for row in webhooks.select_webhooks()}
+    hooks = _name_webhooks(webhooks.select_webhooks().order_by("pk"))
     document = parse_document(
         {
             "format": FORMAT,
             "version": VERSION,
-            "teams": {
-                name: {"approve_from": approve_from}
-                for name, approve_from in configuration.load_teams().items()
-            },
+            "teams": configuration.load_teams(),
             "categories": {
                 name: {"description": description}
                 for name, description in configuration.load_categories().items()
@@ -212,6 +210,15 @@ def _find_idle_entry(section: str) -> Callable[[Key], Entry | None]:
         seeds = load_seeds()
         return seeds.get
     return lambda _: None
+
+
+def _name_webhooks(rows: Iterable[Any]) -> dict[str, Any]:
+    """Return webhooks by what tells them apart among those of all teams."""
+    named: dict[str, Any] = {}
+    for row in rows:
+        name = f"{row.name}@{row.team or ''}" if row.name in named else str(row.name)
+        named[name] = row
+    return named
 
 
 def _write_server(server: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from gateway_project.access import tokens
 from gateway_project.console import identity
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.database import find_write_obstacle
 from gateway_project.foundation.postgres import migrate
+from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from tools.store import overview
 
 BEARER_SCHEME = "bearer"
@@ -31,12 +33,15 @@ def report_liveness(_: HttpRequest) -> JsonResponse:
 
 @require_safe
 def report_readiness(_: HttpRequest) -> JsonResponse:
-    """Answer 200 if the database is reachable and migrated, else 503; details are logged."""
+    """Answer 200 if the database is migrated and takes writes, else 503; details are logged."""
     try:
         migrate.require_migrated()
-    except migrate.MigrationsPending as error:
-        log.warning("readiness.database_unmigrated", error=str(error))
-        return JsonResponse({"status": "unavailable", "database": "unmigrated"}, status=503)
+        if obstacle := find_write_obstacle():
+            raise DatabaseUnavailable(obstacle)
+    except migrate.SchemaMismatch as error:
+        log.warning("readiness.schema_mismatch", code=error.code, error=str(error))
+        state = error.code.removeprefix("database_")
+        return JsonResponse({"status": "unavailable", "database": state}, status=503)
     except Error as error:
         log.warning("readiness.database_unavailable", error=str(error).strip())
         return JsonResponse({"status": "unavailable", "database": "unavailable"}, status=503)
@@ -80,6 +85,7 @@ def _authenticate_bearer(request: HttpRequest) -> Caller | None:
 
 def _update_gauges() -> None:
     """Update the gauges that describe the installation, not this process."""
+    telemetry.ready.set(not find_write_obstacle())
     enabled = [server.enabled for server in overview.load_server_summaries()]
     telemetry.servers_by_state.labels("enabled").set(enabled.count(True))
     telemetry.servers_by_state.labels("disabled").set(enabled.count(False))

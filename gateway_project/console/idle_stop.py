@@ -149,7 +149,7 @@ def serve_until_idle(config: Config, *, listener: int, lock: int) -> None:
         end=partial(signal.raise_signal, signal.SIGTERM),
     )
     try:
-        http.serve_http(application, inherited, websockets=True)
+        http.serve_http(application, inherited, websockets=True, proxies=config.trusted_proxies)
     finally:
         on_demand.withdraw_record(config)
 

@@ -9,36 +9,45 @@ from __future__ import annotations
 
 import json
 import time
+from functools import wraps
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.conf import settings
+from django.contrib.auth.mixins import AccessMixin
 from django.core.exceptions import PermissionDenied
 from django.db import DataError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.urls import include, path
+from django.views.decorators.cache import never_cache
 from oauth2_provider import views
-from oauth2_provider.exceptions import OAuthToolkitError
+from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.models import get_application_model
-from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
+from oauth2_provider.settings import oauth2_settings
+from oauthlib.oauth2.rfc6749.errors import (
+    CustomOAuth2Error,
+    InvalidClientIdError,
+    MismatchingRedirectURIError,
+)
 
 from gateway_project.access import audit, oauth_tokens, roles
 from gateway_project.access.callers import caller_for_user
-from gateway_project.access.throttle import Throttle
+from gateway_project.access.throttle import Throttle, client_network
 from gateway_project.console.content_security import allow_form_redirects
 from gateway_project.foundation import endpoint
 from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 from gateway_project.foundation.text import strip_invisible
 
-MAX_CLIENTS: Final = 1_000
-"""Clients that may be registered at once; unused ones are deleted after a day."""
 MAX_REGISTRATION_BYTES: Final = 20_000
 REGISTRATIONS_PER_HOUR: Final = 30
 """Of one address."""
 MAX_SHOWN_NAME: Final = 80
+SERVED_GRANTS: Final = ("authorization_code", "refresh_token")
 _REGISTRATIONS: Final = Throttle(limit=REGISTRATIONS_PER_HOUR, window_s=3_600.0)
-_NOBODY: Final = Caller(user="", team=None, scopes=frozenset(), kind="http")
+_UNSTORABLE: Final = (DataError, RecursionError, UnicodeEncodeError)
+_NOBODY: Final = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 class ConsentView(views.AuthorizationView):  # type: ignore[misc]
@@ -88,6 +97,50 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
             }
         return context
 
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Answer the person's decision, at an address that the client has registered."""
+        given = form.cleaned_data
+        client = get_application_model().objects.filter(client_id=given["client_id"]).first()
+        if client is None:
+            return self.error_response(FatalClientError(InvalidClientIdError()), None)
+        if not client.redirect_uri_allowed(given["redirect_uri"]):
+            return self.error_response(FatalClientError(MismatchingRedirectURIError()), client)
+        answer: HttpResponse = super().form_valid(form)
+        return answer
+
+    def handle_no_permission(self) -> HttpResponseBase:
+        """Ask whoever is not signed in to do so, whatever the client asks for by `prompt`."""
+        return AccessMixin.handle_no_permission(self)
+
+    def error_response(self, error: Any, application: Any, **kwargs: Any) -> HttpResponse:
+        """Show an error on a page, with a link to the client; only a decision redirects to it.
+
+        Anybody can register a client, so a redirect that nobody decided would lead signed-in
+        people from this address to any other.
+
+        References:
+            RFC 9700, section 4.11.2.
+        """
+        if self.request.method == "POST" or isinstance(error, FatalClientError):
+            answer: HttpResponse = super().error_response(error, application, **kwargs)
+            return answer
+        problem = error.oauthlib_error
+        address = _add_issuer(problem.in_uri(problem.redirect_uri), self.request)
+        context = {
+            "error": problem,
+            "return_address": address,
+            "redirect_host": urlsplit(address).netloc,
+        }
+        page: HttpResponse = self.render_to_response(context, status=HTTPStatus.BAD_REQUEST)
+        return page
+
+    def redirect(self, redirect_to: str, application: Any) -> HttpResponse:
+        """Redirect to the client, with the issuer."""
+        answer: HttpResponse = super().redirect(
+            _add_issuer(redirect_to, self.request), application
+        )
+        return answer
+
     def create_authorization_response(
         self, request: HttpRequest, scopes: Any, credentials: Any, allow: Any
     ) -> Any:
@@ -110,22 +163,35 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         return made
 
 
+class TokenView(views.TokenView):  # type: ignore[misc]
+    """Exchanges codes and refresh tokens; see `gateway_project.access.oauth_grants`."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Exchange a code or a refresh token, in one transaction."""
+        if request.POST.get("grant_type") not in SERVED_GRANTS:
+            reason = f"only {' and '.join(SERVED_GRANTS)} are served"
+            return _refuse(HTTPStatus.BAD_REQUEST, reason, code="unsupported_grant_type")
+        with transaction.atomic():
+            answer: HttpResponse = super().post(request, *args, **kwargs)
+        return answer
+
+
 class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[misc]
     """Registers a client that nobody knows yet; it can do nothing until a person consents."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Register a client, if there are not too many."""
+        """Register a client; if there are too many, another one gives way."""
         if refusal := _check_registration(request):
             return refusal
-        if get_application_model().objects.count() >= MAX_CLIENTS:
-            return _refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many clients; an admin deletes some")
+        network = client_network(request.META.get("REMOTE_ADDR", ""))
         try:
             with transaction.atomic():
                 made: HttpResponse = super().post(request, *args, **kwargs)
                 if made.status_code == HTTPStatus.CREATED:
                     client = json.loads(made.content)
+                    oauth_tokens.admit_client(client["client_id"], network=network)
                     audit.record_audit(_NOBODY, "oauth.registered", client["client_id"])
-        except (DataError, RecursionError):
+        except _UNSTORABLE:
             return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
         return made
 
@@ -142,7 +208,7 @@ class RegistrationManagementView(views.DynamicClientRegistrationManagementView):
                 made: HttpResponse = super().put(request, *args, **kwargs)
                 if made.status_code == HTTPStatus.OK:
                     audit.record_audit(_NOBODY, "oauth.changed", str(kwargs["client_id"]))
-        except (DataError, RecursionError):
+        except _UNSTORABLE:
             return _refuse(HTTPStatus.BAD_REQUEST, "the metadata cannot be stored; correct them")
         return made
 
@@ -190,10 +256,37 @@ def _check_registration(request: HttpRequest) -> HttpResponse | None:
     return None
 
 
-def _refuse(status: int, reason: str, wait_s: float = 0.0) -> HttpResponse:
+def _refuse(
+    status: int, reason: str, wait_s: float = 0.0, *, code: str = "invalid_request"
+) -> HttpResponse:
     headers = {"Retry-After": str(max(1, round(wait_s)))} if wait_s else {}
-    content = {"error": "invalid_request", "error_description": reason}
+    content = {"error": code, "error_description": reason}
     return JsonResponse(content, status=status, headers=headers)
+
+
+def _add_issuer(address: str, request: HttpRequest) -> str:
+    """Return the address of an answer to a client with this server as its only issuer.
+
+    References:
+        RFC 9207, section 2: errors name it too.
+    """
+    parts = urlsplit(address)
+    query = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != "iss"]
+    query.append(("iss", oauth2_settings.oauth2_authorization_server_issuer(request)))
+    return parts._replace(query=urlencode(query)).geturl()
+
+
+def _refuse_null_characters(view: Any) -> Any:
+    """Refuse parameters that the database cannot compare with anything."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        given = (*request.GET.lists(), *request.POST.lists())
+        if any("\0" in value for _, values in given for value in values):
+            return _refuse(HTTPStatus.BAD_REQUEST, "a parameter contains a null character")
+        return view(request, *args, **kwargs)
+
+    return answer
 
 
 _METADATA = "oauth-protected-resource"
@@ -207,9 +300,17 @@ _routes = [
         f".well-known/{_METADATA}", ResourceMetadataView.as_view(), name="oauth-resource-metadata"
     ),
     path(f".well-known/{_METADATA}/<path:resource_path>", ResourceMetadataView.as_view()),
-    path("oauth/authorize/", allow_form_redirects(ConsentView.as_view()), name="authorize"),
-    path("oauth/token/", views.TokenView.as_view(), name="token"),
-    path("oauth/revoke/", views.RevokeTokenView.as_view(), name="revoke-token"),
+    path(
+        "oauth/authorize/",
+        never_cache(allow_form_redirects(_refuse_null_characters(ConsentView.as_view()))),
+        name="authorize",
+    ),
+    path("oauth/token/", _refuse_null_characters(TokenView.as_view()), name="token"),
+    path(
+        "oauth/revoke/",
+        _refuse_null_characters(views.RevokeTokenView.as_view()),
+        name="revoke-token",
+    ),
     path("oauth/register/", RegistrationView.as_view(), name="dcr-register"),
     path(
         "oauth/register/<str:client_id>/",

@@ -43,7 +43,8 @@ def serve_console(listener: socket.socket) -> None:
     """Serve until interrupted or terminated, then stop within a bounded time."""
     stop_guard.start_guard(http.KILL_TIMEOUT_S)
     application: Application = import_string(settings.ASGI_APPLICATION)
-    http.serve_http(application, listener, websockets=True)
+    proxies = settings.FOREGATE.trusted_proxies
+    http.serve_http(application, listener, websockets=True, proxies=proxies)
 
 
 def _listen_address(config: Config) -> ListenAddress:

@@ -38,6 +38,8 @@ def find_entry_problem(spec: ServerSpec, environ: Mapping[str, str]) -> str:
         spec: The entry.
         environ: The gateway's environment.
     """
+    if spec.unreadable:
+        return spec.unreadable
     texts = (spec.command, *spec.args, spec.cwd or "", spec.url, *spec.headers.values())
     unset_in_texts = find_unset(texts, {**environ, **spec.env})
     if unset := tuple(

@@ -18,11 +18,11 @@ from gateway_project.diagnosis import (
     check_servers,
 )
 from gateway_project.diagnosis.check_servers import ServerAnswer
-from gateway_project.diagnosis.finding import Finding, name_some
+from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation import sealing
-from gateway_project.foundation.config import Config
+from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.postgres import migrate
-from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.sealing import Sealer
 from tools.store import discoveries, overview, servers
 from tools.store.overview import ServerSummary
 from tools.upstream.spec import ServerSpec
@@ -63,28 +63,25 @@ def _check_stored_state(
     config: Config, ask: AskServers, *, start_all: bool
 ) -> Generator[Finding, None, tuple[ServerSpec, ...]]:
     """Check the stored state; return the enabled servers."""
-    if pending := migrate.list_pending_migrations():
-        detail = f"{len(pending)} migrations are missing; run `manage.py migrate`"
-        yield Finding(check="migrations", verdict="failure", detail=detail)
+    try:
+        migrate.require_migrated()
+    except migrate.SchemaMismatch as error:
+        yield Finding(check="migrations", verdict="failure", detail=str(error))
         return ()
-    if unknown := migrate.list_unknown_migrations():
-        detail = f"a newer version of Foregate has applied {name_some(unknown)}; upgrade this one"
-        yield Finding(check="migrations", verdict="warning", detail=detail)
-    else:
-        yield Finding(check="migrations", verdict="ok", detail="all applied")
+    yield Finding(check="migrations", verdict="ok", detail="all applied")
     yield from check_installation.check_embeddings(config)
     yield from check_installation.check_memory(config)
     yield from check_catalogue.check_tools()
     try:
         sealer = sealing.load_or_create_sealer(config.home)
-        specs = servers.load_specs(
-            sealer=sealer,
-            connect_timeout_s=config.connect_timeout_s,
-            call_timeout_s=config.call_timeout_s,
-        )
-    except UnsealingFailed as error:
-        yield Finding(check="servers", verdict="failure", detail=str(error))
+    except ConfigurationError as error:
+        yield Finding(check="keys", verdict="failure", detail=str(error))
         return ()
+    specs = servers.load_specs(
+        sealer=sealer,
+        connect_timeout_s=config.connect_timeout_s,
+        call_timeout_s=config.call_timeout_s,
+    )
     yield from _check_servers(specs, sealer, ask, start_all=start_all)
     return specs
 

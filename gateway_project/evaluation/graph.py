@@ -27,7 +27,9 @@ from tools.search import SearchHit
 from tools.store import catalogue as catalogue_store
 from tools.visibility import Visibility
 
-EVALUATION_CALLER = Caller(user="evaluate", team=None, scopes=frozenset(), kind="stdio")
+EVALUATION_CALLER = Caller(
+    user="evaluate", team=None, person=None, scopes=frozenset(), kind="stdio"
+)
 LOCK_TIMEOUT_S = 600.0
 RELATION_ORIGIN = "evaluate"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from execution import approval
 from gateway_project.find import relation_words, tool_card
 from gateway_project.find.alternatives import list_alternatives
 from gateway_project.find.tool_card import Detail, ToolCard
@@ -16,6 +17,7 @@ from graph.enhance.answer import AnswerEntry, EnhancedAnswer, MatchGroup, Remark
 from graph.enhance.order import order_tools
 from graph.enhance.rules import EnhancementRules
 from graph.record import GraphMetric
+from graph.relations import is_binding_dependency
 from graph.topology import Topology
 from tools import budget
 from tools.catalogue import Catalogue
@@ -113,6 +115,7 @@ def enhance_hits(hits: Sequence[SearchHit], context: AnswerContext) -> EnhancedA
         usage_counts=context.usage,
         pagerank_of=pagerank,
         is_trusted_pair=context.visibility.is_trusted_pair,
+        may_destroy=context.visibility.may_destroy,
     )
     matches = [
         SearchMatch(tool.pk, hit.score) for hit, tool in context.visibility.resolve_hits(hits)
@@ -180,7 +183,11 @@ class _AnswerDraft:
         """Return the answer with these groups and related tools."""
         visibility = self._context.visibility
         entries = self._enhanced.with_parts(groups, related).entries
-        order = order_tools(self._context.topology, [entry.tool for entry in entries])
+        listed = [entry.tool for entry in entries]
+        unasked = self._collect_unasked_changes(groups, listed)
+        order = order_tools(
+            self._context.topology, [tool for tool in listed if tool not in unasked]
+        )
         cards = self._cards.get_cards(entries)
         if self._note:
             first = replace(cards[0], warnings=(self._note, *cards[0].warnings))
@@ -198,6 +205,32 @@ class _AnswerDraft:
             omitted_count=0,
             warnings=warnings,
         )
+
+    def _collect_unasked_changes(
+        self, groups: Sequence[MatchGroup], listed: Sequence[int]
+    ) -> set[int]:
+        """Return the listed tools that change things unasked, and those that require one.
+
+        A query asks for its best matches, with what they require; the best tools of its steps
+        share the highest score.
+        """
+        best = max((group.match.score for group in groups), default=0.0)
+        asked = {
+            entry.tool for group in groups if group.match.score >= best for entry in group.entries
+        }
+        unasked = {
+            tool
+            for tool in listed
+            if tool not in asked and self._context.visibility.is_changing(tool)
+        }
+        needs = [
+            (relation.source, relation.target)
+            for relation in self._context.topology.relations_among(listed)
+            if is_binding_dependency(relation)
+        ]
+        while more := {one for one, other in needs if other in unasked} - unasked:
+            unasked |= more
+        return unasked
 
     def fit_groups(
         self, groups: tuple[MatchGroup, ...], budget_tokens: int
@@ -258,6 +291,9 @@ class _CardCache:
         context, visibility = self._context, self._visibility
         tool = visibility.catalogue.tools[visibility.get_tool_id(entry.tool)]
         cause = relation_words.explain_entry(entry, context.topology, visibility)
+        danger = approval.warn_danger(
+            tool, caller=visibility.caller, catalogue=visibility.catalogue
+        )
         trouble = context.describe_trouble(tool.server)
         warnings = relation_words.list_warnings(self._remarks.get(entry.tool, ()), visibility)
         if trouble:
@@ -280,7 +316,7 @@ class _CardCache:
             detail=context.detail,
             score=entry.score,
             reasons=(*((cause,) if cause else ()), *self._reasons.get(entry.tool, ())),
-            warnings=warnings,
+            warnings=(danger, *warnings) if danger else warnings,
         )
         return replace(card, role=entry.role)
 

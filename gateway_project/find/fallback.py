@@ -32,7 +32,7 @@ async def search_with_fallback(
 ) -> SearchAnswer:
     """Search; if the database fails, search what is in memory and add a warning."""
     scope = SearchScope(
-        team=caller.team,
+        team=caller.owner,
         server=request.server,
         category=request.category,
         within=Visibility(catalogue=catalogue, caller=caller).collect_group_tools(),

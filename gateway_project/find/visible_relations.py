@@ -10,7 +10,7 @@ from tools.visibility import Visibility
 
 async def load_topology(effects: IntentEffects, visibility: Visibility) -> Topology:
     """Return the relations that a caller's team sees; among the tools of their group, if any."""
-    topology = effects.topology(visibility.caller.team)
+    topology = effects.topology(visibility.caller.owner)
     if visibility.caller.group is None:
         return topology
     return await run_in_worker_thread(limit_to_group, topology, visibility)
@@ -24,7 +24,7 @@ def limit_to_group(topology: Topology, visibility: Visibility) -> Topology:
     caller, tools = visibility.caller, visibility.collect_group_tools()
     if tools is None:
         return topology
-    cache, key = visibility.catalogue.derived_cache, ("topology", caller.team, caller.group)
+    cache, key = visibility.catalogue.derived_cache, ("topology", caller.owner, caller.group)
     of, limited = cache.get(key, (None, None))
     if of is not topology:
         limited = Topology(topology.relations_among(tools))

@@ -56,6 +56,15 @@ async def run_in_message_thread(
     return await _run_in_pool(_message_threads, partial(function, *args, **kwargs))
 
 
+def compute_in_message_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a function as `run_in_message_thread` does, for code that has a thread of its own.
+
+    Computing on many threads at once, however short each takes, would delay the event loop by the
+    switch interval of each.
+    """
+    return _message_threads.submit(partial(function, *args, **kwargs)).result()
+
+
 async def run_in_validation_thread(
     caller: Hashable, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
 ) -> R:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 
@@ -191,6 +192,11 @@ class Config(BaseSettings):
         ge=0,
         description="Size from which a result is sent as a link; 0: never.",
     )
+    trusted_proxies: str = Field(
+        default="",
+        description="Networks of reverse proxies, separated by commas, that are believed where "
+        "a request comes from (X-Forwarded-For, X-Forwarded-Proto).",
+    )
     allowed_origins: str = Field(
         default="",
         description="Web origins, besides its own, that may call the gateway over HTTP, "
@@ -311,6 +317,16 @@ class Config(BaseSettings):
     @classmethod
     def _lower_case(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_networks(cls, value: str) -> str:
+        for part in filter(None, map(str.strip, value.split(","))):
+            try:
+                ip_network(part, strict=False)
+            except ValueError:
+                raise ValueError(f"{part!r} is not a network; write it like 10.1.0.0/16") from None
+        return value
 
     @field_validator("email_url")
     @classmethod

@@ -33,6 +33,12 @@ _OPENING, _CLOSING = (b"[", b"{"), (b"]", b"}")
 # Tokens that tell where a document may be cut. One match skips many texts without escapes.
 _STRUCTURAL: Final = re.compile(rb'(?:"[^"\\]*+"[^"\[\]{}]*+)++|["\[\]{}]')
 _STRUCTURAL_OR_COMMA: Final = re.compile(rb'"[^"\\]*+"|["\[\]{},]')
+_COUNTED: Final = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+(?:"|(?P<text>))'  # `text`: one that goes on
+    rb"|[\[{][ \t\r\n]*+(?:[\]}]|(?P<opening>))|(?P<comma>,)",
+    re.DOTALL,
+)
+_TEXT: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _NON_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _QUOTE, _COMMA, _COLON, _ESCAPE = b'"', b",", b":", b"\\"
 _WHITESPACE: Final = b" \t\r\n"
@@ -48,7 +54,11 @@ class TooManyValues(ValueError):
 
 
 def parse_in_pieces(
-    document: bytes, *, max_depth: int = MAX_DEPTH, max_values: int | None = None
+    document: bytes,
+    *,
+    max_depth: int = MAX_DEPTH,
+    max_values: int | None = None,
+    allow_inf_nan: bool = True,
 ) -> Any:
     """Parse a JSON document in pieces; to be run outside the event loop's thread.
 
@@ -58,6 +68,7 @@ def parse_in_pieces(
         document: JSON in UTF-8.
         max_depth: Maximum nesting of objects and arrays, at most `MAX_DEPTH`.
         max_values: Maximum number of values; None: `MAX_VALUES`.
+        allow_inf_nan: Whether numbers may be NaN or infinite, which JSON does not have.
 
     Raises:
         TooManyValues: If it contains more values.
@@ -67,8 +78,57 @@ def parse_in_pieces(
         >>> parse_in_pieces(b'{"a": [1, "b"]}')
         {'a': [1, 'b']}
     """
-    limit = MAX_VALUES if max_values is None else max_values
-    return _PieceReader(document, max_depth=max_depth, max_values=limit).read()
+    check_value_count(document, MAX_VALUES if max_values is None else max_values)
+    return _PieceReader(document, max_depth=max_depth, allow_inf_nan=allow_inf_nan).read()
+
+
+def check_value_count(document: bytes, max_values: int) -> None:
+    """Check the number of values in a JSON document before any of them is built.
+
+    Every value follows a comma or opens a container that is not empty, so it is enough to count
+    those outside texts. O(size), and most often much less: a document with few such bytes anywhere
+    holds few values.
+
+    Raises:
+        TooManyValues: If there are more.
+        ValueError: If a text does not end.
+
+    Example:
+        >>> check_value_count(b'{"a": [1, "b,,,"], "c": []}', 4)
+        >>> check_value_count(b"[[],[],[]]", 2)
+        Traceback (most recent call last):
+        ...
+        gateway_project.foundation.json_pieces.TooManyValues: holds more than 2 values
+    """
+    if not _may_hold_more(document, max_values):
+        return
+    count = position = 0
+    while position < len(document):
+        end = min(position + PIECE_BYTES, len(document))
+        for match in _COUNTED.finditer(document, position, end):
+            may_go_on = match.lastgroup == "text" or (
+                match.lastgroup == "opening" and match.end() == end < len(document)
+            )
+            if may_go_on and match.start() > position:
+                end = match.start()
+                break
+            if match.lastgroup == "text":
+                end = _find_text_end(document, position)
+            elif match.lastgroup is not None:
+                count += 1
+        if count > max_values:
+            raise TooManyValues(max_values)
+        position = end
+
+
+def _may_hold_more(document: bytes, max_values: int) -> bool:
+    """Whether a document may hold more values, counting commas and brackets in texts too."""
+    count = 0
+    for start in range(0, len(document), PIECE_BYTES):
+        count += sum(document.count(byte, start, start + PIECE_BYTES) for byte in b"[{,")
+        if count > max_values:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +154,10 @@ class _PieceReader:
     can contain it.
     """
 
-    def __init__(self, document: bytes, *, max_depth: int, max_values: int) -> None:
+    def __init__(self, document: bytes, *, max_depth: int, allow_inf_nan: bool) -> None:
         self._document = document
         self._max_depth = max_depth
-        self._max_values = max_values
-        self._count = 0
+        self._allow_inf_nan = allow_inf_nan
         self._stack: list[_OpenContainer] = []
         self._piece_stack: list[_OpenContainer] = []
         self._values: list[Any] = []
@@ -111,7 +170,7 @@ class _PieceReader:
         """Return the parsed value; pieces are cut as the scan proceeds."""
         document, position = self._document, 0
         if document.lstrip(_WHITESPACE)[:1] not in (b"{", b"["):
-            return from_json(document)
+            return from_json(document, allow_inf_nan=self._allow_inf_nan)
         while position < len(document):
             is_cut_due = position - self._piece_start >= PIECE_BYTES and bool(self._stack)
             tokens = _STRUCTURAL_OR_COMMA if is_cut_due else _STRUCTURAL
@@ -175,8 +234,6 @@ class _PieceReader:
             part = self._parse_piece(
                 self._build_prefix(base), end, tail + self._build_suffix(base)
             )
-            # A continued container was already counted in the piece where it began.
-            self._count -= len(self._piece_stack) - 1 - base
             self._merge_piece(base, part)
             self._values = self._values[: base + 1]
         self._track_open(base)
@@ -185,18 +242,15 @@ class _PieceReader:
 
     def _read_last_piece(self) -> Any:
         if not self._piece_stack:
-            return from_json(self._document)
+            return from_json(self._document, allow_inf_nan=self._allow_inf_nan)
         self._merge_piece(0, self._parse_piece(self._build_prefix(0), len(self._document), b""))
         return self._values[0]
 
     def _parse_piece(self, before: bytes, end: int, after: bytes) -> Any:
         piece = b"".join((before, self._document[self._piece_start : end], after))
         with pause_collection():
-            part = from_json(piece)
-            self._count += _count_values(part)
+            part = from_json(piece, allow_inf_nan=self._allow_inf_nan)
             LONG_LIVED.add_all()  # collecting garbage among so many values would block all threads
-        if self._count > self._max_values:
-            raise TooManyValues(self._max_values)
         return part
 
     def _build_prefix(self, base: int) -> bytes:
@@ -256,13 +310,14 @@ def _find_byte_before(document: bytes, end: int) -> bytes:
 
 def _find_text_end(document: bytes, start: int) -> int:
     """Return the offset after the closing quote of the text that begins at `start`."""
-    end = start
-    while True:
-        end = document.find(_QUOTE, end + 1)
-        if end < 0:
-            raise ValueError("a text does not end")
-        if _count_escapes_before(document, end) % 2 == 0:
+    position, end = start, start + 1
+    while end > position:
+        position = end
+        match = _TEXT.match(document, position, position + PIECE_BYTES + 1)
+        end = match.end() if match else position
+        if document[end : end + 1] == _QUOTE:
             return end + 1
+    raise ValueError("a text does not end")
 
 
 def _count_escapes_before(document: bytes, end: int) -> int:
@@ -292,17 +347,6 @@ def _iterate_text_pieces(document: bytes, start: int, end: int) -> Iterator[str]
                 yield text
                 start = cut - back
                 break
-
-
-def _count_values(value: Any) -> int:
-    """Return the number of values in a container, at any depth."""
-    count, containers = 0, [value]
-    while containers:
-        for container in containers:
-            count += len(container)
-        members = (item.values() if isinstance(item, dict) else item for item in containers)
-        containers = [item for inner in members for item in inner if isinstance(item, dict | list)]
-    return count
 
 
 def encode_in_pieces(value: Any, *, outer_levels: int = 0) -> bytes:

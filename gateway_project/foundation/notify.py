@@ -14,7 +14,11 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from psycopg import sql
 
-from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.database import (
+    WRITE_OBSTACLE_SQL,
+    describe_write_obstacle,
+    run_in_database_thread,
+)
 from gateway_project.foundation.reasons import summarize_error
 
 CATALOGUE = "foregate_catalogue"
@@ -51,9 +55,14 @@ SERVER_STATUS = "foregate_server_status"
 """Channel of servers whose recorded condition changed: their name. For viewers only; unlike
 `CATALOGUE`, no process reloads anything."""
 
+REPLACED = "foregate_replaced"
+"""Channel of changes that are not told one by one: a restored backup, and applied migrations.
+Every listener hears it and reloads everything."""
+
 FIRST_RETRY_S = 0.2
 MAX_RETRY_S = 5.0
-KEEPALIVE_S = 30.0
+PROBE_INTERVAL_S = 2.0
+PROBE_TIMEOUT_S = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -78,10 +87,18 @@ def send_notification(channel: str, payload: str) -> None:
 
 
 class NotificationListener:
-    """Listens to channels while `run` runs.
+    """Listens to channels while `run` runs, and watches the database's health on the way.
 
     A notification sent while the connection was down is lost, so every (re)connection is
     followed by `on_resync`, which must reload everything that notifications would have changed.
+    So is a notification of `REPLACED`.
+
+    Args:
+        channels: To listen to.
+        on_event: Called with each notification.
+        on_resync: Called after each connection.
+        on_probe: Called after each probe with the reason why the database takes no writes; empty
+            if it does.
     """
 
     def __init__(
@@ -90,11 +107,14 @@ class NotificationListener:
         *,
         on_event: Callable[[Notification], Awaitable[None]],
         on_resync: Callable[[], Awaitable[None]],
+        on_probe: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._channels = channels
+        self._channels = (*channels, REPLACED)
         self._on_event = on_event
         self._on_resync = on_resync
+        self._on_probe = on_probe
         self._retry_s = FIRST_RETRY_S
+        self._obstacle = ""
 
     async def run(self) -> None:
         """Listen until cancelled, reconnecting with backoff and jitter."""
@@ -102,11 +122,18 @@ class NotificationListener:
             try:
                 await self._listen_once()
             except (psycopg.Error, DatabaseError, OSError) as error:
-                log.warning(
-                    "notify.disconnected", error=summarize_error(error), retry_s=self._retry_s
-                )
+                self._report_probe(summarize_error(error))
             await asyncio.sleep(self._retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
             self._retry_s = min(self._retry_s * 2, MAX_RETRY_S)
+
+    def _report_probe(self, obstacle: str) -> None:
+        """Report whether the database takes writes; only changes are logged."""
+        if obstacle and not self._obstacle:
+            log.warning("database.unavailable", reason=obstacle)
+        elif self._obstacle and not obstacle:
+            log.info("database.available")
+        self._obstacle = obstacle
+        self._on_probe(obstacle)
 
     async def _listen_once(self) -> None:
         """Listen until the connection breaks."""
@@ -117,16 +144,30 @@ class NotificationListener:
             await self._on_resync()
             self._retry_s = FIRST_RETRY_S
             while True:
-                await self._deliver_notifications(conn)
+                await self._probe(conn)
+                async for notice in conn.notifies(timeout=PROBE_INTERVAL_S):
+                    if notice.channel == REPLACED:
+                        await self._on_resync()
+                        continue
+                    await self._on_event(
+                        Notification(channel=notice.channel, payload=notice.payload)
+                    )
 
-    async def _deliver_notifications(self, conn: psycopg.AsyncConnection[Any]) -> None:
-        """Deliver notifications; probe an idle connection, so that a dead peer is noticed."""
-        is_idle = True
-        async for notice in conn.notifies(timeout=KEEPALIVE_S):
-            is_idle = False
-            await self._on_event(Notification(channel=notice.channel, payload=notice.payload))
-        if is_idle:
-            await conn.execute("SELECT 1")
+    async def _probe(self, conn: psycopg.AsyncConnection[Any]) -> None:
+        """Ask whether the database takes writes; a peer that is dead or frozen is noticed.
+
+        Raises:
+            TimeoutError: If it does not answer in time.
+        """
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
+                cursor = await conn.execute(WRITE_OBSTACLE_SQL)
+                row = await cursor.fetchone()
+        except TimeoutError:
+            raise TimeoutError(
+                f"the database has not answered for {PROBE_TIMEOUT_S:g} s"
+            ) from None
+        self._report_probe(describe_write_obstacle(*(row or (False, None))))
 
 
 def get_connection_parameters() -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from gateway_project.foundation.config import ConfigurationError
@@ -34,6 +35,18 @@ def load_or_create_file(path: Path, make: Callable[[], bytes]) -> bytes:
         raise _build_unusable_error(path, error) from None
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a private file in one step: readers see the old content or the new.
+
+    Raises:
+        ConfigurationError: If the folder cannot be used; the message says what to do.
+    """
+    try:
+        _write_through_temporary_file(path, content, lambda name: os.replace(name, path))
+    except OSError as error:
+        raise _build_unusable_error(path, error) from None
+
+
 def _read_existing(path: Path) -> bytes:
     content = path.read_bytes()
     if path.stat().st_mode & OTHERS_MODE_MASK:
@@ -46,16 +59,20 @@ def _read_existing(path: Path) -> bytes:
 
 
 def _write_once(path: Path, content: bytes) -> None:
-    """Write a temporary file and link it into place; an existing target is kept."""
+    """Write a file that does not exist yet; an existing one is kept."""
+    with suppress(FileExistsError):
+        _write_through_temporary_file(path, content, lambda name: os.link(name, path))
+
+
+def _write_through_temporary_file(path: Path, content: bytes, put: Callable[[str], None]) -> None:
+    """Write a temporary file of mode 0600 beside a path and put it in its place."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.link(name, path)
-    except FileExistsError:
-        pass
+        put(name)
     finally:
         Path(name).unlink(missing_ok=True)
 

@@ -383,12 +383,13 @@ def _make_length_check(kind: type, is_wrong: Callable[[int, Any], bool]) -> Keyw
     return check
 
 
+# Negated, so that NaN, for which every comparison is false, is within no bound.
 def _is_below(value: Any, limit: Any) -> bool:
-    return bool(value < limit)
+    return not value >= limit
 
 
 def _is_above(value: Any, limit: Any) -> bool:
-    return bool(value > limit)
+    return not value <= limit
 
 
 def _accept_unchecked(*_: Any) -> ValidationErrors:
@@ -408,8 +409,8 @@ CHECKS: Final[Mapping[str, KeywordCheck]] = {
     "dependentRequired": _check_dependent_required,
     "dependentSchemas": _check_dependent_schemas,
     "enum": _check_enum,
-    "exclusiveMaximum": _make_bound_check(lambda value, limit: bool(value >= limit)),
-    "exclusiveMinimum": _make_bound_check(lambda value, limit: bool(value <= limit)),
+    "exclusiveMaximum": _make_bound_check(lambda value, limit: not value < limit),
+    "exclusiveMinimum": _make_bound_check(lambda value, limit: not value > limit),
     "if": _check_if,
     "items": _check_items,
     "maxItems": _make_length_check(list, _is_above),

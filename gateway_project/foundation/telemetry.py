@@ -48,6 +48,11 @@ servers_by_state = Gauge(
     "foregate_servers", "Enabled upstream servers by state.", ["state"], registry=registry
 )
 tools_listed = Gauge("foregate_tools", "Tools that can be found and called.", registry=registry)
+ready = Gauge(
+    "foregate_ready",
+    "Whether this process can serve every request, as /health/ready says.",
+    registry=registry,
+)
 predictions = Counter(
     "foregate_predictions_total",
     "Resolved predictions by form (intent, next_call), mode (shadow, run) and outcome.",
@@ -57,6 +62,12 @@ predictions = Counter(
 prediction_saved_seconds = Counter(
     "foregate_prediction_saved_seconds_total",
     "Time that predictions saved by form; in mode shadow, that they would have saved.",
+    ["form", "mode"],
+    registry=registry,
+)
+prediction_wasted_seconds = Counter(
+    "foregate_prediction_wasted_seconds_total",
+    "Time that wrong or failed predictions took by form; in mode shadow, would have taken.",
     ["form", "mode"],
     registry=registry,
 )
@@ -73,7 +84,7 @@ next_call_predictions = Counter(
 )
 early_calls = Counter(
     "foregate_early_calls_total",
-    "Calls made ahead by server, form and end (served, compared, unused, failed).",
+    "Calls made ahead by server, form and end (served, compared, answered, unused, failed).",
     ["server", "form", "end"],
     registry=registry,
 )

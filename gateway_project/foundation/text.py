@@ -20,6 +20,22 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def describe_duration(seconds: float) -> str:
+    """Return a duration with its unit.
+
+    Example:
+        >>> [describe_duration(value) for value in (6e-05, 0.0123, 1.25, 75, 7_300)]
+        ['less than 1 ms', '12 ms', '1.2 s', '1 min 15 s', '2 h 1 min']
+    """
+    if seconds < 1:
+        return f"{seconds * 1_000:.0f} ms" if seconds >= 0.001 else "less than 1 ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3_600:
+        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 3_600)} h {int(seconds % 3_600 // 60)} min"
+
+
 def strip_invisible(text: str) -> str:
     r"""Strip control and invisible characters, which could hide words from a reader.
 

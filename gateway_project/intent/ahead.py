@@ -26,7 +26,6 @@ from execution.speculation_rules import (
 from execution.workflow import RunOptions
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.intent.ahead_outcome import AheadOutcome
-from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from execution.planning.plan import Plan
@@ -46,11 +45,7 @@ _KINDS: Final = {
 
 
 async def run_answer_ahead(
-    effects: IntentEffects,
-    caller: Caller,
-    answer: IntentAnswer,
-    *,
-    downstream: Downstream = NO_CLIENT,
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer
 ) -> IntentAnswer:
     """Run a suggestion ahead, all of it or nothing; return the answer with what became of it.
 
@@ -58,17 +53,14 @@ async def run_answer_ahead(
         effects: Calls made ahead, and the rules for them.
         caller: Whom it is for.
         answer: With the suggestion.
-        downstream: Identifies the caller to servers that keep state.
     """
-    ahead = await _run_ahead(effects, caller, answer, downstream)
+    ahead = await _run_ahead(effects, caller, answer)
     if ahead.run is None:
         return replace(answer, ahead=ahead)
     return replace(answer, ahead=ahead, mode=SuggestionMode.SPECULATIVE_EXECUTION)
 
 
-async def _run_ahead(
-    effects: IntentEffects, caller: Caller, answer: IntentAnswer, downstream: Downstream
-) -> AheadOutcome:
+async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswer) -> AheadOutcome:
     if answer.suggestion.needs_input:
         message = "Required arguments are missing; needs_input names them."
         return AheadOutcome(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
@@ -83,15 +75,15 @@ async def _run_ahead(
             dependencies=AheadDependencies(speculation=effects.speculation, rules=effects.rules),
             provenance=trace_arguments(answer.suggestion),
             expected_s=_estimate_durations(effects, caller, answer),
-            downstream=downstream,
         )
     except InvalidWorkflow as error:
         return AheadOutcome(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
     except SpeculationRefused as refused:
-        return AheadOutcome(reasons=refused.reasons)
+        return AheadOutcome(reasons=refused.reasons, attempt=refused.attempt)
     if not is_keepable({"results": list(run.raw_results.values())}):
         message = "Its results are too large to come with the answer; run_workflow has them."
-        return AheadOutcome(reasons=(make_reason(ReasonCode.UNUSABLE_RESULT, message),))
+        reasons = (make_reason(ReasonCode.UNUSABLE_RESULT, message),)
+        return AheadOutcome(reasons=reasons, attempt=run)
     return AheadOutcome(run=run)
 
 
@@ -100,7 +92,7 @@ def _estimate_durations(
 ) -> dict[str, float]:
     """Return the 95th percentile in seconds by canonical id, of tools of which it is known."""
     known = {
-        task.name: effects.estimate_p95_ms(caller.team, task.tool)
+        task.name: effects.estimate_p95_ms(caller.owner, task.tool)
         for task in answer.suggestion.tasks
     }
     return {tool: ms / MS_PER_S for tool, ms in known.items() if ms is not None}

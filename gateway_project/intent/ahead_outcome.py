@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from execution.early_run import EarlyRun
-from execution.speculation_rules import AdmissibilityReason
+from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 
 MAX_REASONS: Final = 5
 """Reasons that an answer names."""
@@ -18,10 +18,12 @@ class AheadOutcome:
 
     Attributes:
         run: The run with its results; None: it was not run ahead.
-        reasons: Why not; empty if it was, and if it was not sure enough to be considered.
+        reasons: Why not; empty if it was.
+        attempt: What was called of it without success; None: nothing was.
     """
 
     run: EarlyRun | None = None
+    attempt: EarlyRun | None = None
     reasons: tuple[AdmissibilityReason, ...] = ()
 
     @property
@@ -38,3 +40,21 @@ class AheadOutcome:
 
 
 NOT_CONSIDERED: Final = AheadOutcome()
+
+
+def explain_not_considered(confidence: float, threshold: float | None) -> AheadOutcome:
+    """Return why a suggestion was not considered for running ahead.
+
+    Args:
+        confidence: Of the suggestion, in [0, 1].
+        threshold: Confidence from which it would be run ahead, in [0, 1]; None: suspended.
+    """
+    if threshold is None:
+        code = ReasonCode.SUSPENDED
+        message = "Too many suggestions for this kind of work were wrong; nothing is run ahead."
+    elif confidence < threshold:
+        code = ReasonCode.BELOW_THRESHOLD
+        message = f"Its confidence of {confidence:.4g} is below the threshold, {threshold:.4g}."
+    else:
+        code, message = ReasonCode.NOT_REQUESTED, "Only a suggestion was asked for."
+    return AheadOutcome(reasons=(make_reason(code, message),))

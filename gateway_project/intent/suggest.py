@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from execution import approval
 from gateway_project.find import unknown_names, work_context
 from gateway_project.find.alternatives import list_alternatives
 from gateway_project.intent import draft, parse
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tools.catalogue import CatalogueTool
 
 MAX_ALTERNATIVES: Final = 3
-DESTRUCTIVE_DANGERS: Final = frozenset({Danger.DESTRUCTIVE, Danger.DANGEROUS})
 
 log = structlog.get_logger(__name__)
 
@@ -106,7 +106,12 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
     warnings: tuple[str, ...] = (unknown_names.NO_TOOLS_WARNING,)
     if view.visibility.catalogue.tools:
         fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
-        warnings = (*name_warnings, *parse.list_cautions(reading, ranked), *fallback_warning)
+        warnings = (
+            *_warn_of_danger(view, suggestion),
+            *name_warnings,
+            *parse.list_cautions(reading, ranked),
+            *fallback_warning,
+        )
     calibration = IDENTITY if ranked.fallback_reason else view.calibration
     confidence = _limit_confidence(calibration.apply(suggestion.confidence), suggestion)
     return RequestSuggestion(
@@ -116,6 +121,19 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         context=context,
         warnings=warnings,
     )
+
+
+def _warn_of_danger(view: SuggestionView, suggestion: Suggestion) -> Iterator[str]:
+    """Yield a warning for each dangerous or destructive tool of a workflow."""
+    visibility = view.visibility
+    for pk in dict.fromkeys(task.tool for task in suggestion.tasks):
+        tool = visibility.find_tool(pk)
+        if tool is not None and (
+            danger := approval.warn_danger(
+                tool, caller=visibility.caller, catalogue=visibility.catalogue
+            )
+        ):
+            yield f"{tool.tool} is {danger}"
 
 
 def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> RequestSuggestion:
@@ -246,7 +264,7 @@ def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
         input_schema=tool.input_schema,
         definition_hash=tool.definition_hash,
         is_read_only=tool.danger is Danger.READ,
-        is_destructive=tool.danger in DESTRUCTIVE_DANGERS,
+        is_destructive=tool.danger.may_destroy,
         is_trusted=view.visibility.catalogue.servers[tool.server].trusted,
         is_usable=not obstacle,
         obstacle=obstacle,

@@ -15,7 +15,7 @@ import structlog
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from gateway_project.access.roles import CONTROL, READ
+from gateway_project.access.roles import APPROVE, READ
 from gateway_project.foundation import sealing
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
@@ -218,7 +218,7 @@ class RunConsumer(LiveConsumer):
 class ApprovalsConsumer(LiveConsumer):
     """Calls that wait for the viewer's decision."""
 
-    scope_needed: ClassVar = CONTROL
+    scope_needed: ClassVar = APPROVE
 
     def make_key(self) -> Hashable:
         """Return the key of the feed."""

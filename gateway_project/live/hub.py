@@ -10,9 +10,11 @@ from typing import Final
 import django.db
 import structlog
 
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread
 from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.shares import Bound
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.live.feed import Feed
 from gateway_project.live.mailbox import (
@@ -27,10 +29,8 @@ from gateway_project.live.mailbox import (
 from gateway_project.live.relay import Deliver
 from gateway_project.live.viewers import Viewer, load_viewer
 
-MAX_VIEWERS: Final = 1_000
-"""Connections of one process; more are asked to come back later."""
-MAX_VIEWERS_OF_USER: Final = 50
-"""Connections of one user; one page holds one."""
+VIEWERS: Final = Bound(total=1_000, each=50)
+"""Connections of the process, and of one user; one page holds one. More are asked to come back."""
 RECHECK_S: Final = 2.0
 """How soon a sign-out, a lost role or a lost team ends a connection."""
 
@@ -104,7 +104,7 @@ class Hub:
         Raises:
             TooManyViewers: If there is no room.
         """
-        self._check_room(seat.viewer.caller.user)
+        self._check_room(seat.viewer.caller)
         self._seats.add(seat)
         feed = self._feeds.get(seat.key)
         if feed is None:
@@ -134,11 +134,11 @@ class Hub:
         for feed in self._feeds.values():
             feed.handle_notification(notification)
 
-    def _check_room(self, user: str) -> None:
-        if len(self._seats) >= MAX_VIEWERS:
-            raise TooManyViewers(BUSY)
-        if sum(seat.viewer.caller.user == user for seat in self._seats) >= MAX_VIEWERS_OF_USER:
-            raise TooManyViewers(CROWDED)
+    def _check_room(self, caller: Caller) -> None:
+        held = sum(seat.viewer.caller.user == caller.user for seat in self._seats)
+        is_superuser = caller.has_scope(SCOPE_ALL)
+        if not VIEWERS.admits(held=held, in_all=len(self._seats), is_privileged=is_superuser):
+            raise TooManyViewers(CROWDED if held >= VIEWERS.each else BUSY)
 
     async def _run_common(self) -> None:
         async with TaskGroup() as group:

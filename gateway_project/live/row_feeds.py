@@ -179,7 +179,5 @@ def _can_see_run(row: RunSummary, viewer: Viewer) -> bool:
 def _can_see_speculation(row: Any, viewer: Viewer) -> bool:
     """Whether a prediction is in the viewer's list, as `speculations.load_page` decides."""
     caller = viewer.caller
-    if caller.has_scope(SCOPE_ALL):
-        return True
-    is_own = row.team_id is not None or row.user == caller.user
-    return bool(row.team_id == caller.team and is_own)
+    is_own = row.team_id is not None and row.team_id == caller.owner
+    return bool(is_own or caller.has_scope(SCOPE_ALL))

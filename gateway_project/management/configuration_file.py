@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, OutputWrapper
+from django.core.management.base import BaseCommand, OutputWrapper
 
 from gateway_project.access import callers
 from gateway_project.configuration.difference import Change
@@ -39,11 +39,10 @@ def prepare(options: dict[str, Any], *, process: str) -> tuple[Caller, Sealer]:
     """Return the user of a command, and what opens and seals secrets.
 
     Raises:
-        CommandError: If the database is not migrated.
+        SchemaMismatch: If the database is not migrated, or too far.
         UnknownUser: If there is no active user of that name.
     """
-    if migrate.list_pending_migrations():
-        raise CommandError("the database is not migrated; run `manage.py migrate`")
+    migrate.require_migrated()
     telemetry.configure_logging(settings.FOREGATE, process=process, quiet=True)
     callers.ensure_local_admin()
     caller = callers.caller_for_user(options["user"], kind="command")

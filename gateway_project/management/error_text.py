@@ -8,14 +8,15 @@ from django.db import Error as DatabaseError
 from django.db import OperationalError
 
 from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.postgres import failures
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import UnsealingFailed
 
 EXPECTED_ERRORS = (ConfigurationError, UnsealingFailed, OperationalError, psycopg.OperationalError)
 UNMIGRATED_ERRORS = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
+REFUSAL_ERRORS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 NAME_TRIGGER = "gateway_refuse_user_name()"
 """Function of the database that refuses a user's name."""
-REFUSAL_ERRORS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 
 
 def explain_user_error(error: BaseException) -> str | None:
@@ -32,10 +33,8 @@ def explain_user_error(error: BaseException) -> str | None:
     if isinstance(driver_error, UNMIGRATED_ERRORS):
         return "the database is not migrated; run `manage.py migrate`"
     if isinstance(driver_error, REFUSAL_ERRORS):
-        return (
-            f"the database refuses access: {summarize_error(driver_error)}; grant its user "
-            "read and write access"
-        )
+        reason = failures.explain_refused(driver_error) or summarize_error(driver_error)
+        return f"the database refuses access: {reason}"
     if isinstance(driver_error, psycopg.IntegrityError) and is_refused_name(driver_error):
         return f"{driver_error.diag.message_primary}; choose another"
     return None

@@ -23,6 +23,7 @@ from gateway_project.wiring import one_intent
 from graph.suggestion.binding.parameters import ParameterError
 from tools.embed.recipes import UnknownModel
 from tools.query_text import QueryError
+from tools.store import teams
 
 PIPED_WIDTH: Final = 120
 
@@ -59,11 +60,11 @@ def suggest_for_team(
     Raises:
         CommandError: If that fails; says what to do.
     """
-    if migrate.list_pending_migrations():
-        raise CommandError("the database is not migrated; run `manage.py migrate`")
+    migrate.require_migrated()
     caller = Caller(
         user=callers.LOCAL_ADMIN,
         team=find_named_team(team),
+        person=teams.find_private_team(callers.LOCAL_ADMIN),
         scopes=frozenset({SCOPE_ALL}),
         kind="command",
     )
@@ -76,7 +77,7 @@ def suggest_for_team(
 
 async def _handle_intent(caller: Caller, request: IntentRequest) -> IntentAnswer:
     try:
-        effects = await one_intent.load_effects(settings.FOREGATE, caller.team)
+        effects = await one_intent.load_effects(settings.FOREGATE, caller.owner)
         return await flow.handle_intent(effects, caller, request)
     finally:
         await close_connections()

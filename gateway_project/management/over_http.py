@@ -56,7 +56,7 @@ def serve_over_http(
     command.stdout.write(_describe_listener(listener, options, tls))
     command.stdout.flush()
     try:
-        serve_http(application, listener, tls=tls)
+        serve_http(application, listener, tls=tls, proxies=config.trusted_proxies)
     finally:
         gc.enable()
 

@@ -21,6 +21,7 @@ from gateway_project.foundation.database import close_connections, run_in_databa
 from gateway_project.readiness import Gateway, Readiness
 from gateway_project.runs.request import RunRequest
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.decide_approval import SecondPersonRequired
 
 FLUSH_TIMEOUT_S: Final = 1.0
 """Longest wait for the last events of a run at rest."""
@@ -128,9 +129,16 @@ async def _decide_pending(caller: Caller, view: RunView, decide: DecideApproval)
         approve = await decide(approval)
         if approve is None:
             break
-        await run_in_database_thread(
-            decide_approval.decide_approval, caller, approval.id, approve=approve, via="command"
-        )
+        try:
+            await run_in_database_thread(
+                decide_approval.decide_approval,
+                caller,
+                approval.id,
+                approve=approve,
+                via="command",
+            )
+        except SecondPersonRequired:  # it waits for somebody else
+            break
         decided = True
         if not approve:  # a rejection may settle the others
             break

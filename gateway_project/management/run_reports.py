@@ -18,7 +18,6 @@ from execution.store import views
 from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project.foundation import sealing
-from gateway_project.foundation.postgres import migrate
 from gateway_project.management.terminal import Terminal, open_terminal
 from gateway_project.runs import table as run_table
 from gateway_project.runs import timeline as run_timeline
@@ -29,16 +28,6 @@ from tools.hidden_text import reveal_hidden
 def run_console(*, stderr: bool = False) -> Terminal:
     """Return a console as wide as the terminal, or wide enough for most tables."""
     return open_terminal(stderr=stderr)
-
-
-def require_migrated() -> None:
-    """Reject a database that is not migrated.
-
-    Raises:
-        CommandError: If migrations are pending.
-    """
-    if migrate.list_pending_migrations():
-        raise CommandError("the database is not migrated; run `manage.py migrate`")
 
 
 def find_run(text: str, *, results: bool = True) -> RunView:

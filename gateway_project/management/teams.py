@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from django.core.management.base import CommandError
 
+from gateway_project.access import callers
 from graph.store import names
+from tools.store import teams
 
 
 def find_named_team(name: str | None) -> int | None:
@@ -20,3 +22,13 @@ def find_named_team(name: str | None) -> int | None:
         known = ", ".join(sorted(names.load_team_names().values())) or "none"
         raise CommandError(f"no team {name!r}; there are: {known}")
     return team
+
+
+def find_owner(name: str | None) -> int | None:
+    """Return what owns the observations to show: the named team, else the local admin alone.
+
+    Raises:
+        CommandError: If there is no such team.
+    """
+    team = find_named_team(name)
+    return teams.find_private_team(callers.LOCAL_ADMIN) if team is None else team

@@ -8,7 +8,7 @@ client, or the one bound by `bind_connection_caller`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -32,7 +32,9 @@ _SESSION_KEY_BYTES: Final = 8
 _OWN_SESSION: Final = secrets.token_hex(_SESSION_KEY_BYTES)
 """Session of the process's own client, where its connection does not name one."""
 
-_connection_caller: ContextVar[Caller | None] = ContextVar("connection_caller", default=None)
+_connection_caller: ContextVar[Callable[[], Caller] | None] = ContextVar(
+    "connection_caller", default=None
+)
 _request_caller: ContextVar[tuple[Caller | None, str | None]] = ContextVar("request_caller")
 """Caller of the HTTP request being served, and the tool group in its path."""
 
@@ -46,17 +48,21 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
 
     Raises:
         KeyError: If an HTTP request has not been authenticated.
+        NotReady: If the connection's user has lost the right to use it.
     """
     if ctx.request is None:
-        caller = _connection_caller.get() or gateway.caller
+        get_caller = _connection_caller.get()
+        caller = get_caller() if get_caller is not None else gateway.caller
         session = client_state.find_connection_key(ctx) or caller.session or _OWN_SESSION
+        trace = ""
     else:
         scope = ctx.request.scope
         caller = _resolve_caller(scope[CALLER_SCOPE_KEY], scope[GROUP_SCOPE_KEY], gateway)
-        session = client_state.find_connection_key(ctx) or client_state.build_stateless_session(
-            ctx, token=scope.get(TOKEN_SCOPE_KEY, "")
-        )
-    return replace(caller, session=session)
+        session, trace = client_state.find_connection_key(ctx), ""
+        if not session:
+            token = scope.get(TOKEN_SCOPE_KEY, "")
+            session, trace = client_state.read_stateless_session(ctx, token=token)
+    return replace(caller, session=session, trace=trace)
 
 
 def note_caller(
@@ -95,10 +101,10 @@ def _resolve_caller(caller: Caller | None, group: str | None, gateway: Gateway) 
 
 
 @contextmanager
-def bind_connection_caller(caller: Caller) -> Iterator[None]:
-    """Set the caller of all requests on the connection served within the context."""
+def bind_connection_caller(get_caller: Callable[[], Caller]) -> Iterator[None]:
+    """Set how the caller of each request on the connection served within the context is found."""
     session = secrets.token_hex(_SESSION_KEY_BYTES)
-    token = _connection_caller.set(replace(caller, session=session))
+    token = _connection_caller.set(lambda: replace(get_caller(), session=session))
     try:
         yield
     finally:

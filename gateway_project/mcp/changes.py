@@ -25,6 +25,7 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
 
+from gateway_project.foundation.caller import SessionKey
 from tools.resource_uris import ResourceAddress
 from tools.upstream.status import ListName
 
@@ -49,7 +50,7 @@ _NOTIFICATIONS: Final[Mapping[type[ServerEvent], Callable[[], mcp_types.ServerNo
 class _Follower:
     deliver: DeliverEvent
     watched_resources: WatchedResources
-    get_session: Callable[[], str]
+    get_client: Callable[[], SessionKey | None]
 
 
 class ChangeHub:
@@ -70,42 +71,48 @@ class ChangeHub:
         for follower in list(self._followers):
             follower.deliver(_LIST_EVENTS[kind])
 
-    def notify_resource_updated(self, server: str, uri: str, sessions: Collection[str]) -> None:
+    def notify_resource_updated(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
         """Notify followers that a watched resource of a server has changed.
 
         A server may keep a separate resource for each caller under one address, so only these
-        sessions are notified.
+        clients are notified.
         """
         address = ResourceAddress(server=server, uri=uri)
         for follower in list(self._followers):
             known_as = follower.watched_resources.get(address)
-            if known_as is not None and follower.get_session() in sessions:
+            if known_as is not None and follower.get_client() in clients:
                 follower.deliver(ResourceUpdated(known_as))
 
-    def is_watching(self, session: str, address: ResourceAddress) -> bool:
-        """Whether a session of a client still watches a resource."""
+    def is_watching(self, client: SessionKey, address: ResourceAddress) -> bool:
+        """Whether a client still watches a resource."""
         return any(
-            follower.get_session() == session and address in follower.watched_resources
+            follower.get_client() == client and address in follower.watched_resources
             for follower in self._followers
         )
 
     @contextmanager
     def follow(
-        self, deliver: DeliverEvent, watched: WatchedResources, *, session: Callable[[], str]
+        self,
+        deliver: DeliverEvent,
+        watched: WatchedResources,
+        *,
+        client: Callable[[], SessionKey | None],
     ) -> Iterator[None]:
         """Deliver changes while the context is open.
 
         Args:
             deliver: Takes an event; neither blocks nor raises.
             watched: Resources to follow; may change meanwhile.
-            session: Returns the session key by which servers know the subscriber.
+            client: Returns the `client_key` of the subscriber; None: it has subscribed to none.
 
         Raises:
             MCPError: If there are too many followers already.
         """
         if len(self._followers) >= MAX_FOLLOWERS:
             raise MCPError(mcp_types.INTERNAL_ERROR, "too many clients listen for changes already")
-        follower = _Follower(deliver=deliver, watched_resources=watched, get_session=session)
+        follower = _Follower(deliver=deliver, watched_resources=watched, get_client=client)
         self._followers.add(follower)
         try:
             yield
@@ -118,7 +125,7 @@ async def notify_legacy_client(
     ctx: ServerRequestContext[Any],
     watched: WatchedResources,
     *,
-    session: Callable[[], str],
+    client: Callable[[], SessionKey | None],
 ) -> None:
     """Notify a client of the handshake era of changes until its connection ends.
 
@@ -128,7 +135,7 @@ async def notify_legacy_client(
         changes: The hub to follow.
         ctx: Of the client's connection.
         watched: Resources that it watches; may change later.
-        session: Returns the session key by which servers know it, once it has subscribed.
+        client: Returns its `client_key`; None until it has subscribed.
     """
     waiting: dict[ServerEvent, None] = {}
     arrived = asyncio.Event()
@@ -137,7 +144,7 @@ async def notify_legacy_client(
         waiting[event] = None
         arrived.set()
 
-    with changes.follow(deliver, watched, session=session):
+    with changes.follow(deliver, watched, client=client):
         while True:
             await arrived.wait()
             arrived.clear()
@@ -160,7 +167,7 @@ async def serve_listen(
     params: SubscriptionsListenRequestParams,
     watched: WatchedResources,
     *,
-    session: str = "",
+    client: SessionKey | None,
 ) -> SubscriptionsListenResult:
     """Serve `subscriptions/listen` until the client closes it.
 
@@ -169,29 +176,31 @@ async def serve_listen(
         ctx: Of the request.
         params: What the client subscribes to; `watched` overrides its resources.
         watched: Resources, each with the URI that the client gave.
-        session: Session key by which servers know the subscriber.
+        client: `client_key` of the subscriber; None: it subscribes to no resources.
     """
     subscribed = params.notifications.model_copy(
         update={"resource_subscriptions": list(watched.values()) or None}
     )
-    handler = ListenHandler(_SubscriptionBus(changes, watched, session))
+    handler = ListenHandler(_SubscriptionBus(changes, watched, client))
     return await handler(ctx, params.model_copy(update={"notifications": subscribed}))
 
 
 class _SubscriptionBus:
     """Adapts the hub to the subscription bus that the SDK's handler of one stream expects."""
 
-    def __init__(self, changes: ChangeHub, watched: WatchedResources, session: str) -> None:
+    def __init__(
+        self, changes: ChangeHub, watched: WatchedResources, client: SessionKey | None
+    ) -> None:
         self._changes = changes
         self._watched = watched
-        self._session = session
+        self._client = client
 
     async def publish(self, event: ServerEvent) -> None:
         """Publish nothing: changes come from the hub, not from this stream."""
 
     def subscribe(self, listener: DeliverEvent) -> Callable[[], None]:
         """Subscribe a listener and return the function that unsubscribes it."""
-        following = self._changes.follow(listener, self._watched, session=lambda: self._session)
+        following = self._changes.follow(listener, self._watched, client=lambda: self._client)
         following.__enter__()
 
         def unsubscribe() -> None:

@@ -56,8 +56,8 @@ class ClientRequest:
         return forwardable or None
 
     def build_downstream(self) -> Downstream:
-        """Return the client as servers see it, without a way to ask it."""
-        return interaction.build_downstream(self.ctx, self.caller)
+        """Return how servers reach the client, without a way to ask it."""
+        return interaction.build_downstream(self.ctx)
 
     def build_upstream_request(
         self, turn: UpstreamTurn, params: Mapping[str, Any]

@@ -23,7 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from tools.resource_uris import ResourceAddress
 
 if TYPE_CHECKING:
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import SessionKey
 
 Context = ServerRequestContext[Any]
 
@@ -56,7 +56,7 @@ class ClientState:
         connection_key: Random key of the connection.
         log_level: Least severe log level that the client wants.
         watched_resources: Resources that it watches, each with the URI that it knows.
-        session_key: Key by which servers know the client; empty until it first subscribes.
+        client_key: `Caller.client_key` of the client; None until it first subscribes.
         is_following: Whether it receives change notifications.
         capabilities: Forwarded capabilities that it declared; None until first read.
     """
@@ -64,7 +64,7 @@ class ClientState:
     connection_key: str = field(default_factory=lambda: secrets.token_hex(8))
     log_level: str = DEFAULT_LOG_LEVEL
     watched_resources: dict[ResourceAddress, str] = field(default_factory=dict)
-    session_key: str = ""
+    client_key: SessionKey | None = None
     is_following: bool = False
     capabilities: Mapping[str, Any] | None = None
 
@@ -92,27 +92,16 @@ def is_modern(ctx: Context) -> bool:
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def build_session_key(ctx: Context, caller: Caller) -> str:
-    """Return the key by which servers with per-session state know a caller.
-
-    A caller limited to a tool group has sessions of their own: what others of the same user left
-    in one may come from other tools.
-    """
-    group = "" if caller.group is None else f":{caller.group}"
-    whose = f"{caller.team or ''}{group}/{caller.user}"
-    return whose if is_modern(ctx) else f"{whose}/{state_of(ctx).connection_key}"
-
-
 def find_connection_key(ctx: Context) -> str:
     """Return the key of the connection that a request belongs to; empty in the stateless era."""
     return "" if is_modern(ctx) else state_of(ctx).connection_key
 
 
-def build_stateless_session(ctx: Context, *, token: str) -> str:
-    """Return the key of the session that a stateless request over HTTP belongs to.
+def read_stateless_session(ctx: Context, *, token: str) -> tuple[str, str]:
+    """Return the session and the trace that a stateless request over HTTP belongs to.
 
-    It consists of the token, the client's name and the trace, as far as they are given. Spans of
-    one trace are one session.
+    The session consists of the token and the client's name, as far as they are given. Spans of
+    one trace are one conversation.
 
     Args:
         ctx: Of the request.
@@ -125,9 +114,8 @@ def build_stateless_session(ctx: Context, *, token: str) -> str:
     client, trace = meta.get(CLIENT_INFO_META_KEY), meta.get("traceparent")
     name = client.get("name") if isinstance(client, Mapping) else None
     match = _TRACE_PARENT.fullmatch(trace) if isinstance(trace, str) else None
-    return "\n".join(
-        (token, str(name or "")[:MAX_CLIENT_NAME_CHARS], match[1] if match is not None else "")
-    )
+    session = f"{token}\n{str(name or '')[:MAX_CLIENT_NAME_CHARS]}"
+    return session, match[1] if match is not None else ""
 
 
 def read_capabilities(ctx: Context) -> Mapping[str, Any]:

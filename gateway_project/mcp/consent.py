@@ -22,6 +22,7 @@ from gateway_project.mcp.interaction import UpstreamTurn
 from gateway_project.mcp.questions import ELICIT
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
+from tools.store import teams
 
 APPROVE_FIELD: Final = "approve"
 EXACT_DESCRIPTION: Final = "Once, with exactly these arguments."
@@ -48,8 +49,11 @@ async def ask_user(
         open_console: Opens the console, which shows a whole call where a question is cut.
 
     Returns:
-        Whether any call is decided; False if the client cannot ask or its user does not answer.
+        Whether any call is decided; False if the client cannot ask, its user does not answer, or
+        their team has somebody else approve their calls.
     """
+    if await run_in_database_thread(teams.requires_second_person, caller.team):
+        return False
     decided = False
     for approval in pending:
         decision = await _ask_about_call(turn, caller, approval, open_console)

@@ -107,10 +107,7 @@ async def _serve_search(request: ClientRequest, args: Mapping[str, Any]) -> Call
 async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
     with telemetry.intent_seconds.time():
         answer = await flow.handle_intent(
-            request.effects,
-            request.caller,
-            arguments.read_intent_request(args),
-            downstream=request.build_downstream(),
+            request.effects, request.caller, arguments.read_intent_request(args)
         )
     telemetry.intents.labels(answer.mode.value).inc()
     return _build_structured_result(answer.as_json() | early_run_to_json(answer.ahead.run))

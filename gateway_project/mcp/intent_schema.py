@@ -126,7 +126,7 @@ INTENT_OUTPUT: Final[dict[str, Any]] = {
         "contents": {"type": "object", "description": "By task: content blocks not in results"},
         "fallback_reason": {
             "type": "string",
-            "description": "Why it was not run ahead although it is sure enough; else empty",
+            "description": "Why it was not run ahead; empty if it was",
         },
         "order": {**_STRINGS, "description": "Task ids in sequential order"},
         "bindings": {"type": "array", "items": _BINDING},

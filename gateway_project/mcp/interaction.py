@@ -21,7 +21,6 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import INTERNAL_ERROR
 from pydantic import BaseModel, RootModel, ValidationError
 
-from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import client_state, questions, request_state
@@ -118,11 +117,9 @@ def find_progress(ctx: Context) -> ProgressListener | None:
     return ctx.session.report_progress if wants_progress else None
 
 
-def build_downstream(ctx: Context, caller: Caller) -> Downstream:
-    """Return the client as servers see it, without a way to ask it."""
+def build_downstream(ctx: Context) -> Downstream:
+    """Return how servers reach the client, without a way to ask it."""
     return Downstream(
-        session=client_state.build_session_key(ctx, caller),
-        user=caller.user,
         capabilities=client_state.read_capabilities(ctx),
         tell=_make_teller(ctx),
         log_level=client_state.read_log_level(ctx),
@@ -134,7 +131,7 @@ async def _conclude_handshake(
 ) -> ServerReply:
     ask = _make_asker(ctx, subject)
     turn = UpstreamTurn(
-        downstream=replace(build_downstream(ctx, subject.caller), ask=ask),
+        downstream=replace(build_downstream(ctx), ask=ask),
         progress=find_progress(ctx),
         consult=_make_sender(ctx),
     )
@@ -205,7 +202,7 @@ async def _run_parkable(
                 "the call it belongs to has ended, or waits in another process"
             ) from None
         return resumed
-    downstream = build_downstream(ctx, subject.caller)
+    downstream = build_downstream(ctx)
     turn = UpstreamTurn(
         downstream=downstream,
         progress=progress,

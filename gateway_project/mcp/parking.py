@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.shares import Bound
 from gateway_project.foundation.task_group import TaskGroup
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 ANSWER_TIMEOUT_S: Final = 600.0
 """Time limit for a person's answer."""
-MAX_PARKED: Final = 512
-MAX_PER_CALLER: Final = 32
+PARKED: Final = Bound(total=512, each=32)
+"""Calls that are parked in the process, and those of one user."""
 CALL_ID_BYTES: Final = 16
 
 T = TypeVar("T")
@@ -210,8 +212,9 @@ class ParkedCalls:
     def _park_call(
         self, call: ParkedCall[Any], requests: Mapping[str, Mapping[str, Any]]
     ) -> ServerQuestions:
-        parked_by_caller = sum(parked.caller == call.caller for parked in self._parked.values())
-        if len(self._parked) >= MAX_PARKED or parked_by_caller >= MAX_PER_CALLER:
+        held = sum(parked.caller.user == call.caller.user for parked in self._parked.values())
+        is_superuser = call.caller.has_scope(SCOPE_ALL)
+        if not PARKED.admits(held=held, in_all=len(self._parked), is_privileged=is_superuser):
             reason = "too many calls are already waiting for answers"
             self._drop_call(call, reason)
             raise MCPError(INTERNAL_ERROR, f"{reason}; answer or cancel some of them first")

@@ -78,11 +78,11 @@ async def complete_argument(request: ClientRequest, _: CompleteRequestParams) ->
 
 
 async def set_level(request: ClientRequest, params: SetLevelRequestParams) -> EmptyResult:
-    """Serve `logging/setLevel`, for clients of the handshake era."""
+    """Serve `logging/setLevel`, for clients of the handshake era.
+
+    A server is sent the level with the client's next request, if it would log too little for it.
+    """
     client_state.state_of(request.ctx).log_level = params.level
-    await pass_through.set_log_level(
-        request.effects, request.caller, request.build_downstream(), params.level
-    )
     return EmptyResult()
 
 

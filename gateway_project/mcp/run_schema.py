@@ -73,7 +73,11 @@ RUN_INPUT: Final[dict[str, Any]] = {
                     "minLength": 1,
                     "maxLength": run_request.MAX_KEY_LENGTH,
                 },
-                "deadline_s": {"type": "number", "exclusiveMinimum": 0},
+                "deadline_s": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": run_request.MAX_DEADLINE_S,
+                },
                 "from_speculation": {"type": "string", "description": "speculation_id"},
             },
             "additionalProperties": False,

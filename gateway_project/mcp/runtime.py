@@ -38,6 +38,13 @@ class RequestHandler(Protocol):
         """Return the result; raises an `MCPError` if there is none."""
 
 
+class RenderMetrics(Protocol):
+    """Renders the metrics of the installation."""
+
+    async def __call__(self, *, is_database_away: bool) -> bytes:
+        """Return the metrics; if the database is away, those that are known without it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PreparedRuntime:
     """The parts of a gateway that take time to load; unused ones are None.
@@ -58,7 +65,7 @@ class PreparedRuntime:
     look_up_tokens: LookUpTokens | None = None
     record_token_use: RecordUse | None = None
     clean_up: Callable[[], Awaitable[None]] | None = None
-    render_metrics: Callable[[], Awaitable[bytes]] | None = None
+    render_metrics: RenderMetrics | None = None
     find_caller: Callable[[str, str | None], Awaitable[Caller]] | None = None
 
 
@@ -101,8 +108,11 @@ class Runtime:
             started_at = clock()
             try:
                 return await prepared.run_wiring(self.readiness)
-            except NotReady:
-                raise
+            except NotReady as error:
+                if error.code != "database_newer":
+                    raise
+                log.warning("%s", error)
+                self.readiness.refuse(error)
             except Exception:
                 log.exception("a background task of the gateway failed")
                 message = "the gateway failed and is setting itself up again; see its log"

@@ -27,6 +27,7 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
 )
 
+from gateway_project import VERSION
 from gateway_project.mcp import callers, changes, client_state, meta_tools, results
 from gateway_project.mcp.changes import ChangeHub
 from gateway_project.mcp.failure import META_KEY, report_failure
@@ -35,7 +36,6 @@ from gateway_project.mcp.runtime import Runtime
 from gateway_project.readiness import NotReady
 
 NAME: Final = "foregate"
-VERSION: Final = "0.1.0"
 LIST_TTL_MS: Final = 3_600_000
 """How long clients may cache answers that never change while the process lives."""
 EXPOSURE_VARIABLE: Final = "FOREGATE_EXPOSURE"
@@ -163,7 +163,9 @@ class _ServedHandlers:
         """Serve `subscriptions/listen`; only resource subscriptions need the runtime."""
         if params.notifications.resource_subscriptions:
             return await self.serve_request(ctx, params)
-        return await changes.serve_listen(ctx.lifespan_context.changes, ctx, params, {})
+        return await changes.serve_listen(
+            ctx.lifespan_context.changes, ctx, params, {}, client=None
+        )
 
     async def list_static_tools(
         self, _: Context, __: PaginatedRequestParams | None
@@ -219,7 +221,7 @@ async def _follow_changes(ctx: Context, _: NotificationParams) -> None:
             ctx.lifespan_context.changes,
             ctx,
             state.watched_resources,
-            session=lambda: state.session_key,
+            client=lambda: state.client_key,
         )
 
 

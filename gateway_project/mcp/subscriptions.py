@@ -34,7 +34,7 @@ async def subscribe(request: ClientRequest, params: SubscribeRequestParams) -> E
     """Serve `resources/subscribe`, for clients of the handshake era."""
     downstream = request.build_downstream()
     state = client_state.state_of(request.ctx)
-    state.session_key, watched = downstream.session, state.watched_resources
+    state.client_key, watched = request.caller.client_key, state.watched_resources
     if not watched:
         client_state.run_at_end(request.ctx, partial(_release_all, request, downstream, watched))
     await _watch_resource(request, downstream, str(params.uri), watched)
@@ -67,9 +67,8 @@ async def listen(
             await _watch_resource(request, downstream, str(uri), watched)
         except (PassThroughError, UpstreamError) as error:
             log.info("subscriptions.refused", uri=str(uri), reason=str(error))
-    session = downstream.session
     return await changes.serve_listen(
-        _get_change_hub(request), request.ctx, params, watched, session=session
+        _get_change_hub(request), request.ctx, params, watched, client=request.caller.client_key
     )
 
 
@@ -93,8 +92,8 @@ async def _release_resources(
     request: ClientRequest, downstream: Downstream, released: Iterable[ResourceAddress]
 ) -> None:
     for address in released:
-        # The pool counts sessions; another stream of this session may still watch the resource.
-        if _get_change_hub(request).is_watching(downstream.session, address):
+        # The pool counts clients; another stream of this one may still watch the resource.
+        if _get_change_hub(request).is_watching(request.caller.client_key, address):
             continue
         try:
             await _send_request(request, downstream, address, UNSUBSCRIBE_METHOD)

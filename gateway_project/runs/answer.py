@@ -169,8 +169,9 @@ def _count_done_layers(view: RunView) -> tuple[int, int] | None:
         if not all(status_of(task).is_done for task in layer):
             break
         done += 1
-    has_begun = [status_of(task) is not pending for layer in layers[done:] for task in layer]
-    return None if any(has_begun) or not done else (done, len(layers))
+    untouched = (pending, TaskStatus.SKIPPED)  # an earlier failure may have skipped later tasks
+    has_begun = any(status_of(task) not in untouched for layer in layers[done:] for task in layer)
+    return None if has_begun or not done else (done, len(layers))
 
 
 def _describe_next_step(view: RunView, *, is_askable: bool) -> str:

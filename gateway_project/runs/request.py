@@ -13,6 +13,8 @@ from execution.workflow import RunOptions
 
 DEFAULT_WAIT_S: Final = 20.0
 MAX_WAIT_S: Final = 300.0
+MAX_DEADLINE_S: Final = 31_536_000.0
+"""A year: the deadline is stored as a date, and must be one."""
 MAX_KEY_LENGTH: Final = 200
 MAX_INTENT_LENGTH: Final = 200_000
 """Characters of an intent; learning uses far fewer."""

@@ -5,6 +5,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+from django.conf import global_settings
 from django.core.management.color import color_style
 
 from gateway_project.foundation import config as configuration
@@ -55,6 +56,7 @@ MIDDLEWARE = [
     "gateway_project.console.content_security.ContentSecurityMiddleware",
     "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
+    "gateway_project.console.newer_database.NewerDatabaseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -168,10 +170,16 @@ OAUTH_SCOPES = {
     "call": "call tools and run workflows, as far as you may",
     "read": "read resources, prompts and your runs",
 }
+PASSWORD_HASHERS = [
+    *global_settings.PASSWORD_HASHERS,
+    "gateway_project.access.oauth_grants.ClientSecretHasher",
+]
 OAUTH2_PROVIDER_APPLICATION_MODEL = "gateway_project.OAuthClient"
 OAUTH2_PROVIDER = {
     "SCOPES": OAUTH_SCOPES,
     "DEFAULT_SCOPES": list(OAUTH_SCOPES),
+    "OAUTH2_VALIDATOR_CLASS": "gateway_project.access.oauth_grants.GrantValidator",
+    "CLIENT_SECRET_HASHER": "pbkdf2_sha256_random",
     "OIDC_ISS_ENDPOINT": (FOREGATE.public_url or "").rstrip("/"),
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
     "ACCESS_TOKEN_EXPIRE_SECONDS": 3_600,

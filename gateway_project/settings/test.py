@@ -29,4 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from gateway_project.settings.base import *  # noqa: E402 - base reads the variable set above
 
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast, and only here
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.MD5PasswordHasher",  # fast, and only here
+    "gateway_project.access.oauth_grants.ClientSecretHasher",
+]

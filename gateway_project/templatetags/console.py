@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from gateway_project.foundation.text import describe_duration
 from tools import hidden_text
 
 MAX_SHOWN_CHARS: Final = 200
@@ -91,15 +92,7 @@ def duration(seconds: float | None) -> str:
         >>> [duration(value) for value in (0.0123, 1.25, 75, 7_300, None)]
         ['12 ms', '1.2 s', '1 min 15 s', '2 h 1 min', '—']
     """
-    if seconds is None:
-        return "—"
-    if seconds < 1:
-        return f"{seconds * 1_000:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3_600:
-        return f"{int(seconds // 60)} min {int(seconds % 60)} s"
-    return f"{int(seconds // 3_600)} h {int(seconds % 3_600 // 60)} min"
+    return "—" if seconds is None else describe_duration(seconds)
 
 
 @register.filter

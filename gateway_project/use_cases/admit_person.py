@@ -52,7 +52,7 @@ def admit_person(
     if not user.is_active:
         raise NotAdmitted("the account is deactivated; an admin of Foregate can activate it")
     entitled = rules.grant(groups, default_role=default_role)
-    caller = Caller(user=name, team=None, scopes=frozenset(), kind="console")
+    caller = Caller(user=name, team=None, person=None, scopes=frozenset(), kind="console")
     with transaction.atomic():
         changes = {
             "access": roles.set_access(user, is_denied=not entitled.roles),

@@ -13,8 +13,14 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools.store import configuration
 
 
-def save_team(caller: Caller, name: str, *, approve_from: str, is_new: bool) -> None:
-    """Add a team without members, or change from which class on its calls are approved.
+def save_team(caller: Caller, name: str, values: Mapping[str, Any], *, is_new: bool) -> None:
+    """Add a team without members, or change how its calls are approved.
+
+    Args:
+        caller: The actor.
+        name: Of the team.
+        values: New values by the names of `tools.store.configuration.TEAM_COLUMNS`.
+        is_new: Whether it is added.
 
     Raises:
         NotPermitted: If the caller is not a superuser.
@@ -22,8 +28,8 @@ def save_team(caller: Caller, name: str, *, approve_from: str, is_new: bool) -> 
     """
     require_scope(caller, SCOPE_ALL)
     with transaction.atomic():
-        configuration.save_team(name, approve_from=approve_from)
-        _record_saved(caller, "team", name, ["approve_from"], is_new=is_new)
+        configuration.save_team(name, values)
+        _record_saved(caller, "team", name, sorted(values), is_new=is_new)
 
 
 def delete_team(caller: Caller, name: str) -> None:

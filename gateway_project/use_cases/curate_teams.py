@@ -7,6 +7,7 @@ changes for which team they act.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -57,7 +58,9 @@ def find_team(caller: Caller, name: str) -> Any:
     return row
 
 
-def create_team(caller: Caller, name: str, *, approve_from: str) -> Any:
+def create_team(
+    caller: Caller, name: str, *, approve_from: str, requires_second_person: bool = False
+) -> Any:
     """Add a team without members; return it.
 
     Raises:
@@ -67,20 +70,28 @@ def create_team(caller: Caller, name: str, *, approve_from: str) -> Any:
     require_scope(caller, SCOPE_ALL)
     if name in configuration.load_teams():
         raise InvalidTeam(f"the name {name!r} is taken; choose another")
-    _save(caller, name, approve_from=approve_from, is_new=True)
+    values = {"approve_from": approve_from, "requires_second_person": requires_second_person}
+    _save(caller, name, values, is_new=True)
     return find_team(caller, name)
 
 
 def change_team(
-    caller: Caller, name: str, *, new_name: str | None = None, approve_from: str | None = None
+    caller: Caller,
+    name: str,
+    *,
+    new_name: str | None = None,
+    approve_from: str | None = None,
+    requires_second_person: bool | None = None,
 ) -> Any:
-    """Rename a team, or change from which class on its calls are approved; return it.
+    """Rename a team, or change how its calls are approved; return it.
 
     Args:
         caller: The actor.
         name: Of the team.
         new_name: Its new name; None: it stays.
         approve_from: Lowest danger class of calls that a person approves; None: it stays.
+        requires_second_person: Whether that is somebody else than who makes the call; None: it
+            stays.
 
     Raises:
         NotPermitted: If the caller is not a superuser.
@@ -90,8 +101,14 @@ def change_team(
     require_scope(caller, SCOPE_ALL)
     row = find_team(caller, name)
     with transaction.atomic():
-        if approve_from is not None and approve_from != row.approve_from:
-            _save(caller, name, approve_from=approve_from, is_new=False)
+        wanted = {"approve_from": approve_from, "requires_second_person": requires_second_person}
+        changed = {
+            column: value
+            for column, value in wanted.items()
+            if value not in (None, getattr(row, column))
+        }
+        if changed:
+            _save(caller, name, changed, is_new=False)
         if new_name is not None and new_name != name:
             try:
                 teams.rename_team(row.pk, new_name)
@@ -161,8 +178,8 @@ def _require_changeable(caller: Caller, person: str) -> None:
         raise InvalidTeam("nobody changes their own membership; ask another admin")
 
 
-def _save(caller: Caller, name: str, *, approve_from: str, is_new: bool) -> None:
+def _save(caller: Caller, name: str, values: Mapping[str, Any], *, is_new: bool) -> None:
     try:
-        curate_catalogue.save_team(caller, name, approve_from=approve_from, is_new=is_new)
+        curate_catalogue.save_team(caller, name, values, is_new=is_new)
     except ValidationError as error:
         raise InvalidTeam("; ".join(error.messages)) from None

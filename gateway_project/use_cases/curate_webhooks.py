@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -26,12 +26,24 @@ from tools.store import configuration
 
 SECRET_PREFIX: Final = "whs_"  # noqa: S105 - what every secret begins with
 SECRET_BYTES: Final = 32
+MAX_TESTS: Final = 6
+"""Tests of a team's webhooks within `TESTS_WITHIN`."""
+TESTS_WITHIN: Final = timedelta(minutes=1)
 
 
 class InvalidWebhook(ValueError):
     """A webhook cannot be stored; the message says why."""
 
     code = "invalid_arguments"
+
+
+class TooManyTests(InvalidWebhook):
+    """A team had as many tests sent as it may in a while."""
+
+    code = "throttled"
+
+    def __init__(self) -> None:
+        super().__init__(f"{MAX_TESTS} tests were sent in the last minute; try again in a minute")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +118,8 @@ def save_webhook(
         secret = SECRET_PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     try:
         with transaction.atomic():
-            if pk is None and store.select_webhooks().count() >= MAX_WEBHOOKS:
-                raise InvalidWebhook(f"there are {MAX_WEBHOOKS} webhooks; delete some first")
+            if pk is None:
+                _check_places(columns["team_id"])
             row = store.save_webhook(columns, pk=pk, secret=secret, sealer=sealer)
             verb = "registered" if pk is None else "changed"
             changed = [*values, *(("secret",) if secret else ())]
@@ -141,10 +153,13 @@ def send_test(caller: Caller, pk: int, *, at: datetime) -> int:
         NotPermitted: If the caller lacks the scope.
         UnknownWebhook: If there is none for the caller.
         InvalidWebhook: If it is disabled.
+        TooManyTests: If its team has just had others.
     """
     row = find_webhook(caller, pk)
     if not row.enabled:
         raise InvalidWebhook("it is disabled; enable it first")
+    if store.count_tests(row.team_id, since=at - TESTS_WITHIN) >= MAX_TESTS:
+        raise TooManyTests
     with transaction.atomic():
         audit.record_audit(caller, "webhook.tested", row.name)
         return store.queue_test(pk, at=at)
@@ -165,6 +180,16 @@ def retry_delivery(caller: Caller, pk: int, delivery: int, *, at: datetime) -> N
         if not store.queue_again(pk, delivery, at=at):
             raise InvalidWebhook(f"it has given up no delivery {delivery}")
         audit.record_audit(caller, "webhook.retried", row.name, detail={"delivery": delivery})
+
+
+def _check_places(team: int | None) -> None:
+    """Check that a team may have one more.
+
+    Raises:
+        InvalidWebhook: If not.
+    """
+    if store.select_webhooks().filter(team=team).count() >= MAX_WEBHOOKS:
+        raise InvalidWebhook(f"there are {MAX_WEBHOOKS} webhooks; delete some first")
 
 
 def _find_team(caller: Caller, name: str | None) -> int | None:

@@ -19,10 +19,11 @@ from execution.store import approvals, payloads
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView, RunView
 from gateway_project.access import audit
+from gateway_project.access.roles import APPROVE, require_scope
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from learning.store import decisions
-from tools.store import overview
+from tools.store import overview, teams
 
 DecisionChannel = Literal["console", "command", "elicitation", "api"]
 """How a person gave the decision."""
@@ -31,6 +32,18 @@ MAX_ID_CHARS: Final = 100
 """Characters of an invalid id that an error repeats."""
 NOT_WAITING_CODE: Final = "run_not_waiting"
 """Error code of a run without pending approvals."""
+
+
+class SecondPersonRequired(Exception):
+    """The team requires that somebody else than the user who makes a call approves it."""
+
+    code = "second_person_required"
+
+    def __init__(self, approval: UUID) -> None:
+        super().__init__(
+            f"approval {approval} is of your own call, which your team has somebody else approve: "
+            "ask another admin of the team, or a superuser"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,17 +94,24 @@ def decide_approval(
         caller: The deciding person.
         approval: Primary key.
         approve: Whether the call may be made.
-        via: How they gave the decision.
+        via: How they gave the decision. The user whom a client asks about a call needs no scope
+            but that of the call.
 
     Raises:
+        NotPermitted: If they lack the scope.
         UnknownApproval: If there is none that they may decide.
         ApprovalNotPending: If it is already decided or expired.
+        SecondPersonRequired: If they approve their own call for a team that excludes this.
     """
+    if via != "elicitation":
+        require_scope(caller, APPROVE)
     allowed = load_approver(caller).may_decide
     with transaction.atomic():
         decided = approvals.decide_approval(
             approval, approve=approve, by=caller.user, via=via, allowed=allowed
         )
+        if approve and decided.user == caller.user and teams.requires_second_person(decided.team):
+            raise SecondPersonRequired(approval)
         audit.record_audit(
             caller,
             "approval.approved" if approve else "approval.rejected",
@@ -107,7 +127,7 @@ def decide_approval(
         decisions.record_person_decision(
             run=decided.run,
             tool=decided.tool,
-            team=decided.team,
+            team=teams.find_contributor(decided.user, decided.team).owner,
             approved=approve,
             via=via,
             asked_at=decided.created_at,

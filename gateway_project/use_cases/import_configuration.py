@@ -285,10 +285,7 @@ class _Application:
         (name,) = change.key
         if change.after is not None:
             curate_catalogue.save_team(
-                self._caller,
-                name,
-                approve_from=change.after["approve_from"],
-                is_new=change.before is None,
+                self._caller, name, change.after, is_new=change.before is None
             )
             return
         try:
@@ -351,7 +348,8 @@ class _Application:
         (name,) = change.key
         row = self._stored.webhooks.get(name)
         if change.after is not None:
-            values = {**change.after, "name": name, "url": self._resolved.webhook_urls[name]}
+            url = self._resolved.webhook_urls[name]
+            values = {**change.after, "name": row.name if row else name, "url": url}
             pk = row.pk if row else None
             curate_webhooks.save_webhook(self._caller, values, pk=pk, sealer=self._sealer)
         elif row is not None:

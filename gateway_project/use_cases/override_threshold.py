@@ -1,14 +1,63 @@
-"""Override a threshold of speculation at an administrator's request, with an audit entry."""
+"""Override thresholds of speculation at an administrator's request, and name them."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from gateway_project.access import audit
+from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.sealing import UnsealingFailed
+from learning.memory.context import Context, hash_context
 from learning.store import thresholds
+
+
+def name_threshold(row: Any) -> str:
+    """Return what a threshold applies to, by its name where that is known."""
+    if not row.context_sealed or row.domain_hash is None:
+        return str(row.scope)
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    try:
+        context = Context(**sealer.unseal(row.context_sealed))
+    except UnsealingFailed:
+        return str(row.scope)
+    if row.context_hash is None:
+        return f"domain {context.domain or 'unknown'}"
+    return f"{context.workflow_type or 'any work'} in {context.domain}, {context.complexity}"
+
+
+def preset_threshold(
+    caller: Caller, context: Context, *, is_domain: bool, override: float, at: datetime
+) -> int:
+    """Set the threshold of a kind of work of the caller's team; return its primary key.
+
+    It need not have been asked for yet.
+
+    Args:
+        caller: The administrator.
+        context: The kind of work.
+        is_domain: Whether it is for all work of the domain.
+        override: Confidence from which to speculate.
+        at: Current time.
+    """
+    home = settings.FOREGATE.home
+    with transaction.atomic():
+        pk = thresholds.preset_threshold(
+            caller.team,
+            hash_context(context, sealing.load_or_create_sealer(home).digest),
+            is_domain=is_domain,
+            context_sealed=sealing.load_or_create_sealer(home, name=sealing.PAYLOADS).seal(
+                asdict(context)
+            ),
+            at=at,
+        )
+        override_threshold(caller, pk, override, subject=f"threshold {pk}", at=at)
+    return pk
 
 
 def override_threshold(

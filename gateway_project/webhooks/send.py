@@ -8,7 +8,8 @@ so that a message may arrive twice, under the same id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,16 +25,21 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import DELIVERIES, Notification
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.webhooks import store
 from gateway_project.webhooks.message import MAIL_SCHEME, WebhookMessage, build_headers
+from gateway_project.webhooks.store import DueDelivery
 from tools.upstream.errors import UpstreamError
 
 if TYPE_CHECKING:
     from tools.upstream.http.client import HttpClient
 
-MAX_AT_ONCE: Final = 8
+ATTEMPTS: Final = Bound(total=16, each=8, fraction=0.5)
+"""Messages that are being sent at once, and those of one team."""
+SLOW_ATTEMPTS: Final = Bound(total=4, each=2, fraction=0.5)
+"""The same for receivers that failed before, which have these places only."""
 TIMEOUT_S: Final = 10.0
 """Within which a receiver has to answer, and a mail server to take a mail."""
 CHECK_INTERVAL_S: Final = 60.0
@@ -85,6 +91,10 @@ class WebhookSender:
     def __init__(self, dependencies: SenderDependencies) -> None:
         self._dependencies = dependencies
         self._http: HttpClient | None = None
+        self._attempts = Shares(ATTEMPTS)
+        self._slow_attempts = Shares(SLOW_ATTEMPTS)
+        self._in_flight: dict[int, DueDelivery] = {}
+        self._deleted_at: datetime | None = None
         self.wanted = asyncio.Event()
 
     def handle_notification(self, event: Notification | None) -> None:
@@ -99,40 +109,106 @@ class WebhookSender:
 
     async def run(self) -> None:
         """Send until cancelled."""
-        deleted_at = self._dependencies.now() - DELETE_INTERVAL
         while True:
-            self.wanted.clear()
             try:
                 wait_s = await self.send_due()
-                if (now := self._dependencies.now()) >= deleted_at + DELETE_INTERVAL:
-                    await run_in_database_thread(store.delete_old, at=now)
-                    deleted_at = now
             except django.db.Error as error:
                 log.warning("webhooks.unavailable", error=summarize_error(error))
+                self.wanted.clear()
                 wait_s = RETRY_PAUSE_S
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait_s):
-                    await self.wanted.wait()
+            await self._wait(wait_s)
 
     async def send_due(self) -> float:
-        """Send all messages that are due; return seconds until the next.
+        """Send all messages that are due, and what becomes due meanwhile.
+
+        Returns:
+            Seconds until the next is due.
 
         Raises:
             django.db.Error: If the database is unavailable.
         """
-        now, sealer = self._dependencies.now, self._dependencies.sealer
-        while messages := await run_in_database_thread(
-            store.claim_due, at=now(), limit=MAX_AT_ONCE, sealer=sealer
-        ):
+        try:
             async with TaskGroup() as group:
-                for message in messages:
-                    group.create_task(self._attempt(message), name=f"webhook {message.id}")
-        next_at = await run_in_database_thread(store.load_next_attempt)
+                while True:
+                    self.wanted.clear()
+                    await self._start_due(group)
+                    await self._delete_old()
+                    wait_s = await self._compute_wait_s()
+                    if not self._in_flight:
+                        return wait_s
+                    await self._wait(wait_s)
+        finally:
+            for due in [*self._in_flight.values()]:
+                self._finish(due)
+
+    async def _start_due(self, group: TaskGroup) -> None:
+        """Begin to send what is due, as far as there are places."""
+        now = self._dependencies.now()
+        due = await run_in_database_thread(store.load_due, at=now)
+        chosen = {one.pk: one for one in self._choose(due)}
+        if not chosen:
+            return
+        self._in_flight |= chosen
+        messages = await run_in_database_thread(
+            store.claim_due, chosen, at=now, sealer=self._dependencies.sealer
+        )
+        for message in messages:
+            attempt = self._attempt(message, chosen.pop(message.id))
+            group.create_task(attempt, name=f"webhook {message.id}")
+        for taken_by_another in chosen.values():
+            self._finish(taken_by_another)
+
+    def _choose(self, due: Sequence[DueDelivery]) -> Iterator[DueDelivery]:
+        """Take places for messages: one of each team in turn, and yield those that got one."""
+        queues: dict[int | None, deque[DueDelivery]] = {}
+        for one in due:
+            queues.setdefault(one.team, deque()).append(one)
+        sent = Counter(one.webhook for one in self._in_flight.values())
+        while queues:
+            for team, queue in list(queues.items()):
+                one = queue.popleft()
+                has_room = sent[one.webhook] < (1 if one.is_slow else store.MAX_OF_WEBHOOK)
+                if has_room and self._places_for(one).take(team):
+                    sent[one.webhook] += 1
+                    yield one
+                if not queue:
+                    del queues[team]
+
+    def _places_for(self, due: DueDelivery) -> Shares:
+        return self._slow_attempts if due.is_slow else self._attempts
+
+    def _finish(self, due: DueDelivery) -> None:
+        """Return the place of a message."""
+        del self._in_flight[due.pk]
+        self._places_for(due).give_back(due.team)
+        self.wanted.set()
+
+    async def _delete_old(self) -> None:
+        now = self._dependencies.now()
+        if self._deleted_at is None or now >= self._deleted_at + DELETE_INTERVAL:
+            self._deleted_at = now
+            await run_in_database_thread(store.delete_old, at=now)
+
+    async def _compute_wait_s(self) -> float:
+        now = self._dependencies.now()
+        next_at = await run_in_database_thread(store.load_next_attempt, after=now)
         if next_at is None:
             return CHECK_INTERVAL_S
-        return min(max((next_at - now()).total_seconds(), 0.0), CHECK_INTERVAL_S)
+        return min((next_at - now).total_seconds(), CHECK_INTERVAL_S)
 
-    async def _attempt(self, message: WebhookMessage) -> None:
+    async def _wait(self, wait_s: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self.wanted.wait()
+
+    async def _attempt(self, message: WebhookMessage, due: DueDelivery) -> None:
+        """Send a message once and return its place."""
+        try:
+            await self._send(message)
+        finally:
+            self._finish(due)
+
+    async def _send(self, message: WebhookMessage) -> None:
         """Send a message once and record the outcome."""
         error = ""
         try:

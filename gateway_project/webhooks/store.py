@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
 
 from execution.store.escaping import unescape_json
 from gateway_project.foundation import notify
@@ -16,7 +17,13 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from gateway_project.models import Webhook, WebhookDelivery
 from gateway_project.webhooks.message import WebhookEvent, WebhookMessage, find_next_attempt
 
-MAX_WEBHOOKS: Final = 100
+MAX_WEBHOOKS: Final = 50
+"""Of a team, and of all without a team."""
+MAX_OF_WEBHOOK: Final = 2
+"""Messages that are sent to one webhook at once."""
+MAX_QUEUED: Final = 1_000
+"""Messages that wait for one webhook; further ones are given up at once, by the trigger that would
+queue them (migration 0010)."""
 ATTEMPT_LEASE: Final = timedelta(seconds=60)
 """After which a message is sent again if the process that was sending it has said nothing."""
 KEPT_DELIVERIES: Final = timedelta(days=30)
@@ -108,18 +115,59 @@ def queue_again(webhook: int, delivery: int, *, at: datetime) -> bool:
     return bool(count)
 
 
-def claim_due(*, at: datetime, limit: int, sealer: Sealer) -> list[WebhookMessage]:
-    """Claim messages that are due, oldest first; no other process gets them for a while.
+def count_tests(team: int | None, *, since: datetime) -> int:
+    """Return how many tests were queued for a team's webhooks since a time."""
+    rows = WebhookDelivery.objects.filter(webhook__team=team, event=WebhookEvent.TEST.value)
+    return rows.filter(occurred_at__gt=since).count()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DueDelivery:
+    """A message that is due.
+
+    Attributes:
+        pk: Of the delivery.
+        webhook: Primary key of the webhook.
+        team: Primary key of the webhook's team; None: it has none.
+        is_slow: Whether an earlier attempt to reach the webhook failed, and none succeeded since.
+    """
+
+    pk: int
+    webhook: int
+    team: int | None
+    is_slow: bool
+
+
+def load_due(*, at: datetime) -> list[DueDelivery]:
+    """Return what is due, of each webhook as much as is sent at once, longest due first."""
+    failed = _select_pending().filter(webhook=OuterRef("webhook")).exclude(error="")
+    place = Window(RowNumber(), partition_by="webhook", order_by="next_attempt_at")
+    rows = (
+        _select_pending()
+        .filter(next_attempt_at__lte=at)
+        .annotate(place=place, is_slow=Exists(failed))
+        .filter(place__lte=MAX_OF_WEBHOOK)
+        .order_by("next_attempt_at")
+    )
+    found = rows.values_list("pk", "webhook_id", "webhook__team_id", "is_slow")
+    return [
+        DueDelivery(pk=pk, webhook=webhook, team=team, is_slow=is_slow)
+        for pk, webhook, team, is_slow in found
+    ]
+
+
+def claim_due(pks: Collection[int], *, at: datetime, sealer: Sealer) -> list[WebhookMessage]:
+    """Claim messages that are still due; no other process gets them for a while.
 
     Args:
+        pks: Of the deliveries.
         at: The time.
-        limit: Maximum count.
         sealer: Opens secrets.
     """
     with transaction.atomic():
-        due = _select_pending().filter(next_attempt_at__lte=at).order_by("next_attempt_at")
+        due = _select_pending().filter(pk__in=pks, next_attempt_at__lte=at)
         rows = list(
-            due.select_for_update(skip_locked=True, of=("self",)).select_related("webhook")[:limit]
+            due.select_for_update(skip_locked=True, of=("self",)).select_related("webhook")
         )
         WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows]).update(
             attempts=F("attempts") + 1, next_attempt_at=at + ATTEMPT_LEASE
@@ -146,9 +194,10 @@ def _open_secret(webhook: Webhook, sealer: Sealer) -> str:
         return ""
 
 
-def load_next_attempt() -> datetime | None:
-    """Return when the next message is due; None: none is."""
-    found: datetime | None = _select_pending().aggregate(at=Min("next_attempt_at"))["at"]
+def load_next_attempt(*, after: datetime) -> datetime | None:
+    """Return when the next message is due after a time; None: none is."""
+    rows = _select_pending().filter(next_attempt_at__gt=after)
+    found: datetime | None = rows.aggregate(at=Min("next_attempt_at"))["at"]
     return found
 
 

@@ -13,7 +13,7 @@ from gateway_project.access import callers
 from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
 from gateway_project.foundation import garbage, notify, sealing
-from gateway_project.foundation.caller import CallerKind
+from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Gateway, NotReady, Readiness
@@ -45,6 +45,7 @@ from tools.embed.recipes import UnknownModel
 from tools.item_lists import ItemLists, ItemListStore
 from tools.pinned_upstream import PinnedUpstream
 from tools.search_index_cache import SearchIndexCache
+from tools.server_condition import limit_error
 from tools.sign_in_store import make_remote_with_sign_ins
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
@@ -305,7 +306,7 @@ def _build_effects(
             on_changed=current.servers_to_relist.put_nowait,
             record=partial(record_changed_tool, approve_new=config.approve_new == "auto"),
         ),
-        describe_trouble=lambda server: _describe_trouble(pool, server),
+        describe_trouble=partial(_describe_trouble, pool),
         count_tokens=token_count.count_tokens,
         token_budget=config.token_budget,
         exposure=config.exposure,
@@ -322,9 +323,11 @@ async def _open_console(config: Config) -> MakeApprovalLink:
     return partial(links.approval_link, await on_demand.open_console(config))
 
 
-def _describe_trouble(pool: UpstreamPool, server: str) -> str:
+def _describe_trouble(pool: UpstreamPool, caller: Caller, server: str) -> str:
     status = pool.find_status(server)
-    return status.last_error if status and status.state in TROUBLED_STATES else ""
+    if status is None or status.state not in TROUBLED_STATES:
+        return ""
+    return limit_error(status.last_error, caller)
 
 
 def _load_network_rules(config: Config) -> NetworkRules:

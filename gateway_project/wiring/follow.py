@@ -14,6 +14,7 @@ import structlog
 from execution.early_calls import NO_SPECULATION, Speculation
 from execution.runs import Runs
 from gateway_project.foundation import heap, notify, telemetry
+from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
@@ -87,10 +88,12 @@ class CurrentSnapshot:
             self.item_lists.mark_changed(server, CHANGED_ITEM_KINDS[kind])
         self.readiness.notify_list_changed(kind)
 
-    def handle_resource_update(self, server: str, uri: str, sessions: Collection[str]) -> None:
+    def handle_resource_update(
+        self, server: str, uri: str, clients: Collection[SessionKey]
+    ) -> None:
         """Handle a server's report that a resource changed: what was read may have changed too."""
         self.speculation.discard_server(server)
-        self.readiness.notify_resource_updated(server, uri, sessions)
+        self.readiness.notify_resource_updated(server, uri, clients)
 
     def handle_late_list(self, kind: ItemKind) -> None:
         """Notify clients of a list that arrived after they were answered without it."""
@@ -147,7 +150,12 @@ def make_listener(
         notify.DELIVERIES,
         *runs.CHANNELS,
     )
-    return notify.NotificationListener(channels, on_event=distribute, on_resync=distribute)
+    return notify.NotificationListener(
+        channels,
+        on_event=distribute,
+        on_resync=distribute,
+        on_probe=current.readiness.record_probe,
+    )
 
 
 async def refresh_snapshot(
@@ -158,16 +166,25 @@ async def refresh_snapshot(
     load: LoadSnapshot,
     gateway: Callable[[CatalogueSnapshot], Gateway],
 ) -> None:
-    """Reload the snapshot when the database changes; on failure the old one stays in use."""
+    """Reload the snapshot when the database changes; on failure the old one stays in use.
+
+    Raises:
+        NotReady: If a newer version has migrated the database: nothing of this process may go on
+            using it, runs and learning included.
+    """
     retry_s = FIRST_RETRY_S
     while True:
+        if any(spec.unreadable for spec in current.snapshot.specs):
+            await _wait_for_change(current, MAX_RETRY_S)  # its key may be restored
         await current.database_changed.wait()
         await asyncio.sleep(DEBOUNCE_S)
         current.database_changed.clear()
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
-            if trouble.code in ("unknown_user", "unknown_tool_group", "sealed"):
+            if trouble.code == "database_newer":
+                raise
+            if trouble.code in ("unknown_user", "unknown_tool_group"):
                 snapshot.refuse_calls(current.readiness, trouble)
             else:
                 log.warning("gateway.refresh_failed", code=trouble.code, reason=str(trouble))

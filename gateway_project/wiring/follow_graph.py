@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import django.db
@@ -16,7 +16,9 @@ from django.conf import settings
 from django.db import connection
 
 from gateway_project.foundation import notify
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.fair_share import ShareCounter
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Readiness
@@ -168,6 +170,7 @@ class GraphKeeper:
         self._learns = learns
         self.graph = GraphCache()
         self.usage = UsageCounter()
+        self._shares, self._shared_on = ShareCounter(), date.min
         self.refresher = GraphRefresher(refresh_in_subprocess if work is None else work)
         self.shapes = ShapeRecorder(on_changed=self.refresher.note_change)
 
@@ -183,10 +186,14 @@ class GraphKeeper:
                 return
         self.refresher.note_change()
 
-    def count_call(self, tool: int, team: int | None, failed: bool) -> None:
-        """Count a call; see `UsageCounter.count_call`."""
-        if self._learns:
-            self.usage.count_call(tool, team, failed)
+    def count_call(self, tool: int, contributor: Contributor, failed: bool) -> None:
+        """Count a call as far as the share of its person reaches; see `UsageCounter`."""
+        today = datetime.now(UTC).date()
+        if today != self._shared_on:
+            self._shares, self._shared_on = ShareCounter(), today
+        is_alone = contributor.owner == contributor.person
+        if self._learns and (is_alone or self._shares.admit(contributor.person, today, tool)):
+            self.usage.count_call(tool, contributor.owner, failed)
 
     def observe_result(
         self, tool: CatalogueTool, team: int | None, result: Mapping[str, Any]

@@ -15,6 +15,7 @@ from learning.recall import OutcomeRecall
 from learning.sessions.registry import SessionRegistry
 from tools.embed.load import make_embedder
 from tools.search_index_cache import SearchIndexCache
+from tools.server_condition import limit_error
 from tools.store import catalogue as catalogue_store
 
 
@@ -48,7 +49,9 @@ async def load_effects(config: Config, team: int | None) -> IntentEffects:
     await outcomes.refresh()
     return IntentEffects(
         catalogue=lambda: catalogue,
-        describe_trouble=lambda name: catalogue.servers[name].last_error,
+        describe_trouble=lambda caller, name: limit_error(
+            catalogue.servers[name].last_error, caller
+        ),
         topology=lambda _team: topology,
         metrics=lambda: graph_metrics,
         load_ranker=RankerLoader(embedder=embedder, index=index, rankers=rankers).load_ranker,

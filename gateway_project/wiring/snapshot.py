@@ -29,7 +29,7 @@ from tools.upstream.spec import ServerSpec
 
 FIRST_RETRY_S = 0.25
 MAX_RETRY_S = 5.0
-ANONYMOUS_CALLER = Caller(user="", team=None, scopes=frozenset(), kind="http")
+ANONYMOUS_CALLER = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
 """Default caller where each request must authenticate: it may do nothing."""
 
 log = structlog.get_logger(__name__)
@@ -76,6 +76,10 @@ def make_loader(
 
     def load() -> CatalogueSnapshot:
         migrate.require_migrated()
+        # Here, off the event loop: a key that is missing is looked for in the database.
+        sealer, _ = (
+            sealing.load_or_create_sealer(config.home, name=name) for name in sealing.KEY_NAMES
+        )
         if config.execution_backend == "queue":
             from execution.store import jobs
 
@@ -86,7 +90,7 @@ def make_loader(
             catalogue=catalogue_store.load_catalogue(),
             grants=grant_store.load_grants(),
             specs=server_store.load_specs(
-                sealer=sealing.load_or_create_sealer(config.home),
+                sealer=sealer,
                 connect_timeout_s=config.connect_timeout_s,
                 call_timeout_s=config.call_timeout_s,
             ),
@@ -106,8 +110,8 @@ async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
     """
     try:
         return await run_in_database_thread(load)
-    except migrate.MigrationsPending as error:
-        raise _build_unmigrated_error(error) from None
+    except migrate.SchemaMismatch as error:
+        raise _build_mismatch_error(error) from None
     except django.db.ProgrammingError as error:
         raise await _explain_schema_mismatch(error) from None
     except django.db.Error as error:
@@ -116,8 +120,6 @@ async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
         raise NotReady("unknown_user", str(error)) from None
     except UnknownToolGroup as error:
         raise NotReady("unknown_tool_group", str(error)) from None
-    except sealing.UnsealingFailed as error:
-        raise NotReady("sealed", str(error)) from None
     except ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
 
@@ -146,25 +148,18 @@ def refuse_calls(readiness: Readiness, trouble: NotReady) -> None:
     readiness.refuse(trouble)
 
 
-def _build_unmigrated_error(error: migrate.MigrationsPending) -> NotReady:
-    return NotReady("database_unmigrated", f"{error}, and the gateway recovers by itself")
+def _build_mismatch_error(error: migrate.SchemaMismatch) -> NotReady:
+    return NotReady(error.code, f"{error}, and the gateway recovers by itself")
 
 
 async def _explain_schema_mismatch(error: django.db.ProgrammingError) -> NotReady:
-    """Explain missing tables or columns: an older or a newer version migrated the database."""
+    """Explain missing tables or columns: another version may have migrated the database."""
     try:
         await run_in_database_thread(migrate.require_migrated)
-        unknown = await run_in_database_thread(migrate.list_unknown_migrations)
-    except migrate.MigrationsPending as missing:
-        return _build_unmigrated_error(missing)
+    except migrate.SchemaMismatch as mismatch:
+        return _build_mismatch_error(mismatch)
     except django.db.Error as unavailable:
         return NotReady("database_unavailable", summarize_error(unavailable))
-    if unknown:
-        return NotReady(
-            "database_newer",
-            f"a newer version of Foregate has migrated the database ({unknown[-1]}), and this "
-            "one cannot use it; upgrade this one",
-        )
     return NotReady(
         "database_unavailable",
         "the database does not fit this version although it is migrated: "

@@ -20,6 +20,7 @@ from execution.speculation_switch import SpeculationSwitch
 from execution.store import agreements as agreement_store
 from execution.store import budgets, grants
 from gateway_project.foundation import notify
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
@@ -69,7 +70,7 @@ def make_speculation(
     current: CurrentSnapshot,
     *,
     upstream: PinnedUpstream,
-    describe_trouble: Callable[[str], str],
+    describe_trouble: Callable[[Caller, str], str],
     find_start_threshold: FindThreshold,
     on_ended: OnEarlyCallEnded,
 ) -> ProcessSpeculation:
@@ -79,7 +80,8 @@ def make_speculation(
         config: Of the installation.
         current: Catalogue and grants; what outdates results is reported to it.
         upstream: The pool of upstream servers.
-        describe_trouble: Why a server is unreliable right now, by name; empty if it is healthy.
+        describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
+            healthy.
         find_start_threshold: Where the threshold of a waste budget starts.
         on_ended: Called with what became of each call made ahead.
     """

@@ -10,13 +10,13 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import NotReady
+from gateway_project.use_cases.load_presets import load_presets
 from learning.memory.capture import Capture
-from learning.memory.context import describe_context, hash_context
 from learning.prediction import ResolvedPrediction
 from learning.predictions.record import RecordDependencies
 from learning.predictions.recorder import PredictionRecorder
 from learning.threshold_cache import ThresholdCache
-from learning.thresholds.named import make_policy, parse_presets
+from learning.thresholds.named import make_policy
 from learning.thresholds.policy import Presets, ThresholdPolicy
 from tools import token_count
 
@@ -58,22 +58,6 @@ def make_thresholds(config: Config) -> Thresholds:
     except ValueError as error:
         raise NotReady("configuration", f"thresholds: {error}") from None
     return Thresholds(cache=ThresholdCache(presets), policy=policy, presets=presets)
-
-
-def load_presets(config: Config) -> Presets:
-    """Return the presets of the installation by hash of the domain.
-
-    Raises:
-        ValueError: If the setting is malformed.
-    """
-    if not config.threshold_presets:
-        return {}
-    sealer = sealing.load_or_create_sealer(config.home)
-
-    def hash_domain(name: str) -> int:
-        return hash_context(describe_context(domain=name), sealer.digest).domain
-
-    return parse_presets(config.threshold_presets, hash_domain)
 
 
 def make_predictions(

@@ -11,7 +11,13 @@ from graph.algorithms import expand
 from graph.algorithms.expand import MIN_CONFIDENCE, ReachedTool
 from graph.enhance.answer import AnswerEntry, SearchMatch
 from graph.enhance.rules import EnhancementRules
-from graph.relations import PATH_KINDS, Relation, RelationKind, is_server_guess
+from graph.relations import (
+    PATH_KINDS,
+    EvidenceSource,
+    Relation,
+    RelationKind,
+    is_server_guess,
+)
 from graph.topology import Topology, accept_every_tool
 
 MAX_RELATED: Final = 3
@@ -22,6 +28,7 @@ DIRECT_PATH_LENGTH: Final = 2
 """Number of tools on a path of one relation."""
 RANK_DIGITS: Final = 6
 """Digits of PageRank that are compared; its numerical error stays below the last one."""
+_OBSERVED_ONLY: Final = (EvidenceSource.OBSERVED,)
 
 TieBreak = tuple[bool, int, float, int]
 
@@ -37,7 +44,8 @@ def choose_related(
 
     A tool one relation away ranks by its confidence; two relations away, by half of the product,
     which must reach one half. Being a dependent of a match does not make a tool related. A
-    validator of a match ranks as if one relation away. Ties: tools that optimize a match first,
+    validator of a match ranks as if one relation away. What only runs relate to a match is none if
+    it may destroy something. Ties: tools that optimize a match first,
     then by usage, then by PageRank, then by primary key.
 
     Args:
@@ -71,6 +79,8 @@ def choose_related(
             is_sure = reached.rank >= MIN_GUESS_RANK and all(
                 rules.is_trusted_pair(*pair) for pair in guessed_steps
             )
+            if rules.may_destroy(reached.tool) and _has_observed_step(topology, reached.path):
+                continue
             if (is_evidenced or is_sure) and fits(reached.tool):
                 score = scores[reached.path[0]] * reached.rank
                 yield _make_entry(
@@ -137,6 +147,14 @@ def _find_guessed_steps(topology: Topology, path: Sequence[int]) -> list[tuple[i
         for start, end in pairwise(path)
         if all(map(is_server_guess, find_leading_relations(topology, start, end)))
     ]
+
+
+def _has_observed_step(topology: Topology, path: Sequence[int]) -> bool:
+    """Whether only runs speak for a step of a path."""
+    return any(
+        all(one.sources == _OBSERVED_ONLY for one in find_leading_relations(topology, *step))
+        for step in pairwise(path)
+    )
 
 
 def find_leading_relations(topology: Topology, start: int, end: int) -> list[Relation]:

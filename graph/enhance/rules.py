@@ -20,6 +20,8 @@ class EnhancementRules:
         pagerank_of: A tool's share of all rank in the shared graph, in [0, 1].
         is_trusted_pair: Tells whether a relation that only servers vouch for (by schemas, texts
             and result shapes) suffices to add one of two tools for the other.
+        may_destroy: Tells whether a tool is destructive or dangerous; what runs alone taught adds
+            none to an answer.
     """
 
     is_usable: Callable[[int], bool] = accept_every_tool
@@ -28,3 +30,4 @@ class EnhancementRules:
     usage_counts: Mapping[int, int] = field(default_factory=dict)
     pagerank_of: Callable[[int], float] = lambda _tool: 0.0
     is_trusted_pair: Callable[[int, int], bool] = lambda _source, _target: True
+    may_destroy: Callable[[int], bool] = lambda _tool: False

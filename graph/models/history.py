@@ -10,6 +10,11 @@ from django.db import models
 from django.db.models import Q
 from pgvector.django import VectorField
 
+from gateway_project.foundation.sealed_columns import (
+    SECRETS,
+    SealedBinaryField,
+    SealedTextField,
+)
 from tools.models import Team, Tool
 
 BINDING_KINDS = [
@@ -43,7 +48,7 @@ class WorkflowPattern(models.Model):
         models.BigIntegerField(),
         help_text="Primary keys of the tools in the order they ran, with repeats.",
     )
-    intent = models.TextField(help_text="The intent without its values, sealed.")
+    intent = SealedTextField(keys=SECRETS, help_text="The intent without its values, sealed.")
     successes = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
     success_weight = models.FloatField(
@@ -80,8 +85,9 @@ class PatternEmbedding(models.Model):
         help_text="Embedding of the intent without its values, L2-normalised; empty if nothing "
         "but values is in it.",
     )
-    encoded = models.BinaryField(
-        help_text="Vectors of the intent and its clauses, and keys of its words; sealed."
+    encoded = SealedBinaryField(
+        keys=SECRETS,
+        help_text="Vectors of the intent and its clauses, and keys of its words; sealed.",
     )
 
     class Meta:
@@ -165,11 +171,22 @@ class LearnedBinding(models.Model):
     value = models.JSONField(
         null=True, blank=True, help_text="Enumeration members, booleans and defaults of schemas."
     )
-    sealed = models.TextField(
-        blank=True, default="", help_text="A literal, sealed; stored once three runs have used it."
+    sealed = SealedTextField(
+        keys=SECRETS,
+        blank=True,
+        default="",
+        help_text="A literal, sealed; stored once three runs have used it.",
     )
     uses = models.PositiveIntegerField(default=0)
     runs = models.PositiveIntegerField(default=0, help_text="Number of runs with these uses.")
+    people = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        help_text="Private teams of those who ran these runs, the first three; empty: imported.",
+    )
+    days = ArrayField(
+        models.DateField(), default=list, help_text="Days of these runs, the first three."
+    )
     stated = models.PositiveIntegerField(
         default=0, help_text="Number of these uses whose value was stated in the intent."
     )
@@ -213,8 +230,9 @@ class FittedModel(models.Model):
         help_text="Team that it serves; empty: everybody whose team has no recorded runs.",
     )
     embedding_model = models.CharField(max_length=200)
-    content = models.BinaryField(
-        help_text="Fitted ranker with its history, sealed; empty: never fitted."
+    content = SealedBinaryField(
+        keys=SECRETS,
+        help_text="Fitted ranker with its history, sealed; empty: never fitted.",
     )
     bindings = models.BinaryField(default=bytes, help_text="Assigns stated values to parameters.")
     digest = models.CharField(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +14,10 @@ from django.db import connection
 from django.db.models import Q, QuerySet, Sum
 
 from gateway_project.foundation import canonical
+from gateway_project.foundation.fair_share import MIN_WITNESSES
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from graph.models import LearnedBinding
+from graph.steering_names import is_steering
 from graph.store import writing
 from graph.suggestion.binding.knowledge import (
     BindingKnowledge,
@@ -23,6 +25,7 @@ from graph.suggestion.binding.knowledge import (
     ObservedArgument,
     ReferenceSource,
 )
+from tools.store import teams
 
 CALL: Final = "call"
 """Kind of the rows that count calls of a tool, whatever its arguments."""
@@ -34,26 +37,36 @@ MIN_RUNS: Final = 3
 """Runs that must have passed a literal before it is kept, sealed."""
 
 SealValue = Callable[[Any], str]
-TimedUses = tuple[Sequence["BindingUse"], datetime]
 ParameterKey = tuple[int, str]
 """A tool's primary key, and the name of one of its parameters."""
+
+
+def _format_union(column: str) -> str:
+    """Return the SQL of the distinct members of an array, old and new, as far as they matter."""
+    both = f"SELECT DISTINCT unnest(known.{column} || excluded.{column}) ORDER BY 1"
+    return f"ARRAY({both} LIMIT {MIN_WITNESSES})"
+
 
 # Returns the literals that are due to be kept.
 _INSERT_USES = f"""
 WITH counted AS (
 INSERT INTO graph_learnedbinding AS known (
     team_id, tool_id, parameter, kind, key, giver_id, pointer, nth, value, sealed, uses, runs,
-    stated, last_seen_at
+    people, days, stated, last_seen_at
 )
 SELECT %(team)s, given.tool, given.parameter, given.kind, given.key, given.giver, given.pointer,
-       given.nth, given.value, '', given.uses, given.runs, given.stated, given.at
+       given.nth, given.value, '', given.uses, given.runs,
+       ARRAY(SELECT value::bigint FROM json_array_elements_text(given.people) AS value),
+       ARRAY(SELECT value::date FROM json_array_elements_text(given.days) AS value),
+       given.stated, given.at
 FROM json_to_recordset(%(rows)s) AS given (
     tool bigint, parameter text, kind text, key text, giver bigint, pointer text, nth int,
-    value jsonb, uses int, runs int, stated int, at timestamptz
+    value jsonb, uses int, runs int, people json, days json, stated int, at timestamptz
 )
 ORDER BY given.tool, given.parameter, given.kind, given.key
 ON CONFLICT (team_id, tool_id, parameter, kind, key) DO UPDATE SET
     uses = known.uses + excluded.uses, runs = known.runs + excluded.runs,
+    people = {_format_union("people")}, days = {_format_union("days")},
     stated = known.stated + excluded.stated,
     last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)
 RETURNING id, tool_id, parameter, kind, key, runs, sealed
@@ -78,10 +91,11 @@ WITH placed AS (
     RETURNING tool_id, parameter, uses, runs, stated, last_seen_at
 )
 INSERT INTO graph_learnedbinding AS known (
-    team_id, tool_id, parameter, kind, key, pointer, nth, sealed, uses, runs, stated, last_seen_at
+    team_id, tool_id, parameter, kind, key, pointer, nth, sealed, uses, runs, people, days,
+    stated, last_seen_at
 )
-SELECT %(team)s, tool_id, parameter, '{OTHER}', '', '', 0, '', sum(uses), sum(runs), sum(stated),
-       max(last_seen_at)
+SELECT %(team)s, tool_id, parameter, '{OTHER}', '', '', 0, '', sum(uses), sum(runs),
+       '{{}}', '{{}}', sum(stated), max(last_seen_at)
 FROM gone
 GROUP BY tool_id, parameter
 ON CONFLICT (team_id, tool_id, parameter, kind, key) DO UPDATE SET
@@ -126,6 +140,20 @@ class BindingUse(NamedTuple):
         return (self.tool, self.parameter, self.kind, self.key)
 
 
+class TimedUses(NamedTuple):
+    """The uses of one run.
+
+    Attributes:
+        uses: The uses.
+        at: When it ended.
+        person: Who ran it; None: it was imported.
+    """
+
+    uses: Sequence[BindingUse]
+    at: datetime
+    person: int | None = None
+
+
 def add_binding_uses(new: Iterable[TimedUses], *, team: int | None, seal: SealValue) -> None:
     """Count the sources of the arguments of some runs; uses of deleted tools are skipped.
 
@@ -133,7 +161,7 @@ def add_binding_uses(new: Iterable[TimedUses], *, team: int | None, seal: SealVa
     oldest first) are merged into one row.
 
     Args:
-        new: The uses of each run, and when it ended.
+        new: The uses of each run.
         team: Primary key; None: shared runs.
         seal: Seals the literals that enough runs passed.
     """
@@ -179,7 +207,9 @@ def load_binding_rows(team: int | None, tools: Iterable[int]) -> QuerySet[Learne
 def load_knowledge(team: int | None, sealer: Sealer) -> BindingKnowledge:
     """Return what a team's runs and shared ones show about arguments.
 
-    Literals that cannot be unsealed are skipped, with one warning.
+    Literals that cannot be unsealed are skipped, with one warning. Where several people share
+    what is learned, so are literals that fewer than `MIN_WITNESSES` of them used, and those that
+    steer where a call goes; in a team of one, those that were used on fewer days.
 
     Args:
         team: Primary key; None: only shared runs.
@@ -188,12 +218,13 @@ def load_knowledge(team: int | None, sealer: Sealer) -> BindingKnowledge:
     rows = LearnedBinding.objects.filter(
         Q(team=None) if team is None else Q(team__in=[team]) | Q(team=None)
     )
+    members = 0 if team is None else teams.count_members(team)
     totals = rows.values_list("tool_id", "parameter").annotate(count=Sum("uses"))
     uses = {(tool, parameter): count for tool, parameter, count in totals}
     stated = rows.values_list("tool_id", "parameter").annotate(count=Sum("stated"))
     return BindingKnowledge(
         references=_load_references(rows),
-        constants=_load_constants(rows, sealer),
+        constants=_load_constants(rows, sealer, members=members),
         totals={place: count for place, count in uses.items() if place[1]},
         run_counts={tool: count for (tool, parameter), count in uses.items() if not parameter},
         stated_counts={(tool, name): count for tool, name, count in stated if name},
@@ -214,7 +245,7 @@ def _load_references(
 
 
 def _load_constants(
-    rows: QuerySet[LearnedBinding], sealer: Sealer
+    rows: QuerySet[LearnedBinding], sealer: Sealer, *, members: int
 ) -> dict[ParameterKey, list[FrequentConstant]]:
     constants = rows.exclude(kind__in=(ObservedArgument.REFERENCE.value, CALL, OTHER)).exclude(
         kind=ObservedArgument.LITERAL.value, sealed=""
@@ -227,6 +258,8 @@ def _load_constants(
             value = sealer.unseal(row.sealed) if row.sealed else row.value
         except UnsealingFailed as error:
             failures.append(error)
+            continue
+        if not _is_believed(row, value, members=members):
             continue
         key = (row.kind, canonical.hash_json(value))
         merged = found[row.tool_id, row.parameter].get(key)
@@ -243,6 +276,18 @@ def _load_constants(
     }
 
 
+def _is_believed(row: LearnedBinding, value: Any, *, members: int) -> bool:
+    """Whether a constant may be suggested to the members of a team; 0: its owner is one person.
+
+    What an admin imported, and what schemas list, is always believed.
+    """
+    if row.kind != ObservedArgument.LITERAL.value or members == 0 or not row.people:
+        return True
+    if members == 1:
+        return len(row.days) >= MIN_WITNESSES
+    return len(row.people) >= MIN_WITNESSES and not is_steering([row.parameter], value)
+
+
 @dataclass(kw_only=True, slots=True)
 class _UseTally:
     """The counts of one use over several runs."""
@@ -250,6 +295,8 @@ class _UseTally:
     use: BindingUse
     uses: int = 0
     runs: int = 0
+    people: set[int] = field(default_factory=set)
+    days: set[str] = field(default_factory=set)
     stated: int = 0
     at: datetime
 
@@ -266,6 +313,8 @@ class _UseTally:
             "value": use.value,
             "uses": self.uses,
             "runs": self.runs,
+            "people": sorted(self.people)[:MIN_WITNESSES],
+            "days": sorted(self.days)[:MIN_WITNESSES],
             "stated": self.stated,
             "at": self.at.isoformat(),
         }
@@ -273,12 +322,16 @@ class _UseTally:
 
 def _tally_uses(new: Iterable[TimedUses]) -> dict[tuple[int, str, str, str], _UseTally]:
     tallies: dict[tuple[int, str, str, str], _UseTally] = {}
-    for uses, at in new:
+    for uses, at, person in new:
         for use in uses:
             tally = tallies.setdefault(use.use_key, _UseTally(use=use, at=at))
             tally.uses += 1
             tally.stated += use.stated
             tally.at = max(tally.at, at)
         for use_key in {use.use_key for use in uses}:
-            tallies[use_key].runs += 1
+            tally = tallies[use_key]
+            tally.runs += 1
+            tally.days.add(at.date().isoformat())
+            if person is not None:
+                tally.people.add(person)
     return tallies

@@ -197,7 +197,7 @@ def _store_values(
     with transaction.atomic():
         team = None
         if team_pk is not None:
-            team = Team.objects.select_for_update(no_key=True).filter(pk=team_pk).first()
+            team = Team.with_private.select_for_update(no_key=True).filter(pk=team_pk).first()
             if team is None:
                 return False
         updated = {**values, "fitted_at": at}

@@ -15,7 +15,7 @@ from pgvector import Vector
 from gateway_project.foundation.sealing import Sealer
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
 from graph.store import binding_uses, writing
-from graph.store.binding_uses import BindingUse
+from graph.store.binding_uses import BindingUse, TimedUses
 from tools.definition import make_storable
 from tools.models import Team
 
@@ -70,6 +70,7 @@ class RunRow:
         succeeded: Whether the run succeeded.
         at: When it ended.
         weight: How much it counts, in (0, 1]; see `PastRun`.
+        person: Who ran it; see `PastRun`.
         sample_bytes: Training rows for the model of bindings; may be empty.
         uses: Sources of its arguments.
     """
@@ -84,6 +85,7 @@ class RunRow:
     succeeded: bool
     at: datetime
     weight: float = 1.0
+    person: int | None = None
     sample_bytes: bytes = b""
     uses: tuple[BindingUse, ...] = ()
 
@@ -156,7 +158,7 @@ def record_rows(
 
     def write() -> RecordingResult:
         with transaction.atomic():
-            if team is not None and not Team.objects.filter(pk=team).exists():
+            if team is not None and not Team.with_private.filter(pk=team).exists():
                 raise TeamDeleted("the team was deleted meanwhile")
             return _record_in_transaction(rows, team=team, model=model, sealer=sealer)
 
@@ -172,7 +174,9 @@ def _record_in_transaction(
     # A pattern without a new run may be unused: it is deleted below, so store nothing for it.
     _store_embeddings({row.pattern_key: row for row in new}, patterns, model=model, sealer=sealer)
     new_patterns = _add_counts(new, patterns)
-    binding_uses.add_binding_uses([(row.uses, row.at) for row in new], team=team, seal=sealer.seal)
+    binding_uses.add_binding_uses(
+        [TimedUses(row.uses, row.at, row.person) for row in new], team=team, seal=sealer.seal
+    )
     with connection.cursor() as cursor:  # of runs that another process has just recorded
         cursor.execute(_DELETE_UNUSED, [list(patterns.values())])
     new_keys = {row.pattern_key for row in new}

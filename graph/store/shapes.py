@@ -60,7 +60,9 @@ def _keep_existing(observed: Sequence[ObservedShape]) -> list[ObservedShape]:
     """Drop shapes of deleted tools and teams; sort the rest so that writers cannot deadlock."""
     missing = writing.find_missing(item.tool for item in observed)
     teams = set(
-        Team.objects.filter(pk__in={item.team for item in observed}).values_list("pk", flat=True)
+        Team.with_private.filter(pk__in={item.team for item in observed}).values_list(
+            "pk", flat=True
+        )
     )
     present = [
         item for item in observed if item.tool not in missing and item.team in {None, *teams}

@@ -192,7 +192,7 @@ def add_observations(
             with this rate does; 0: all are kept.
     """
     with transaction.atomic():
-        if team is not None and not Team.objects.filter(pk=team).exists():
+        if team is not None and not Team.with_private.filter(pk=team).exists():
             return 0, 0
         missing = find_missing_tools(item.key for item in wanted)
         present = [item for item in wanted if not missing.intersection((item.source, item.target))]

@@ -40,11 +40,13 @@ class ContextKey:
         domain: Hash of its domain, on which sparse contexts lean.
         check: A second, independent hash of the whole context, by which collisions are counted;
             not part of its identity.
+        described: The context itself; only sealed where it is stored; not part of its identity.
     """
 
     context: int
     domain: int
     check: int = field(default=0, compare=False)
+    described: Context | None = field(default=None, compare=False, repr=False)
 
 
 def describe_context(
@@ -88,6 +90,7 @@ def hash_context(context: Context, digest: ComputeDigest) -> ContextKey:
         context=to_signed_64(whole),
         domain=to_signed_64(digest("domain", context.domain)),
         check=to_signed_64(whole[DIGEST_HEX_DIGITS:]),
+        described=context,
     )
 
 

@@ -2,12 +2,13 @@
 
 from learning.models.episodes import UnlearnedEpisode
 from learning.models.events import EpisodicEvent, EventSpool, IntentVector
-from learning.models.experience import ToolExperience
+from learning.models.experience import Contribution, ToolExperience
 from learning.models.thresholds import AdaptiveThreshold, ThresholdChange
 from learning.models.totals import PredictionTotal
 
 __all__ = [
     "AdaptiveThreshold",
+    "Contribution",
     "EpisodicEvent",
     "EventSpool",
     "IntentVector",

@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedBinaryField
 from tools.models import Team
 
 
@@ -23,9 +24,14 @@ class UnlearnedEpisode(models.Model):
         blank=True,
         on_delete=models.CASCADE,
         related_name="+",
-        help_text="Team of the caller; empty: a caller without a team.",
+        help_text="Team of the caller, or private team of one without.",
     )
-    content = models.BinaryField(help_text="The calls and what they were for; sealed.")
+    person = models.BigIntegerField(
+        null=True, help_text="Primary key of the caller's private team."
+    )
+    content = SealedBinaryField(
+        keys=PAYLOADS, help_text="The calls and what they were for; sealed."
+    )
     stored_at = models.DateTimeField(db_default=Now())
     weight = models.FloatField(
         null=True,

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from gateway_project.foundation.sealed_columns import SECRETS, SealedBinaryField
 from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from tools.models import Team
 
@@ -76,7 +77,7 @@ class EpisodicEvent(models.Model):
         blank=True,
         help_text="What a call teaches about the next ones: structure only, compressed.",
     )
-    sealed = models.BinaryField(null=True, blank=True, help_text="Values, sealed.")
+    sealed = SealedBinaryField(keys=SECRETS, null=True, blank=True, help_text="Values, sealed.")
 
     class Meta:
         verbose_name = "event"
@@ -127,7 +128,7 @@ class IntentVector(models.Model):
     )
     intent_hash = models.BigIntegerField(help_text="Keyed hash of the text.")
     model = models.CharField(max_length=200)
-    sealed = models.BinaryField(help_text="The vector, sealed.")
+    sealed = SealedBinaryField(keys=SECRETS, help_text="The vector, sealed.")
     seen_at = models.DateTimeField(help_text="When the text was stated first.")
 
     class Meta:

@@ -42,3 +42,25 @@ class ToolExperience(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool_id}: {self.runs:.3g} runs"
+
+
+class Contribution(models.Model):
+    """How often a person taught their team about a set of tools; limits what they may teach it."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    person = models.BigIntegerField(help_text="Primary key of the person's private team.")
+    tools = ArrayField(models.BigIntegerField(), help_text="Primary keys, ascending.")
+    day = models.DateField(help_text="Day of the newest run, UTC.")
+    today = models.PositiveIntegerField(help_text="Runs of that day.")
+    since = models.DateField(help_text="Day from which all are counted.")
+    in_all = models.PositiveIntegerField(help_text="Runs since then.")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["team", "person", "tools"], name="contribution_once_per_tools"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.in_all} runs of {len(self.tools)} tools"

@@ -6,6 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedTextField
 from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD, EvidenceLevel
 from tools.models import Team
 
@@ -31,6 +32,12 @@ class AdaptiveThreshold(models.Model):
         null=True,
         blank=True,
         help_text="Keyed hash of the context; empty: any other context of the domain.",
+    )
+    context_sealed = SealedTextField(
+        keys=PAYLOADS,
+        blank=True,
+        default="",
+        help_text="Sealed parts of a context of it; empty: unknown.",
     )
     policy = models.CharField(max_length=20, help_text="Policy that computed it.")
     threshold = models.FloatField(help_text="Computed confidence from which to speculate.")

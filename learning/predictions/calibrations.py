@@ -8,8 +8,8 @@ from typing import Final
 import django.db
 import structlog
 
+from execution.prediction_outcome import ResolvedSpeculation
 from execution.store import speculations
-from execution.store.speculations import ResolvedSpeculation
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from learning.calibration import IDENTITY, CalibrationMap, JudgedConfidence, choose_correction
@@ -74,7 +74,7 @@ class CalibrationCache:
 
 def fit_team(team: int | None) -> CalibrationMap:
     """Return the correction that a team's outcomes justify; blocking."""
-    resolved = speculations.load_resolved(team, limit=MAX_OUTCOMES)
+    resolved = speculations.load_resolved(team, limit=MAX_OUTCOMES, within_shares=True)
     return choose_correction(list_judged(resolved))
 
 
@@ -86,5 +86,5 @@ def list_judged(resolved: list[ResolvedSpeculation]) -> list[JudgedConfidence]:
     return [
         JudgedConfidence(one.ranked_confidence, one.has_right_tools, one.weight)
         for one in resolved
-        if one.weight and one.ranked_confidence
+        if one.says_of_tools and one.ranked_confidence
     ]

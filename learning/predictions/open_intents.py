@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from execution.predicted_workflow import PredictedTask, is_call_of
-from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, read_calls
+from execution.prediction_outcome import (
+    RESOLVE_AFTER_S,
+    Evidence,
+    combine_evidence,
+    read_calls,
+)
+from gateway_project.foundation.caller import SessionKey
 from learning.episodes import Episode
 from learning.memory.context import ContextKey
 
@@ -17,9 +24,17 @@ MAX_PER_SESSION: Final = 8
 """Open suggestions of a session that are followed; older ones are left to a verdict."""
 MAX_SESSIONS: Final = 1_000
 """Sessions that are followed; the one whose suggestion is oldest makes room."""
-
-SessionKey = tuple[str, int | None, str | None, str]
-"""`Caller.session_key`."""
+MIN_PHRASE: Final = 12
+MAX_PHRASE: Final = 200
+"""Characters of a text of several words that is compared as a whole."""
+MAX_READ: Final = 20_000
+"""Characters of a text in which words are looked for."""
+_WORD: Final = re.compile(r"[\w@][\w@./:+-]{2,}[\w/]")
+_TELLING: Final = re.compile(r"\d|\w[@./:_]\w")
+_COMMON: Final = re.compile(
+    r"(?:19|20)\d\d(?:-\d\d){0,2}(?:T[\d:.+Z-]*)?|\d{1,2}:\d\d(?::\d\d)?|\d+\.0"
+)
+"""Years, dates and times, and whole numbers written as floats."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,13 +44,15 @@ class AheadRecord:
     Attributes:
         tasks: Tool and milliseconds of each call; None: it was not run ahead.
         took_ms: Milliseconds that it took altogether; None: likewise.
-        fallback: Code of the reason for which it was not run ahead; empty: none.
+        fallback: Code of the reason for which it was not run ahead, or failed; empty: none.
+        values: Values of its results that the caller can have from nowhere else; never stored.
         episode: What it teaches if it was right; None: it was not run ahead.
     """
 
     tasks: tuple[tuple[str, float], ...] | None = None
     took_ms: float | None = None
     fallback: str = ""
+    values: frozenset[str] = frozenset()
     episode: Episode | None = None
 
 
@@ -104,7 +121,8 @@ class OpenIntents:
     ) -> list[tuple[PredictedIntent, Evidence]]:
         """Follow a successful direct call; return the suggestions of which it shows more now.
 
-        Each call carries out one task of a suggestion at most.
+        Each call carries out one task of a suggestion at most. One that has nothing to do with any
+        contradicts the newest: it is for that intent, as far as can be told.
 
         Args:
             caller: Whose call it was.
@@ -113,8 +131,12 @@ class OpenIntents:
             at: When it ended, Unix time in seconds.
         """
         changed = []
-        for one in self._list_open(caller, at):
-            evidence = _match_call(one, tool, arguments)
+        opened = self._list_open(caller, at)
+        values = find_telling_values(arguments) if opened else frozenset()
+        for one in opened:
+            evidence = _match_call(one, tool, arguments, values)
+            if evidence is Evidence.OTHER_CALLS and one is not opened[-1]:
+                continue
             if evidence is not one.evidence:
                 one.evidence = evidence
                 changed.append((one.predicted, evidence))
@@ -148,7 +170,42 @@ class OpenIntents:
         return opened
 
 
-def _match_call(one: _OpenIntent, tool: int, arguments: Mapping[str, Any]) -> Evidence:
+def find_telling_values(value: Any) -> frozenset[str]:
+    """Return the texts and numbers in a value that two places hardly share by chance.
+
+    Those are words with a digit or a mark in them, of four characters at least, that are no year,
+    date or time; and short texts of several words.
+
+    Args:
+        value: JSON, at any depth.
+
+    Example:
+        >>> sorted(find_telling_values({"id": 48213, "state": "open", "due": "2026-11-28"}))
+        ['48213']
+    """
+    found: set[str] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Mapping):
+            pending.extend(one.values())
+        elif isinstance(one, list | tuple):
+            pending.extend(one)
+        elif isinstance(one, str | int | float) and not isinstance(one, bool):
+            text = str(one)
+            if " " in text.strip() and MIN_PHRASE <= len(text) <= MAX_PHRASE:
+                found.add(text)
+            found.update(
+                word
+                for word in _WORD.findall(text[:MAX_READ])
+                if _TELLING.search(word) and not _COMMON.fullmatch(word)
+            )
+    return frozenset(found)
+
+
+def _match_call(
+    one: _OpenIntent, tool: int, arguments: Mapping[str, Any], values: frozenset[str]
+) -> Evidence:
     for number, task in enumerate(one.predicted.tasks):
         if task.tool != tool:
             continue
@@ -156,4 +213,8 @@ def _match_call(one: _OpenIntent, tool: int, arguments: Mapping[str, Any]) -> Ev
         if not one.matched[number] and is_call_of(task, tool, arguments):
             one.matched[number] = True
             break
-    return read_calls(one.matched, shares_tools=one.shares_tools, made_calls=True)
+    shown = read_calls(one.matched, shares_tools=one.shares_tools, made_calls=True)
+    ran = one.predicted.ran
+    if ran.episode is not None and (any(one.matched) or not ran.values.isdisjoint(values)):
+        shown = combine_evidence(Evidence.USED, shown)
+    return combine_evidence(one.evidence, shown)

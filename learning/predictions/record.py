@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -18,14 +18,21 @@ from execution.predicted_workflow import (
     estimate_saving_ms,
     fingerprint_workflow,
 )
-from execution.prediction_outcome import EXPLICIT_WEIGHT, Evidence, Outcome, read_run
+from execution.prediction_outcome import (
+    EXPLICIT_WEIGHT,
+    Evidence,
+    Outcome,
+    ResolvedSpeculation,
+    read_run,
+)
 from execution.store import speculations
-from execution.store.speculations import FoundEvidence, NewSpeculation, ResolvedSpeculation
+from execution.store.speculations import FoundEvidence, NewSpeculation
+from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.sealing import Sealer
 from learning import outcomes
 from learning.episodes import Episode, OwnedEpisode
 from learning.memory.event import Event, EventKind, EventOutcome
-from learning.predictions.open_intents import PredictedIntent, SessionKey
+from learning.predictions.open_intents import PredictedIntent, find_telling_values
 from learning.store import episodes, experience
 
 NO_SESSION: Final = 0
@@ -35,6 +42,7 @@ _OUTCOMES: Final = {
     Outcome.MISS: EventOutcome.MISS,
     Outcome.REJECTED: EventOutcome.REJECTED,
     Outcome.MODIFIED: EventOutcome.MODIFIED,
+    Outcome.FAILED: EventOutcome.MISS,
     Outcome.EXPIRED: EventOutcome.EXPIRED,
 }
 
@@ -89,8 +97,8 @@ class RecordDependencies:
         digest: Keyed digest of JSON values.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
-        episode_sealer: Seals what workflows teach that nobody ran as a run; None: they teach
-            nothing.
+        episode_sealer: Seals contexts, and what workflows teach that nobody ran as a run; None:
+            contexts have no names, and such workflows teach nothing.
     """
 
     digest: ComputeDigest
@@ -171,17 +179,18 @@ def _record_predictions(
 ) -> None:
     rows = []
     for one in predicted:
-        user, team, *_ = one.caller
+        user, (owner, _), *_ = one.caller
         tools = {task.tool for task in one.tasks}
-        latency_ms = experience.load_mean_latencies(team, tools)
+        latency_ms = experience.load_mean_latencies(owner, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
         rows.append(
             NewSpeculation(
                 id=one.id,
                 user=user,
-                team=team,
+                team=owner,
                 context_hash=one.context.context,
                 domain_hash=one.context.domain,
+                context_sealed=_seal_context(one, dependencies),
                 confidence=one.confidence,
                 ranked_confidence=one.ranked_confidence,
                 threshold=one.threshold,
@@ -209,6 +218,13 @@ def _record_predictions(
     speculations.insert_speculations(rows)
 
 
+def _seal_context(one: PredictedIntent, dependencies: RecordDependencies) -> str:
+    described, sealer = one.context.described, dependencies.episode_sealer
+    if described is None or sealer is None:
+        return ""
+    return sealer.seal(asdict(described))
+
+
 def _count_tokens(one: PredictedIntent, dependencies: RecordDependencies) -> int | None:
     """Return the tokens that a client writes to run the workflow."""
     if dependencies.count_tokens is None:
@@ -223,7 +239,7 @@ def _build_start_event(one: PredictedIntent) -> Event:
     return Event(
         kind=EventKind.SPECULATION_START,
         at=one.at,
-        team=one.caller[1],
+        team=one.caller[1].owner,
         session=NO_SESSION,
         context_hash=one.context.context,
         context_check=one.context.check,
@@ -245,8 +261,8 @@ def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
     """
     ran = fingerprint_workflow(job.tasks, digest)
     if job.speculation is not None:
-        user, team, *_ = job.caller
-        named = speculations.load_fingerprint(job.speculation, user=user, team=team)
+        user, (owner, _), *_ = job.caller
+        named = speculations.load_fingerprint(job.speculation, user=user, team=owner)
         if named is not None:
             source = WorkflowFingerprint(tools=named[0], digest=named[1])
             _add_run(job, job.speculation, compare_workflows(source, ran), ran)
@@ -259,8 +275,12 @@ def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
     if chosen is not None:
         _add_run(job, chosen[0].id, chosen[1], ran)
         return
-    for one, _ in compared:
-        _add_evidence(one.id, one.caller, Evidence.OTHER_CALLS, at=job.at)
+    values = find_telling_values([task.arguments for task in job.tasks])
+    for number, (one, _) in enumerate(compared):
+        if not one.ran.values.isdisjoint(values):
+            _add_evidence(one.id, one.caller, Evidence.USED, at=job.at)
+        elif number == 0:  # the newest: others had other purposes
+            _add_evidence(one.id, one.caller, Evidence.OTHER_CALLS, at=job.at)
 
 
 def _choose_source(
@@ -301,12 +321,12 @@ def _add_evidence(
     run: UUID | None = None,
     changed_tools: tuple[int, ...] | None = None,
 ) -> None:
-    user, team, *_ = caller
+    user, (owner, _), *_ = caller
     speculations.add_evidence(
         FoundEvidence(
             id=speculation,
             user=user,
-            team=team,
+            team=owner,
             evidence=evidence,
             at=datetime.fromtimestamp(at, UTC),
             run=run,

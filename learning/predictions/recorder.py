@@ -14,9 +14,9 @@ from uuid import UUID
 import django.db
 import structlog
 
-from execution.prediction_outcome import Verdict
+from execution.prediction_outcome import Outcome, ResolvedSpeculation, Verdict
 from execution.run_dependencies import RunsUnavailable, run_in_database
-from execution.store.speculations import ResolvedSpeculation, UnknownSpeculation
+from execution.store.speculations import UnknownSpeculation
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
@@ -147,7 +147,7 @@ class PredictionRecorder:
             speculation,
             verdict,
             user=caller.user,
-            team=caller.team,
+            team=caller.owner,
             changed_tools=None if stated is None else sorted(task.tool for task in stated),
         )
         try:
@@ -302,6 +302,9 @@ class PredictionRecorder:
             self._dependencies.record_event(build_end_event(one))
             mode = "shadow" if one.is_shadow else "run"
             telemetry.predictions.labels("intent", mode, one.outcome.value).inc()
-            saved_s = (one.saves_ms or 0.0) / MS_PER_S
-            if one.outcome == "hit":
+            if one.is_wasted:
+                wasted_s = one.wasted_ms / MS_PER_S
+                telemetry.prediction_wasted_seconds.labels("intent", mode).inc(wasted_s)
+            elif one.outcome is Outcome.HIT:
+                saved_s = (one.saves_ms or 0.0) / MS_PER_S
                 telemetry.prediction_saved_seconds.labels("intent", mode).inc(saved_s)

@@ -130,7 +130,7 @@ def analyse_session(
         if isinstance(item, StatedWords):
             analysis.state.add_statement(item.text, item.found, item.planned)
         else:
-            is_read_only = is_known_to_read(item.tool, rules, team=session.team)
+            is_read_only = is_known_to_read(item.tool, rules, team=session.caller.team)
             resolved += _resolve_call(analysis, item, is_read_only=is_read_only)
             completed = _complete_call(item, is_read_only=is_read_only)
             taught.append(ObservedCall(item, analysis.state.add_call(completed)))

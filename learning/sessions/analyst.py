@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         SessionAnalysis,
     )
     from learning.sessions.team_models import NextCallModels
-    from tools.upstream.downstream import Downstream
 
 IDLE_S: Final = 0.1
 """Silence after which a session is analysed. Clients with a language model pause for longer; for
@@ -144,7 +143,7 @@ class SessionAnalyst:
         for session in sessions:
             if session.analysis is not None:
                 calls = session.analysis.state.calls
-                self._models.add_session(session.team, session.hash, calls)
+                self._models.add_session(session.caller.contributor, session.hash, calls)
                 self._drop_analysis(session)
 
     def _drop_analysis(self, session: Session) -> None:
@@ -158,7 +157,7 @@ class SessionAnalyst:
     async def _analyse(
         self, session: Session, items: Sequence[StatedWords | AnsweredCall]
     ) -> None:
-        model, was_active_at = self._models.find_model(session.team), session.active_at
+        model, was_active_at = self._models.find_model(session.owner), session.active_at
         try:
             result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
         except Exception as error:  # noqa: BLE001 - one session must not end the analysis of all
@@ -169,7 +168,7 @@ class SessionAnalyst:
         self._budget.spend(spent_s)
         analysis = session.analysis
         assert analysis is not None  # noqa: S101 - it was just analysed
-        self._models.set_tools(session.team, analysis.state.tools)
+        self._models.set_tools(session.owner, analysis.state.tools)
         value_count = len(analysis.state.values)
         self._value_count += value_count - session.value_count
         session.value_count = value_count
@@ -189,27 +188,26 @@ class SessionAnalyst:
         The workflow of a run says what comes next, so nothing is called ahead for it until it has
         ended; then it is for whoever started it.
         """
-        made_for = self._find_calling(session)
-        if made_for is None:
+        caller = self._find_calling(session)
+        if caller is None:
             return list(predictions)
-        caller, downstream = made_for
         shadows = []
         for one in predictions:
             early = make_early_call(one.call, prediction=one.id, tool=one.tool)
-            if self._speculation.dispatch(caller, early, downstream=downstream):
+            if self._speculation.dispatch(caller, early):
                 shadows.append(one)
             else:
                 analysis.pending.discard(one.key)
         return shadows
 
-    def _find_calling(self, session: Session) -> tuple[Caller, Downstream] | None:
+    def _find_calling(self, session: Session) -> Caller | None:
         """Return whom calls predicted in a session are made for; None: nobody makes them."""
         if session.run is None:
-            return session.caller, session.downstream
+            return session.caller
         if session.starter is None or not session.has_run_ended:
             return None
         starting = self._registry.find_session(session.starter)
-        return None if starting is None else (starting.caller, starting.downstream)
+        return None if starting is None else starting.caller
 
     def _compute(
         self,
@@ -238,7 +236,7 @@ class SessionAnalyst:
                 Event(
                     kind=EventKind.SPECULATION_END,
                     at=self._wall(),
-                    team=session.team,
+                    team=session.owner,
                     session=session.hash,
                     tool=tool.pk,
                     arguments_hash=self._registry.hash_arguments(tool, predicted.arguments),
@@ -271,8 +269,8 @@ def _describe_observed(session: Session, taught: ObservedCall) -> Event:
     return Event(
         kind=EventKind.OBSERVATION,
         at=taught.call.at,
-        team=session.team,
+        team=session.owner,
         session=session.hash,
         tool=taught.call.tool.pk,
-        data={"observation": taught.observation.to_json()},
+        data={"observation": taught.observation.to_json(), "person": session.caller.person},
     )

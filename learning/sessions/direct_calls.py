@@ -37,11 +37,13 @@ def pass_on(
             statement = Statement(
                 text=item.text, at=item.at, found=frozenset(item.found), is_intent=item.is_intent
             )
-            sink.add_statement(session.key, session.team, statement)
+            sink.add_statement(session.key, session.caller.contributor, statement)
             continue
         observation = next(results).observation
         if not item.is_task:
-            sink.add_call(session.key, session.team, _describe_call(item), observation)
+            sink.add_call(
+                session.key, session.caller.contributor, _describe_call(item), observation
+            )
 
 
 def _describe_call(answered: AnsweredCall) -> SessionCall:

@@ -31,16 +31,14 @@ from learning.sessions.session import (
     MAX_WAITING,
     AnsweredCall,
     Session,
-    SessionKey,
     StatedWords,
 )
 from tools.query_text import MAX_CHARS
-from tools.upstream.downstream import Downstream
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
     from execution.early_calls import EndedEarlyCall
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
     from learning.sessions.memory import AnsweredIntent
     from tools.catalogue import CatalogueTool
 
@@ -149,7 +147,6 @@ class SessionRegistry:
         if tool is None or outcome is EventOutcome.UNANSWERED:
             return
         session.call_count += 1
-        _note_downstream(session, ended.downstream)
         raw = ended.result.raw if ended.result is not None else None
         is_kept = arguments_hash is not None or not _is_large(ended.arguments)
         self._let_wait(
@@ -263,7 +260,7 @@ class SessionRegistry:
             Event(
                 kind=EventKind.SPECULATION_END,
                 at=self._wall(),
-                team=ended.caller.team,
+                team=ended.caller.owner,
                 session=self._hash_ended(ended.caller) if session is None else session.hash,
                 tool=ended.tool.pk,
                 arguments_hash=self.hash_arguments(ended.tool, ended.early.call.arguments),
@@ -384,7 +381,7 @@ class SessionRegistry:
         """Record an event of a session."""
         if context is not None:
             values |= {"context_hash": context.context, "context_check": context.check}
-        self._record(Event(kind=kind, at=at, team=session.team, session=session.hash, **values))
+        self._record(Event(kind=kind, at=at, team=session.owner, session=session.hash, **values))
 
     def _hash_words(self, text: str) -> int:
         """Return the keyed hash of an intent or a search, the same for equal words."""
@@ -422,13 +419,6 @@ class SessionRegistry:
 def _is_continued(session: Session, now: float) -> bool:
     is_silent = now - session.active_at > FORGET_AFTER_S
     return not is_silent and session.call_count < MAX_SESSION_CALLS
-
-
-def _note_downstream(session: Session, downstream: Downstream) -> None:
-    """Remember by what servers know the caller of a session."""
-    known = session.downstream
-    if (known.session, known.user) != (downstream.session, downstream.user):
-        session.downstream = Downstream(session=downstream.session, user=downstream.user)
 
 
 def is_small_result(raw: Mapping[str, Any]) -> bool:

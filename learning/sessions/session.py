@@ -10,19 +10,15 @@ from uuid import UUID
 
 from execution.speculation.pending import CallKey, PendingPredictions
 from learning.memory.context import ContextKey
-from tools.upstream.downstream import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
-    from gateway_project.foundation.caller import Caller
+    from gateway_project.foundation.caller import Caller, SessionKey
     from graph.suggestion.next_call.call import PlannedCall, PredictedCall
     from graph.suggestion.next_call.session import SessionState
     from tools.catalogue import CatalogueTool
 
 MAX_WAITING: Final = 16
 """Calls and statements of a session that wait to be analysed; older ones are dropped."""
-
-SessionKey = tuple[str, int | None, str | None, str]
-"""`Caller.session_key`."""
 
 
 class StatedWords(NamedTuple):
@@ -115,8 +111,6 @@ class Session:
         hash: As in its events: a keyed hash of the key and the process, or that of the run.
         caller: Whose it is, with the permissions of its latest request.
         active_at: When it was last active, in seconds of a monotonic clock.
-        downstream: By which servers know its caller, as of its latest call; without a way to ask
-            or tell the client anything.
         run: The run that it is; None: it is a conversation.
         starter: Who started the run, with the session of that; None: not known here.
         has_run_ended: Whether the run has ended.
@@ -132,7 +126,6 @@ class Session:
     hash: int
     caller: Caller
     active_at: float
-    downstream: Downstream = NO_CLIENT
     run: UUID | None = None
     starter: Caller | None = None
     has_run_ended: bool = False
@@ -144,6 +137,6 @@ class Session:
     value_count: int = 0
 
     @property
-    def team(self) -> int | None:
-        """Primary key of the team that the caller acts for."""
-        return self.caller.team
+    def owner(self) -> int | None:
+        """Primary key of the team, or private team, that owns what the session teaches."""
+        return self.caller.owner

@@ -9,15 +9,17 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import structlog
 from django.db import Error as DatabaseError
 
 from execution.speculation.warm_up import find_threshold, measure_waste
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.fair_share import ShareCounter
 from gateway_project.foundation.reasons import summarize_error
 from learning.sessions.registry import FORGET_AFTER_S
 from learning.store import events
@@ -87,6 +89,7 @@ class _TeamModel:
     Attributes:
         model: Immutable, swapped whole; None: not loaded yet.
         ended: Sessions of this process to be counted, each with its hash.
+        shares: What each person has contributed.
         counted: Hashes of the sessions that are counted, oldest first.
         loaded_at: When stored sessions were last loaded; None: never.
         tools: The tools that the team sees; None: nobody of it has called yet.
@@ -97,6 +100,7 @@ class _TeamModel:
 
     model: NextCallModel | None = None
     ended: list[tuple[int, Sequence[CallObservation]]] = field(default_factory=list)
+    shares: ShareCounter = field(default_factory=ShareCounter)
     counted: OrderedDict[int, None] = field(default_factory=OrderedDict)
     loaded_at: datetime | None = None
     tools: ToolProfiles | None = None
@@ -132,17 +136,20 @@ class NextCallModels:
         return self._use_team(team).model
 
     def add_session(
-        self, team: int | None, session: int, calls: Sequence[CallObservation]
+        self, contributor: Contributor, session: int, calls: Sequence[CallObservation]
     ) -> None:
-        """Count a session of this process that has ended.
+        """Count a session of this process that has ended, unless its person's share is used up.
 
         Args:
-            team: Primary key of its team; None: none.
+            contributor: Whose it is.
             session: Hash of the session.
             calls: What its calls taught, oldest first.
         """
-        if calls:
-            self._use_team(team).ended.append((session, calls))
+        if not calls:
+            return
+        known, today = self._use_team(contributor.owner), _to_day(self._wall())
+        if _has_room(known.shares, *contributor, today):
+            known.ended.append((session, calls))
 
     def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
         """Return where the threshold of a waste budget should start.
@@ -203,7 +210,9 @@ class NextCallModels:
         fresh = [
             one
             for one in stored
-            if one.session not in known.counted and (is_first or one.ended_at <= ended_before)
+            if one.session not in known.counted
+            and (is_first or one.ended_at <= ended_before)
+            and _has_room(known.shares, team, one.person, _to_day(one.ended_at))
         ]
         taken = {one.session for one in fresh}
         own = [one for one in own if one[0] not in known.counted and one[0] not in taken]
@@ -229,7 +238,11 @@ class NextCallModels:
         except DatabaseError as error:
             log.warning("predictions.history_not_loaded", reason=summarize_error(error))
             return
-        steps = await run_in_worker_thread(_start_fit, stored, known.tools)
+        shares = ShareCounter()
+        within = [
+            one for one in stored if _has_room(shares, team, one.person, _to_day(one.ended_at))
+        ]
+        steps = await run_in_worker_thread(_start_fit, within, known.tools)
         fitted: FittedTeam | None = None
         while fitted is None:
             started = time.monotonic()
@@ -256,6 +269,15 @@ class NextCallModels:
                 self._teams.popitem(last=False)
         self._teams.move_to_end(team)
         return known
+
+
+def _to_day(at: float) -> date:
+    return datetime.fromtimestamp(at, UTC).date()
+
+
+def _has_room(shares: ShareCounter, owner: int | None, person: int | None, day: date) -> bool:
+    """Whether a session counts; alone, or if nobody knows whose it was, each does."""
+    return person in (None, owner) or shares.admit(person, day)
 
 
 def _count_sessions(

@@ -33,8 +33,8 @@ class WordVectors:
 
     def record(self, session: Session, words: StatedWords) -> None:
         """Record the vector of a search or an intent, if it is known."""
-        team, model = session.team, self._embedder.model
-        if self._capture.has_vector(team=team, model=model, intent_hash=words.words_hash):
+        owner, model = session.owner, self._embedder.model
+        if self._capture.has_vector(team=owner, model=model, intent_hash=words.words_hash):
             return
         try:
             text = read_query(words.text).embedded_texts[0]
@@ -45,7 +45,7 @@ class WordVectors:
             return
         self._capture.record_vector(
             IntentVectorRecord(
-                team=team,
+                team=owner,
                 intent_hash=words.words_hash,
                 model=model,
                 at=words.at,

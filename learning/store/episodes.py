@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.sealing import Sealer
 from graph.store import writing
 from learning.episodes import Episode, OwnedEpisode
@@ -38,16 +39,20 @@ def insert_episodes(
     """
     rows = {
         pk: UnlearnedEpisode(
-            id=pk, team_id=team, content=sealer.seal_bytes(content), weight=weight
+            id=pk,
+            team_id=owned.contributor.owner,
+            person=owned.contributor.person,
+            content=sealer.seal_bytes(content),
+            weight=weight,
         )
-        for pk, (episode, team) in found.items()
-        if (content := _encode(episode)) is not None
+        for pk, owned in found.items()
+        if (content := _encode(owned.episode)) is not None
     }
 
     def write() -> None:
         with transaction.atomic():
             wanted = {row.team_id for row in rows.values() if row.team_id is not None}
-            teams = set(Team.objects.filter(pk__in=wanted).values_list("pk", flat=True))
+            teams = set(Team.with_private.filter(pk__in=wanted).values_list("pk", flat=True))
             present = [row for row in rows.values() if row.team_id in {None, *teams}]
             UnlearnedEpisode.objects.bulk_create(present, ignore_conflicts=True)
 
@@ -90,16 +95,16 @@ def load_episode(pk: UUID, *, sealer: Sealer) -> OwnedEpisode | None:
     Raises:
         UnsealingFailed: If no key opens it.
     """
-    row = (
-        UnlearnedEpisode.objects.filter(pk=pk).values_list("content", "team_id", "weight").first()
-    )
+    rows = UnlearnedEpisode.objects.filter(pk=pk)
+    row = rows.values_list("content", "team_id", "person", "weight").first()
     if row is None:
         return None
-    content, team, weight = row
+    content, owner, person, weight = row
     if weight is None:
         return None
     episode = Episode.from_json(json.loads(sealer.unseal_bytes(bytes(content))))
-    return OwnedEpisode(replace(episode, certainty=weight * episode.certainty), team)
+    weighted = replace(episode, certainty=weight * episode.certainty)
+    return OwnedEpisode(weighted, Contributor(owner, person))
 
 
 def delete_episode(pk: UUID) -> bool:

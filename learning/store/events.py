@@ -56,10 +56,11 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::bytea[], %s::float8[])
 ON CONFLICT (team_id, model, intent_hash) DO NOTHING
 """
 _LOAD_OBSERVATIONS = f"""
-SELECT session, observation, extract(epoch FROM ended_at) FROM (
-    SELECT session, at, id, observation, max(at) OVER (PARTITION BY session) AS ended_at
+SELECT session, observation, extract(epoch FROM ended_at), person FROM (
+    SELECT session, at, id, observation, person, max(at) OVER (PARTITION BY session) AS ended_at
     FROM (
-        SELECT session, at, id, observation FROM learning_episodicevent
+        SELECT session, at, id, observation, (data ->> 'person')::bigint AS person
+        FROM learning_episodicevent
         WHERE {_OF_TEAM} AND at >= %(since)s AND observation IS NOT NULL
         ORDER BY at DESC LIMIT %(limit)s
     ) AS newest
@@ -84,11 +85,13 @@ class SessionObservations:
         session: Hash of the session.
         observations: `data["observation"]` of its events.
         ended_at: When it made the last of these calls, Unix time in seconds.
+        person: Primary key of its user's private team; None: unknown.
     """
 
     session: int
     observations: Sequence[Mapping[str, Any]]
     ended_at: float = field(default=0.0, compare=False)
+    person: int | None = field(default=None, compare=False)
 
 
 def load_position(spool: UUID) -> int:
@@ -233,11 +236,12 @@ def load_observations(
     }
     with connection.cursor() as cursor:
         cursor.execute(_LOAD_OBSERVATIONS, values)
-        for (session, ended_at), rows in groupby(cursor, key=itemgetter(0, 2)):
+        for (session, ended_at, person), rows in groupby(cursor, key=itemgetter(0, 2, 3)):
             yield SessionObservations(
                 session=session,
                 observations=[restore_observation(row[1]) for row in rows],
                 ended_at=float(ended_at),
+                person=person,
             )
 
 

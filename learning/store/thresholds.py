@@ -19,6 +19,7 @@ from learning.thresholds.policy import (
     ANY_CONTEXT,
     ANY_DOMAIN,
     DEFAULT_PRESET,
+    EvidenceLevel,
     Presets,
     ThresholdEstimate,
     ThresholdPolicy,
@@ -35,6 +36,8 @@ MAX_LOADED: Final = 50_000
 _DIGITS: Final = 4
 _EXACT: Final = 1e-9
 
+SealedContexts = dict[int, str]
+NO_NAMES: Final[SealedContexts] = {}
 LoadResolved = Callable[..., Sequence[ResolvedPrediction]]
 """Returns a team's resolved predictions, oldest first: `load(team, limit=N)`."""
 
@@ -73,14 +76,22 @@ def record_resolved(
         at: Current time.
     """
     domains: dict[int | None, set[int]] = {}
+    names: SealedContexts = {}
     for one in resolved:
         domains.setdefault(one.team, set()).add(one.context.domain)
+        for key in (one.context.domain, one.context.context):
+            names[key] = one.context_sealed or names.get(key, "")
     for team in sorted(domains, key=lambda pk: (pk is not None, pk)):
-        recompute_thresholds(team, rules=rules, at=at, domains=domains[team])
+        recompute_thresholds(team, rules=rules, at=at, domains=domains[team], names=names)
 
 
 def recompute_thresholds(
-    team: int | None, *, rules: ThresholdRules, at: datetime, domains: set[int] | None = None
+    team: int | None,
+    *,
+    rules: ThresholdRules,
+    at: datetime,
+    domains: set[int] | None = None,
+    names: SealedContexts = NO_NAMES,
 ) -> None:
     """Recompute the thresholds of a team, in general, by domain and by context.
 
@@ -89,6 +100,7 @@ def recompute_thresholds(
         rules: Policy, presets and history.
         at: Current time.
         domains: Only those of these domains, and the general one; None: all.
+        names: Contexts by the hash of their domain or of their own, sealed.
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -99,8 +111,42 @@ def recompute_thresholds(
             tracker.observe(one)
         scopes = _list_scopes(team, history, domains)
         estimates = {scope: tracker.estimate(_to_key(scope)) for scope in scopes}
-        if _store_estimates(team, estimates, rules=rules, at=at):
+        if _store_estimates(team, estimates, rules=rules, at=at, names=names):
             notify.send_notification(notify.THRESHOLDS, "")
+
+
+def preset_threshold(
+    team: int | None,
+    key: ContextKey,
+    *,
+    is_domain: bool,
+    context_sealed: str,
+    at: datetime,
+) -> int:
+    """Store a threshold for work that nothing is known of yet; return its primary key.
+
+    One that exists stays as it is.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        key: The context.
+        is_domain: Whether it is for all contexts of the domain.
+        context_sealed: The parts of the context, sealed.
+        at: Current time.
+    """
+    context_hash = None if is_domain else key.context
+    rows = AdaptiveThreshold.objects.filter(team=team, domain_hash=key.domain)
+    row = rows.filter(context_hash=context_hash).first() or AdaptiveThreshold.objects.create(
+        team_id=team,
+        domain_hash=key.domain,
+        context_hash=context_hash,
+        context_sealed=context_sealed,
+        policy="",
+        threshold=DEFAULT_PRESET.initial,
+        level=EvidenceLevel.NONE.value,
+        updated_at=at,
+    )
+    return int(row.pk)
 
 
 def set_override(pk: int, override: float | None, *, user: str, at: datetime) -> None:
@@ -190,6 +236,7 @@ def _store_estimates(
     *,
     rules: ThresholdRules,
     at: datetime,
+    names: SealedContexts,
 ) -> bool:
     """Store estimates and their changes; return whether any threshold has changed."""
     rows = {
@@ -207,6 +254,8 @@ def _store_estimates(
             row = AdaptiveThreshold(
                 team_id=team, domain_hash=scope.domain, context_hash=scope.context
             )
+        name = names.get(scope.domain or 0 if scope.context is None else scope.context)
+        row.context_sealed = row.context_sealed or name or ""
         _fill_row(row, estimate, rules=rules, at=at, is_moved=is_moved)
         row.save()
         if is_moved:

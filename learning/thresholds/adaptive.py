@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -35,9 +36,13 @@ UNIFORM_WEIGHT: Final = 0.3
 """Of each cell beside the confidences seen, so that no tail is empty."""
 MAX_INHERITED_WEIGHT: Final = 20.0
 """Of the confidences of wider levels beside a context's own."""
-CONVERGED_CAUTION: Final = 1.5
-CONVERGED_DISTANCE: Final = 0.03
-"""A threshold has converged if that much more caution would raise it by no more than this."""
+STEP_INTERVAL: Final = 5
+"""Outcomes of a level after which its threshold may move, by one cell: 0.02 in ten outcomes."""
+FIRST_MOVE: Final = 10
+"""Outcomes below which a domain or a context has the threshold of the wider level."""
+CONVERGED_STEPS: Final = 4
+"""A threshold has converged if it has moved by one cell at most in that many intervals, and the
+evidence points no further than one cell away: after 20 outcomes at the earliest."""
 REFERENCE_INTERVAL: Final = 10
 """Outcomes after which the reference of drift detection is fitted anew."""
 CHECK_INTERVAL: Final = 2
@@ -61,14 +66,17 @@ class AdaptivePolicy:
     team, then for the domain, then for the context, each with what is known of the wider level as
     its prior; a sparse context therefore leans on its domain, and that on the team. With it, the
     expected success of all predictions at or above each threshold follows, with a lower bound.
-    The lowest threshold whose bound reaches the target is taken; if none does, speculation is
-    suspended. Drift is met by forgetting old outcomes slowly, and at once where recent ones
-    contradict them. The constants were chosen by simulation (`python -m benchmarks thresholds`),
-    on seeds and generators that are not those reported.
+    The threshold moves step by step towards the lowest whose bound reaches the target: only
+    failures raise it, and only successes lower it. If no threshold is expected to reach the
+    target, speculation is suspended at once. Drift is met by forgetting old outcomes slowly, and
+    at once where recent ones contradict them. The constants were chosen by simulation
+    (`python -m benchmarks thresholds`), on seeds and generators that are not those reported.
 
     Attributes:
         target: Share of successes aimed at; for prefetch, 1 - the waste budget.
         caution: Standard deviations between the expected success and its lower bound.
+        slack: Deviations more than `caution` that the bound needs to lower a threshold, and fewer
+            that it needs not to raise it; so that it does not follow chance.
         prior_deviation: Standard deviation of the offset before any outcome.
         level_deviation: Standard deviation of the offset of a level around that of the wider one.
         misfit_weight: Weight of outcomes at which a departure from the fitted curve counts half.
@@ -84,6 +92,7 @@ class AdaptivePolicy:
 
     target: float = TARGET_SUCCESS
     caution: float = 0.5
+    slack: float = 0.5
     prior_deviation: float = 0.3
     level_deviation: float = 0.15
     misfit_weight: float = 50.0
@@ -110,19 +119,36 @@ class AdaptivePolicy:
 
 
 class _Level:
-    """Outcomes of a team, a domain or a context; forgets the old ones when they drift."""
+    """Outcomes of a team, a domain or a context, and the threshold that they have led to.
 
-    def __init__(self, policy: AdaptivePolicy) -> None:
+    Forgets old outcomes when they drift.
+
+    Attributes:
+        counts: Its outcomes.
+        cell: Cell at which its threshold begins; None: too few outcomes, that of the wider level
+            applies.
+        is_suspended: Whether no threshold reaches the target.
+        has_converged: Whether more evidence of the same kind would hardly move the threshold.
+    """
+
+    def __init__(self, policy: AdaptivePolicy, *, moves_after: int = FIRST_MOVE) -> None:
         self._policy = policy
+        self._moves_after = moves_after
         self.counts = DecayedCounts(0.5 ** (1.0 / policy.half_life))
+        self.cell: int | None = None
+        self.is_suspended = False
+        self.has_converged = False
         self._recent = DecayedCounts(0.5 ** (1.0 / policy.recent_half_life))
         self._expected: list[float] = []
         self._seen = 0
+        self._unused: list[bool] = []
+        self._last_cells: deque[int] = deque(maxlen=CONVERGED_STEPS + 1)
 
     def add(self, cell: int, prediction: ResolvedPrediction) -> None:
         """Count an outcome."""
         for counts in (self.counts, self._recent):
             counts.add(cell, succeeded=prediction.succeeded, weight=prediction.weight)
+        self._unused.append(prediction.succeeded)
         self._seen += 1
         if self._seen % CHECK_INTERVAL == 0 and self._has_drifted():
             self.counts.replace(self._recent)
@@ -134,6 +160,43 @@ class _Level:
                 self.counts.totals,
             )
             self._expected = reference.expected_successes()
+
+    @property
+    def may_move(self) -> bool:
+        """Whether there are enough outcomes since the threshold could move last."""
+        return len(self._unused) >= STEP_INTERVAL and self._seen >= self._moves_after
+
+    def move(self, lowest: int | None, highest: int | None, *, start: int, limit: int) -> None:
+        """Take the wider level's threshold, or move one cell towards where the evidence points.
+
+        Only failures raise a threshold, and only successes lower it.
+
+        Args:
+            lowest: Least cell that the evidence allows; None: no threshold reaches the target.
+            highest: Greatest cell that the evidence demands; None: likewise.
+            start: Cell of the wider level.
+            limit: Greatest cell there may be.
+        """
+        has_failed, has_succeeded = not all(self._unused), any(self._unused)
+        self._unused.clear()
+        if lowest is None and has_failed:
+            self.is_suspended = True
+        elif highest is not None and has_succeeded:
+            self.is_suspended = False
+        low = limit if lowest is None else lowest
+        high = limit if highest is None else highest
+        if self.cell is None:
+            self.cell = start
+        elif self.cell < low and has_failed:
+            self.cell += 1
+        elif self.cell > high and has_succeeded:
+            self.cell -= 1
+        self._last_cells.append(self.cell)
+        self.has_converged = (
+            len(self._last_cells) > CONVERGED_STEPS
+            and max(self._last_cells) - min(self._last_cells) <= 1
+            and low - 1 <= self.cell <= high + 1
+        )
 
     def _has_drifted(self) -> bool:
         """Return whether recent outcomes contradict the older ones at some tail."""
@@ -190,72 +253,91 @@ class _AdaptiveTracker:
     def __init__(self, policy: AdaptivePolicy, presets: Presets) -> None:
         self._policy = policy
         self._presets = presets
-        self._team = _Level(policy)
+        self._team = _Level(policy, moves_after=STEP_INTERVAL)
         self._domains: dict[int, _Level] = {}
         self._contexts: dict[int, _Level] = {}
 
     def observe(self, prediction: ResolvedPrediction) -> None:
-        """Count it at each of its levels."""
+        """Count it at each of its levels, and move their thresholds where they may move."""
         if prediction.confidence < self._policy.least_confidence:
             return
         cell = find_cell(prediction.confidence)
         key = prediction.context
-        for levels, level_key in ((self._domains, key.domain), (self._contexts, key.context)):
-            if level_key not in levels:
-                levels[level_key] = _Level(self._policy)
-            levels[level_key].add(cell, prediction)
-        self._team.add(cell, prediction)
+        levels = (
+            self._team,
+            self._domains.setdefault(key.domain, _Level(self._policy)),
+            self._contexts.setdefault(key.context, _Level(self._policy)),
+        )
+        for level in levels:
+            level.add(cell, prediction)
+        for depth, level in enumerate(levels, start=1):
+            if level.may_move:
+                unseen = [_Level(self._policy)] * (len(levels) - depth)
+                preset = self._presets.get(key.domain) if depth > 1 else None
+                self._move([*levels[:depth], *unseen], level, preset)
+
+    def _move(self, levels: Sequence[_Level], level: _Level, preset: Preset | None) -> None:
+        policy, bounds = self._policy, preset or DEFAULT_PRESET
+        tails = self._estimate_tails(levels, preset)
+        level.move(
+            _find_lowest(tails, policy, bounds, caution=policy.caution - policy.slack),
+            _find_lowest(tails, policy, bounds, caution=policy.caution + policy.slack),
+            start=_find_cell_in_force(levels, preset),
+            limit=round(bounds.highest * CELLS),
+        )
 
     def estimate(self, key: ContextKey) -> ThresholdEstimate:
-        """Return the threshold of a context, from its evidence and that of the wider levels."""
-        policy = self._policy
-        preset = self._presets.get(key.domain, DEFAULT_PRESET)
-        empty = _Level(policy)
+        """Return the threshold of a context, with the evidence of it and of the wider levels."""
+        preset = self._presets.get(key.domain)
         levels = (
-            self._team.counts,
-            self._domains.get(key.domain, empty).counts,
-            self._contexts.get(key.context, empty).counts,
+            self._team,
+            self._domains.get(key.domain, _Level(self._policy)),
+            self._contexts.get(key.context, _Level(self._policy)),
         )
-        return choose_threshold([(one.successes, one.totals) for one in levels], policy, preset)
+        cell = _find_cell_in_force(levels, preset)
+        tail = self._estimate_tails(levels, preset)[min(cell, CELLS - 1)]
+        level, weight = _choose_level([sum(one.counts.totals) for one in levels])
+        narrowest = _find_narrowest(levels, preset)
+        return ThresholdEstimate(
+            threshold=cell / CELLS,
+            is_suspended=narrowest is not None and narrowest.is_suspended,
+            sample_weight=weight,
+            expected_success=_to_probability(tail.success),
+            success_bound=_to_probability(tail.success - self._policy.caution * tail.deviation),
+            level=level,
+            is_converged=levels[-1].has_converged,
+        )
+
+    def _estimate_tails(self, levels: Sequence[_Level], preset: Preset | None) -> list[Tail]:
+        counts = [(one.counts.successes, one.counts.totals) for one in levels]
+        return estimate_tails(counts, self._policy, preset or DEFAULT_PRESET)
 
 
-def choose_threshold(
-    levels: Sequence[CellCounts],
-    policy: AdaptivePolicy,
-    preset: Preset = DEFAULT_PRESET,
-) -> ThresholdEstimate:
-    """Return the threshold that the evidence justifies.
+def _find_narrowest(levels: Sequence[_Level], preset: Preset | None) -> _Level | None:
+    """Return the narrowest level that has a threshold; a preset goes before that of the team."""
+    found = [one for one in levels[preset is not None :] if one.cell is not None]
+    return found[-1] if found else None
 
-    A success that becomes a failure never lowers it.
+
+def _find_cell_in_force(levels: Sequence[_Level], preset: Preset | None) -> int:
+    narrowest = _find_narrowest(levels, preset)
+    if narrowest is None or narrowest.cell is None:
+        return round((preset or DEFAULT_PRESET).initial * CELLS)
+    return narrowest.cell
+
+
+def estimate_tails(
+    levels: Sequence[CellCounts], policy: AdaptivePolicy, preset: Preset = DEFAULT_PRESET
+) -> list[Tail]:
+    """Return the success at or above each cell in the narrowest level.
+
+    A success that becomes a failure never raises any of them, or its lower bound.
 
     Args:
         levels: Counts of the team, the domain and the context; each includes the next.
         policy: Target and constants.
         preset: Start and bounds.
     """
-    tails = _estimate_tails(levels, policy, preset)
-    chosen = _find_lowest(tails, policy, preset, caution=policy.caution)
-    total_weights = [sum(totals) for _, totals in levels]
-    level, weight = _choose_level(total_weights)
-    is_suspended = chosen is None
-    cell = round(preset.highest * CELLS) if chosen is None else chosen
-    tail = tails[min(cell, CELLS - 1)]
-    return ThresholdEstimate(
-        threshold=preset.clamp(cell / CELLS),
-        is_suspended=is_suspended,
-        sample_weight=weight,
-        expected_success=_to_probability(tail.success),
-        success_bound=_to_probability(tail.success - policy.caution * tail.deviation),
-        level=level,
-        is_converged=level is EvidenceLevel.CONTEXT
-        and _is_converged(tails, policy, preset, chosen),
-    )
-
-
-def _estimate_tails(
-    levels: Sequence[CellCounts], policy: AdaptivePolicy, preset: Preset
-) -> list[Tail]:
-    """Return the success at or above each cell in the narrowest level."""
     offset = policy.find_prior(preset.initial)
     has_evidence = False
     weights = [UNIFORM_WEIGHT] * CELLS
@@ -312,15 +394,6 @@ def _find_lowest(
         if tails[cell].success - caution * tails[cell].deviation >= policy.target:
             return cell
     return None
-
-
-def _is_converged(
-    tails: Sequence[Tail], policy: AdaptivePolicy, preset: Preset, chosen: int | None
-) -> bool:
-    cautious = _find_lowest(tails, policy, preset, caution=policy.caution + CONVERGED_CAUTION)
-    if chosen is None or cautious is None:
-        return chosen is cautious
-    return (cautious - chosen) / CELLS <= CONVERGED_DISTANCE
 
 
 def _choose_level(weights: Sequence[float]) -> tuple[EvidenceLevel, float]:

@@ -17,7 +17,6 @@ from execution.speculation.speculator import Speculator
 from execution.speculation_rules import SpeculationGrants
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool, rules
 from tools.danger import Danger
-from tools.upstream.downstream import NO_CLIENT
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
@@ -77,7 +76,7 @@ class Upstream:
     gate: asyncio.Event | None = None
     answer: Any = None
 
-    async def call_tool(self, server, request):
+    async def call_tool(self, server, request, *, caller):
         self.calls.append((server, request.tool, dict(request.arguments)))
         seen = dict(self.state)
         if self.gate is not None:
@@ -113,7 +112,7 @@ class World:
                 is_on=lambda: self.on,
                 allowance=self.allowance,
                 agreements=self.agreements,
-                describe_trouble=lambda _server: self.trouble,
+                describe_trouble=lambda _caller, _server: self.trouble,
                 on_ended=self.ended.append,
                 places=places,
             ),
@@ -143,7 +142,7 @@ class World:
         sent = arguments if given is None else given
         request = UpstreamRequest.to_call(tool.tool, sent, timeout_s=timeout_s)
         return await call.call(
-            replace(request, downstream=NO_CLIENT),
+            request,
             caller=caller,
             catalogue=self.rules.catalogue,
             upstream=self.upstream,

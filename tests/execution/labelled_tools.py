@@ -16,7 +16,7 @@ from tools.executable_input import find_executable_input
 from tools.judge_danger import NamedTool, judge_danger
 
 MATCHER = DangerMatcher(danger_seeds.operations())
-ANN = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="stdio")
+ANN = Caller(user="ann", team=None, person=None, scopes=frozenset({"call"}), kind="stdio")
 LAUNCH = "b" * 64
 KINDS = TRUE, ABSENT, LYING, MIXED = "true", "absent", "lying", "contradictory"
 MIN_ADMITTED = 0.95

@@ -26,7 +26,7 @@ from gateway_project.foundation.sealing import Sealer
 from tests.gateway.catalogues import Called, FakeUpstream, catalogue, text_result, tool
 from tests.patience import PATIENCE_S
 
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({"*"}), kind="stdio")
 LEASE_S: Final = 10 * PATIENCE_S
 """No process loses its runs for standing still, and what comes of looking for work only after a
 third of this comes too late for a test."""

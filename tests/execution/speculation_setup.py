@@ -8,7 +8,7 @@ from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
 from tools.danger import Danger
 
-ANN = Caller(user="ann", team=7, scopes=frozenset({"call"}), kind="stdio")
+ANN = Caller(user="ann", team=7, person=None, scopes=frozenset({"call"}), kind="stdio")
 HASH, LAUNCH = "a" * 64, "b" * 64
 SCHEMA = {
     "type": "object",

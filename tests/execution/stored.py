@@ -20,7 +20,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 
 AT = datetime(2026, 5, 4, 12, tzinfo=UTC)
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({"*"}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({"*"}), kind="stdio")
 EXPIRY_S = 3_600.0
 
 

@@ -67,7 +67,7 @@ def test_others_see_their_own_runs_and_those_of_their_teams(client, sealer, mode
     user.user_permissions.set(Permission.objects.filter(content_type__app_label="execution"))
 
     def of(name, team=None):
-        caller = Caller(user=name, team=team, scopes=frozenset(), kind="http")
+        caller = Caller(user=name, team=team, person=None, scopes=frozenset(), kind="http")
         made = held(sealer, ["a"], caller=caller).run
         commands.add_command(made, "pause", caller=caller, sealer=sealer)
         asked(sealer, made)

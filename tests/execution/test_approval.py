@@ -8,8 +8,8 @@ from tests.gateway.catalogues import catalogue, tool
 from tools.catalogue import Catalogue
 from tools.danger import SEVERITY, Danger
 
-NOBODYS = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="stdio")
-OF_TEAM = Caller(user="ann", team=7, scopes=frozenset({SCOPE_ALL}), kind="http")
+NOBODYS = Caller(user="ann", team=None, person=None, scopes=frozenset({"call"}), kind="stdio")
+OF_TEAM = Caller(user="ann", team=7, person=None, scopes=frozenset({SCOPE_ALL}), kind="http")
 
 
 def reason(caller=NOBODYS, approve_from=None, **values):

@@ -12,10 +12,10 @@ from execution.argument_provenance import (
     ProvenanceKind,
     find_steering_values,
     is_identifier,
-    is_locator,
     parse_provenance,
     read_sources,
 )
+from graph.steering_names import is_locator
 
 OWN = parse_provenance("result:github")
 SENT = parse_provenance("argument:github")

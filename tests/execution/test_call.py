@@ -17,11 +17,11 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tests.gateway.catalogues import FakeUpstream, catalogue, never, server, text_result, tool
 from tools.catalogue import UnknownTool
-from tools.upstream.errors import ServerStopped
+from tools.upstream.errors import ServerExited, ServerStopped
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 FIELDS = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
 
@@ -110,7 +110,7 @@ async def test_emoji_and_other_scripts_are_sent():
 
 
 async def test_a_caller_without_the_scope_is_refused():
-    viewer = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="stdio")
+    viewer = Caller(user="ann", team=None, person=None, scopes=frozenset({"search"}), kind="stdio")
     with pytest.raises(CallNotPermitted, match="'ann' may not call tools"):
         await make_call(catalogue(tool("git:log")), FakeUpstream(), caller=viewer)
 
@@ -202,3 +202,28 @@ async def test_a_failure_of_the_server_is_counted_by_its_code():
 def test_every_error_has_a_code_of_its_own():
     codes = [kind.code for kind in CallError.__subclasses__()]
     assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("repeatable", [False, True])
+@pytest.mark.parametrize("scope", ["call", SCOPE_ALL])
+async def test_what_a_failing_server_printed_is_told_to_superusers_alone(
+    scope, repeatable, monkeypatch
+):
+    async def exit_at_once(_called, _progress):
+        raise ServerExited(server="git", how="exited with code 1", last_stderr="KEY=hunter2")
+
+    monkeypatch.setattr(call.retry, "DELAYS_S", (0.0,))
+    caller = Caller(user="ann", team=None, person=None, scopes=frozenset({scope}), kind="http")
+    told = []
+    request = UpstreamRequest(method=CALL_METHOD, params={"name": "git:log", "arguments": {}})
+    with pytest.raises(ServerExited) as caught:
+        await call.call(
+            request,
+            caller=caller,
+            catalogue=catalogue(tool("git:log", repeatable=repeatable)),
+            upstream=FakeUpstream(answer=exit_at_once),
+            on_retry=lambda _count, error: told.append(str(error)),
+        )
+    texts = [str(caught.value), *told]
+    assert len(texts) == 1 + repeatable
+    assert {"hunter2" in text for text in texts} == {scope == SCOPE_ALL}

@@ -21,7 +21,7 @@ from tools.catalogue import Catalogue
 from tools.danger import Danger
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
 
-ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ANN = Caller(user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 ARGUMENTS = {"path": "/x", "force": True}
 DELETE = tool(
     "fs:delete_file",

@@ -15,7 +15,7 @@ from tools.upstream.errors import CallTimedOut, ServerExited, ServerUnreachable,
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
-ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ANN = Caller(user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 DIED = ServerExited(server="git", how="died")
 
 

@@ -14,7 +14,7 @@ from tools.upstream.errors import ServerStopped
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 LOG = tool("git:log", pk=7)
 ERROR = UpstreamResult.from_wire({"content": [], "isError": True})
 QUESTION = UpstreamResult.from_wire({"resultType": "input_required", "inputRequests": {}})
@@ -87,7 +87,7 @@ async def test_a_call_that_is_out_of_time_or_cancelled_reports_it():
 
 async def test_a_refused_call_reports_why():
     ended = []
-    viewer = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+    viewer = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
     with pytest.raises(CallNotPermitted):
         await make_call(ended, caller=viewer)
     with pytest.raises(CallNotPermitted):

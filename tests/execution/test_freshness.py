@@ -32,7 +32,7 @@ class SlowServers:
         self.pending = []
         self.version = 0
 
-    async def call_tool(self, server, request):
+    async def call_tool(self, server, request, *, caller):
         finished = asyncio.get_running_loop().create_future()
         entry = {"server": server, "request": request, "finished": finished, "raw": None}
         self.pending.append(entry)

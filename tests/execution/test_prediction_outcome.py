@@ -45,10 +45,31 @@ def test_a_verdict_counts_in_full(verdict, outcome):
         (E.SOME_CALLS, None, Outcome.MODIFIED, 0.5),
         (E.OTHER_RUN, RunStatus.SUCCEEDED, Outcome.MISS, 0.5),
         (E.OTHER_CALLS, None, Outcome.MISS, 0.5),
+        (E.USED, None, Outcome.HIT, 0.5),
     ],
 )
 def test_what_the_caller_did_counts_half(evidence, status, outcome, weight):
     assert resolve_evidence(evidence, status) == (outcome, weight)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome", "weight"),
+    [
+        (E.NONE, Outcome.HIT, 0.5),
+        (E.OTHER_CALLS, Outcome.EXPIRED, 0.0),
+        (E.SOME_CALLS, Outcome.MODIFIED, 0.5),
+        (E.CHANGED_RUN, Outcome.MODIFIED, 0.5),
+        (E.OTHER_RUN, Outcome.MISS, 0.5),
+        (E.USED, Outcome.HIT, 0.5),
+    ],
+)
+def test_calls_that_a_caller_used_to_make_and_does_not_make_were_spared(evidence, outcome, weight):
+    assert resolve_evidence(evidence, was_spared=True) == (outcome, weight)
+
+
+@pytest.mark.parametrize("evidence", Evidence)
+def test_what_failed_is_a_failure_whatever_the_caller_did(evidence):
+    assert resolve_evidence(evidence, has_failed=True) == (Outcome.FAILED, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +80,9 @@ def test_what_the_caller_did_counts_half(evidence, status, outcome, weight):
         (E.SOME_CALLS, E.OTHER_CALLS, E.SOME_CALLS),
         (E.SOME_CALLS, E.RUN, E.RUN),
         (E.RUN, E.SOME_CALLS, E.RUN),
+        (E.OTHER_CALLS, E.USED, E.USED),
+        (E.USED, E.SOME_CALLS, E.USED),
+        (E.USED, E.CHANGED_RUN, E.CHANGED_RUN),
         (E.RUN, E.CHANGED_RUN, E.CHANGED_RUN),
         (E.CHANGED_RUN, E.RUN, E.RUN),
         (E.CALLS, E.CHANGED_RUN, E.CHANGED_RUN),

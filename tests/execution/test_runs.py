@@ -29,7 +29,7 @@ from tests.gateway.catalogues import FakeUpstream, text_result
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
-OTHER = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
+OTHER = Caller(user="eve", team=None, person=None, scopes=frozenset({"*"}), kind="http")
 ONE = planned({"id": "a"})
 
 

@@ -1,15 +1,18 @@
 """Runs of several users share a process; whose rights are cut, theirs end."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from execution import runs as runs_module
 from execution.control import Action
 from execution.models import RunCommand, WorkflowExecution
 from execution.store import views
 from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.task_group import TaskGroup
 from tests.execution.run_setup import (
     ADMIN,
     Gate,
@@ -20,9 +23,10 @@ from tests.execution.run_setup import (
     until,
     until_stored,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 CHAIN = planned({"id": "a"}, {"id": "b", "depends_on": ["a"]})
 HANGS = planned({"id": "hang"})
 ASKS = planned({"id": "ask", "tool": "s:ask"})
@@ -163,3 +167,23 @@ async def test_a_lost_run_has_its_call_cancelled_and_can_be_claimed_again(home, 
         await upstream.until("a", 2)
         upstream.open.set()
         assert (await ended(runs, run)).status == "succeeded"
+
+
+async def test_a_pause_made_by_another_process_is_told_when_it_takes_effect(
+    home, sealer, monkeypatch
+):
+    monkeypatch.setattr(runs_module, "POLL_INTERVAL_S", 10 * PATIENCE_S)
+    upstream = Gate("a")
+    reader = means(home, sealer, upstream, is_executor=False)
+    async with (
+        process(means(home, sealer, upstream), listens=True) as carrying,
+        process(reader, listens=True) as reading,
+        asyncio.timeout(PATIENCE_S),
+        TaskGroup() as group,
+    ):
+        run = await start(carrying, ADMIN, CHAIN)
+        await upstream.until("a")
+        told = group.create_task(reading.wait(ADMIN, run, wait_s=5 * PATIENCE_S))
+        await carrying.control(ADMIN, run, Action.PAUSE)
+        upstream.open.set()
+        assert (await told).status == "paused"

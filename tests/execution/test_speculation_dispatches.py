@@ -53,7 +53,7 @@ class Recorder:
     def __init__(self):
         self.reached = set()
 
-    async def call_tool(self, server, request):
+    async def call_tool(self, server, request, *, caller):
         self.reached.add(f"{server}:{request.tool}")
         return UpstreamResult(raw={"content": []})
 

@@ -17,7 +17,7 @@ from execution.speculation.server_load import (
     ServerLoad,
 )
 from tests.execution.early_world import OTHER, READ, SECOND, WRITE, World, settle
-from tests.execution.speculation_setup import ANN, grant, known_server, plain_tool
+from tests.execution.speculation_setup import ANN, grant, plain_tool
 from tools.upstream.errors import ServerStopped
 from tools.upstream.result import UpstreamResult
 
@@ -414,11 +414,6 @@ def test_a_slow_tool_is_not_compared_with_a_quick_one():
     assert not load.is_backing_off(0.0)
 
 
-async def test_a_connection_of_ones_own_must_be_known():
-    world = World(READ, servers=(known_server(session="per_caller"),))
-    assert world.dispatch(id="a") == ["session_unknown"]
-
-
 async def test_budgets_refuse_before_anything_is_sent(world):
     world.allowance.reasons = world.speculator.dispatch(ANN, world.early(WRITE))[:1]
     assert len(world.dispatch(id="a")) == 1
@@ -503,7 +498,7 @@ async def test_a_storm_of_discards_leaves_nothing_behind(world):
 async def test_an_answer_after_cancellation_is_not_kept(world):
     finished = []
 
-    async def answer_though_cancelled(_server, _request):
+    async def answer_though_cancelled(_server, _request, *, caller):
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:

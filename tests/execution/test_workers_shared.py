@@ -22,7 +22,7 @@ from tests.execution.run_setup import (
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 HANGS = planned({"id": "hang"})
 QUICK = planned({"id": "quick"})
 

@@ -6,7 +6,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 
 
 def someone(*scopes, team=None):
-    return Caller(user="ann", team=team, scopes=frozenset(scopes), kind="http")
+    return Caller(user="ann", team=team, person=None, scopes=frozenset(scopes), kind="http")
 
 
 @pytest.mark.parametrize(

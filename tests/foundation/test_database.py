@@ -15,11 +15,17 @@ from django.db import (
 from psycopg.errors import (
     IdleInTransactionSessionTimeout,
     ProgramLimitExceeded,
+    ReadOnlySqlTransaction,
     TransactionTimeout,
 )
 
 from gateway_project.foundation import database, telemetry
-from gateway_project.foundation.database import is_database_away, run_in_database_thread
+from gateway_project.foundation.database import (
+    describe_write_obstacle,
+    find_write_obstacle,
+    is_database_away,
+    run_in_database_thread,
+)
 from tests.patience import PATIENCE_S
 
 # The threads look after their connections before every call, whatever it does.
@@ -135,7 +141,9 @@ async def test_a_timed_out_transaction_counts_as_database_unavailable():
     assert is_database_away(raised.value)
 
 
-@pytest.mark.parametrize("cause", [IdleInTransactionSessionTimeout, TransactionTimeout])
+@pytest.mark.parametrize(
+    "cause", [IdleInTransactionSessionTimeout, ReadOnlySqlTransaction, TransactionTimeout]
+)
 def test_the_causes_of_driver_errors_are_considered(cause):
     error = InternalError()
     error.__cause__ = cause()
@@ -160,3 +168,27 @@ def test_a_statement_that_is_too_large_is_refused_for_good():
 )
 def test_unavailability_is_distinguished_from_refusal(error, away):
     assert is_database_away(error) is away
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_writable_database_has_no_obstacle():
+    assert find_write_obstacle() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_read_only_database_is_one():
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+        try:
+            assert "read-only: make it writable" in find_write_obstacle()
+        finally:
+            cursor.execute("SET default_transaction_read_only = off")
+
+
+@pytest.mark.parametrize(
+    ("lock", "obstacle"),
+    [("the table x is locked by process 7", "the table x is locked by process 7, "), (None, "")],
+)
+def test_a_lock_is_described(lock, obstacle):
+    assert describe_write_obstacle(False, lock).startswith(obstacle)
+    assert bool(describe_write_obstacle(False, lock)) is bool(obstacle)

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from gateway_project.foundation import json_pieces
-from gateway_project.foundation.json_pieces import TooManyValues, encode_in_pieces, parse_in_pieces
+from gateway_project.foundation.json_pieces import (
+    TooManyValues,
+    check_value_count,
+    encode_in_pieces,
+    parse_in_pieces,
+)
 
 TEXTS = st.text(st.sampled_from('ab"\\\n\u0000é😀[]{},:'), max_size=8)
 KEYS = TEXTS | st.just("\0continued")
@@ -174,7 +179,7 @@ def test_half_a_surrogate_pair_is_refused():
 def test_no_piece_is_much_longer_than_it_may_be(monkeypatch):
     read, written = [], []
     monkeypatch.setattr(
-        json_pieces, "from_json", lambda text: read.append(len(text)) or from_json(text)
+        json_pieces, "from_json", lambda text, **_: read.append(len(text)) or from_json(text)
     )
     monkeypatch.setattr(
         json_pieces,
@@ -193,3 +198,27 @@ def test_no_piece_is_much_longer_than_it_may_be(monkeypatch):
     assert max(read) <= json_pieces.MAX_TEXT_PIECE + json_pieces.PIECE_BYTES
     assert from_json(encode_in_pieces(value)) == value
     assert max(map(len, written)) <= 2 * json_pieces.MAX_TEXT_PIECE + 100
+
+
+def count_values(value):
+    if not isinstance(value, dict | list):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return len(value) + sum(map(count_values, inner))
+
+
+@pytest.mark.parametrize("piece", [5, 17, 60])
+@given(value=VALUES.filter(count_values))
+def test_values_are_counted_exactly_without_being_built(piece, value):
+    document, count = json.dumps(value).encode(), count_values(value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_pieces, "PIECE_BYTES", piece)
+        check_value_count(document, count)
+        with pytest.raises(TooManyValues):
+            check_value_count(document, count - 1)
+
+
+def test_nothing_of_a_document_with_too_many_values_is_built(monkeypatch):
+    monkeypatch.setattr(json_pieces, "from_json", lambda *_, **__: pytest.fail("it was built"))
+    with pytest.raises(TooManyValues):
+        parse_in_pieces(b"[" + b"[]," * 100_000 + b"[]]", max_values=50_000)

@@ -74,7 +74,8 @@ def kill_listeners():
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            "WHERE datname = current_database() AND query LIKE '%pg_locks AS held%' "
+            "AND pid <> pg_backend_pid()"
         )
         return cursor.fetchone()[0]
 
@@ -162,25 +163,60 @@ async def test_after_a_good_connection_the_backoff_starts_anew(monkeypatch):
     assert waits == [0.01, 0.01, 0.01]
 
 
-async def test_a_quiet_connection_is_probed_so_that_a_dead_one_is_noticed(monkeypatch):
-    probes = asyncio.Queue()
-    monkeypatch.setattr(notify, "KEEPALIVE_S", 0.01)
-    execute = notify.psycopg.AsyncConnection.execute
+class Health:
+    """What probes find."""
 
-    async def noting(self, query, *args, **kwargs):
-        if query == "SELECT 1":
-            probes.put_nowait(query)
-        return await execute(self, query, *args, **kwargs)
+    def __init__(self):
+        self.found = asyncio.Queue()
 
-    monkeypatch.setattr(notify.psycopg.AsyncConnection, "execute", noting)
-    async with listening() as ears, asyncio.timeout(PATIENCE_S):
-        await probes.get()
-        await probes.get()
+    async def next(self):
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.found.get()
+
+
+@asynccontextmanager
+async def probing(monkeypatch):
+    monkeypatch.setattr(notify, "PROBE_INTERVAL_S", 0.01)
+    ears, health = Ears(), Health()
+    listener = NotificationListener(
+        (CATALOGUE,),
+        on_event=ears.on_event,
+        on_resync=ears.on_resync,
+        on_probe=health.found.put_nowait,
+    )
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(listener.run())
+        yield ears, health
+        task.cancel()
+
+
+async def test_the_database_is_probed_between_notifications(monkeypatch):
+    async with probing(monkeypatch) as (ears, health):
+        assert [await health.next() for _ in range(3)] == ["", "", ""]
         await run_in_database_thread(notify.send_notification, CATALOGUE, "still here")
         assert (await ears.next_event()).payload == "still here"
-        while not probes.empty():
-            probes.get_nowait()
-        await probes.get()
+
+
+async def test_a_lost_connection_is_reported_and_then_that_it_is_back(monkeypatch):
+    async with probing(monkeypatch) as (_, health):
+        await health.next()
+        await run_in_database_thread(kill_listeners)
+        while not await health.next():
+            pass
+        while await health.next():
+            pass
+
+
+async def test_a_database_that_does_not_answer_is_reported(monkeypatch):
+    async def never(*_, **__):
+        await asyncio.Event().wait()
+
+    async with probing(monkeypatch) as (_, health):
+        await health.next()
+        monkeypatch.setattr(notify, "PROBE_TIMEOUT_S", 0.01)
+        monkeypatch.setattr(notify.psycopg.AsyncConnection, "execute", never)
+        while "has not answered" not in await health.next():
+            pass
 
 
 async def test_a_mistake_in_the_handler_is_not_swallowed():

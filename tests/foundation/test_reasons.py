@@ -12,6 +12,7 @@ from gateway_project.foundation.reasons import summarize_error
         (RuntimeError("\n  one  \ntwo"), "one"),
         (RuntimeError(), "RuntimeError"),
         (RuntimeError(" \n"), "RuntimeError"),
+        (RuntimeError("0.1," * 1_000), "0.1," * 125 + "…"),
     ],
 )
 def test_an_error_is_summarized_by_its_first_line_or_its_class(error, expected):

@@ -132,7 +132,7 @@ def store_one_of_each(root, sealer):
     )
     tokens.create_token(root, name="monitor", scopes=["metrics"])
     one_time_password.issue_password(root)
-    caller = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
+    caller = Caller(user="root", team=None, person=None, scopes=frozenset("*"), kind="console")
     audit.record_audit(caller, "server.changed", "git", detail={"changed": ["args"]})
     OAuthClient.objects.create(
         name="Claude", redirect_uris="https://claude.example/callback", client_type="public",

@@ -9,11 +9,12 @@ from typing import Any
 
 import mcp_types
 
+from gateway_project.foundation.caller import Caller
 from tools import ids
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Danger
 from tools.upstream.downstream import NO_CLIENT, Downstream
-from tools.upstream.errors import UpstreamError
+from tools.upstream.errors import UnknownServer, UpstreamError
 from tools.upstream.listing import ItemListing
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
@@ -68,6 +69,7 @@ class Called:
 
     server: str
     request: UpstreamRequest
+    caller: Caller
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the request."""
@@ -108,9 +110,11 @@ class FakeUpstream:
     called: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def call_tool(self, server: str, request: UpstreamRequest) -> mcp_types.CallToolResult:
+    async def call_tool(
+        self, server: str, request: UpstreamRequest, *, caller: Caller
+    ) -> mcp_types.CallToolResult:
         """Answer as told."""
-        called = Called(server=server, request=request)
+        called = Called(server=server, request=request, caller=caller)
         self.calls.append(called)
         self.called.set()
         try:
@@ -153,14 +157,16 @@ class FakeRequests:
     version: str = "2025-11-25"
     idle: set[str] = field(default_factory=set)
 
-    async def request(self, server: str, request: UpstreamRequest) -> dict[str, Any]:
+    async def request(
+        self, server: str, request: UpstreamRequest, *, caller: Caller
+    ) -> dict[str, Any]:
         """Answer as told."""
-        requested = Called(server=server, request=request)
+        requested = Called(server=server, request=request, caller=caller)
         self.made.append(requested)
         return await self.answer(requested)
 
     async def list_items(
-        self, server: str, kind: str, *, downstream: Downstream = NO_CLIENT
+        self, server: str, kind: str, *, caller: Caller, downstream: Downstream = NO_CLIENT
     ) -> ItemListing:
         """List what the server was given."""
         self.listed.append((server, kind))
@@ -171,6 +177,10 @@ class FakeRequests:
         if isinstance(items, UpstreamError):
             raise items
         return ItemListing(items=tuple(items))
+
+    def find_connection_key(self, server: str, *, caller: Caller, downstream: Downstream) -> Any:
+        """Say that no server is known yet."""
+        raise UnknownServer(server)
 
     def get_capabilities(self, server: str) -> Mapping[str, Any] | None:
         """Say what a server can do."""

@@ -40,7 +40,7 @@ from tools.search import SearchAnswer, SearchHit, SearchRequest
 from tools.search_index import SearchIndex
 
 ERAS = ("auto", "legacy")
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=5, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 
 LOG_FIELDS = {
     "type": "object",
@@ -134,7 +134,7 @@ class World:
             search=self.search,
             search_in_memory=self.search_in_memory,
             upstream=self.upstream,
-            describe_trouble=lambda server: self.trouble.get(server, ""),
+            describe_trouble=lambda _caller, server: self.trouble.get(server, ""),
             count_tokens=lambda text: len(text) // 4,
             token_budget=self.token_budget,
             exposure=self.exposure,

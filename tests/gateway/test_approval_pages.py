@@ -37,7 +37,9 @@ def browser(user=None):
 
 
 def bobs(sealer, team=None, **said):
-    who = Caller(user="bob", team=team.pk if team else None, scopes=frozenset(), kind="http")
+    who = Caller(
+        user="bob", team=team.pk if team else None, person=None, scopes=frozenset(), kind="http"
+    )
     return waiting(sealer, caller=who, **said)
 
 

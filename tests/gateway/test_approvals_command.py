@@ -17,7 +17,7 @@ from tests.gateway.terminals import sit_at_terminal
 
 pytestmark = pytest.mark.django_db
 NOT_THERE = UUID(int=1)
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 
 
 @pytest.fixture

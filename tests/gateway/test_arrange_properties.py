@@ -22,7 +22,7 @@ from tools.visibility import Visibility
 TOOLS = 9
 FOREIGN = {3, 6}
 A_CARD = 20
-CALLER = Caller(user="ann", team=1, scopes=frozenset({"*"}), kind="command")
+CALLER = Caller(user="ann", team=1, person=None, scopes=frozenset({"*"}), kind="command")
 KNOWN = catalogue(
     *(
         tool(f"red:secret{pk}", pk=pk, team=2)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 def caller_for(user, team=None):
-    return Caller(user=user, team=team, scopes=frozenset(), kind="console")
+    return Caller(user=user, team=team, person=None, scopes=frozenset(), kind="console")
 
 
 def test_audit_entries_record_actor_action_time_and_connection():

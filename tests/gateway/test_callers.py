@@ -11,7 +11,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    ("superuser", "scopes"), [(True, {SCOPE_ALL}), (False, {"search", "call", "read", "control"})]
+    ("superuser", "scopes"),
+    [(True, {SCOPE_ALL}), (False, {"search", "call", "read", "control", "approve"})],
 )
 def test_superusers_get_all_scopes_and_others_those_of_a_member(superuser, scopes):
     UserFactory(username="ann", superuser=superuser)
@@ -37,7 +38,7 @@ def test_without_an_active_user_the_error_says_how_to_create_one(name):
 
 
 def asked(scopes, team=None):
-    return Caller(user="ann", team=team, scopes=frozenset(scopes), kind="http")
+    return Caller(user="ann", team=team, person=None, scopes=frozenset(scopes), kind="http")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def asked(scopes, team=None):
         (True, {"call"}, {"call"}),
         (False, {"call"}, {"call"}),
         (False, {"call", "rule_the_world"}, {"call"}),
-        (False, {SCOPE_ALL}, {"search", "call", "read", "control"}),
+        (False, {SCOPE_ALL}, {"search", "call", "read", "control", "approve"}),
     ],
 )
 def test_stored_permissions_are_reduced_to_current_ones(superuser, had, has):

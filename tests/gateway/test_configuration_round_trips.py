@@ -28,7 +28,9 @@ from tools.store import configuration
 
 pytestmark = pytest.mark.django_db
 
-CALLER = Caller(user=LOCAL_ADMIN, team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
+CALLER = Caller(
+    user=LOCAL_ADMIN, team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="command"
+)
 SEALER = Sealer([Fernet.generate_key()])
 CANARY = "c4n4ry9f8e7d6c5b4a39281706f5e4d3"
 SECRET_FIELDS = {"args", "url", "env", "headers", "oauth_client_secret"}

@@ -110,7 +110,7 @@ def test_a_console_on_demand_is_guarded_once_it_is_a_process_of_its_own(monkeypa
     monkeypatch.setattr(idle_stop.os, "fork", lambda: done.append("fork") or 0)
     monkeypatch.setattr(idle_stop.stop_guard, "start_guard", lambda _grace_s: done.append("guard"))
 
-    def serve_http(_console, bound, *, websockets):
+    def serve_http(_console, bound, *, websockets, proxies):
         done.append("serve with websockets" if websockets else "serve")
         bound.close()
 
@@ -133,7 +133,9 @@ def test_a_console_that_a_command_serves_is_guarded(monkeypatch):
     done = []
     monkeypatch.setattr(serve.stop_guard, "start_guard", lambda _grace_s: done.append("guard"))
     monkeypatch.setattr(
-        serve.http, "serve_http", lambda *_, websockets: done.append(f"serve {websockets}")
+        serve.http,
+        "serve_http",
+        lambda *_, websockets, proxies: done.append(f"serve {websockets}"),
     )
     serve.serve_console(None)
     assert done == ["guard", "serve True"]

@@ -18,7 +18,7 @@ from tests.gateway.admin_pages import entries
 from tests.gateway.terminals import sit_at_terminal
 
 pytestmark = pytest.mark.django_db
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,10 @@ def test_an_ended_run_accepts_no_commands(sealer):
 
 def test_the_run_does_not_exist_for_others(sealer):
     team = TeamFactory()
-    made = held(sealer, caller=Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http"))
+    made = held(
+        sealer,
+        caller=Caller(user="bob", team=team.pk, person=None, scopes=frozenset(), kind="http"),
+    )
     for name, role in (("boss", "admin"), ("member", "member"), ("stranger", None)):
         user = UserFactory(username=name)
         if role:

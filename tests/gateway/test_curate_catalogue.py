@@ -19,12 +19,16 @@ from tools.store.configuration import load_categories
 
 pytestmark = pytest.mark.django_db
 
-ROOT = Caller(user="root", team=None, scopes=frozenset({"*"}), kind="console")
+ROOT = Caller(user="root", team=None, person=None, scopes=frozenset({"*"}), kind="console")
 
 
 def test_a_curator_of_one_team_adds_a_category_but_changes_and_deletes_none():
     curator = Caller(
-        user="ann", team=TeamFactory().pk, scopes=frozenset({"curate"}), kind="console"
+        user="ann",
+        team=TeamFactory().pk,
+        person=None,
+        scopes=frozenset({"curate"}),
+        kind="console",
     )
     save_category(curator, "files", description="Of disks")
     with pytest.raises(NotPermitted, match="only a superuser decides what concerns all teams"):
@@ -66,7 +70,7 @@ def owned():
 
 def curator_of(tool):
     team = tool.server.team_id
-    return Caller(user="ann", team=team, scopes=frozenset({"curate"}), kind="console")
+    return Caller(user="ann", team=team, person=None, scopes=frozenset({"curate"}), kind="console")
 
 
 @pytest.mark.parametrize("values", [{"enabled": False}, {"danger": "read"}, {"approval": "never"}])

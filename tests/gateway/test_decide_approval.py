@@ -9,9 +9,11 @@ from django.db import connection, connections
 from execution.snapshot import compute_run_session
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from gateway_project.access import audit
+from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from learning.memory.event import KIND_CODES, EventKind
 from tests.execution.asking import late, waiting
 from tests.factories import (
@@ -22,10 +24,11 @@ from tests.factories import (
     UserFactory,
 )
 from tests.patience import PATIENCE_S
+from tools.models import Team
 
 pytestmark = pytest.mark.django_db
 
-SUPERUSER = Caller(user="root", team=None, scopes=frozenset({"*"}), kind="console")
+SUPERUSER = Caller(user="root", team=None, person=None, scopes=frozenset({"*"}), kind="console")
 
 
 @pytest.fixture
@@ -34,7 +37,9 @@ def team():
 
 
 def caller(name, team=None):
-    return Caller(user=name, team=team, scopes=frozenset({"call"}), kind="console")
+    return Caller(
+        user=name, team=team, person=None, scopes=frozenset({"call", "approve"}), kind="console"
+    )
 
 
 def member(team, role="member"):
@@ -182,3 +187,35 @@ def test_one_of_two_concurrent_decisions_wins_and_is_audited(sealer):
     entry = AuditEntry.objects.get()
     assert entry.actor == approval.__class__.objects.get().decided_by
     assert entry.action == f"approval.{stands(approval)}"
+
+
+@pytest.mark.parametrize("approve", [True, False])
+@pytest.mark.parametrize("via", ["console", "command", "api"])
+def test_a_decision_needs_a_scope_of_its_own(bobs, team, via, approve):
+    bob = replace(caller("bob", team.pk), scopes=frozenset({"call", "read", "control"}))
+    with pytest.raises(NotPermitted, match="'approve'"):
+        decide(bob, bobs, approve=approve, via=via)
+    assert not AuditEntry.objects.exists()
+
+
+def test_the_user_whom_a_client_asks_needs_no_more_than_the_call_does(bobs, team):
+    bob = replace(caller("bob", team.pk), scopes=frozenset({"call"}))
+    assert decide(bob, bobs, via="elicitation").status == "approved"
+
+
+@pytest.mark.parametrize("via", ["console", "command", "api", "elicitation"])
+@pytest.mark.parametrize("scope", ["approve", "*"])
+def test_nobody_approves_their_own_call_where_a_team_requires_a_second_person(
+    bobs, team, via, scope
+):
+    Team.objects.update(requires_second_person=True)
+    bob = replace(caller("bob", team.pk), scopes=frozenset({scope}))
+    with pytest.raises(SecondPersonRequired, match="somebody else"):
+        decide(bob, bobs, via=via)
+    assert not AuditEntry.objects.exists()
+    assert decide(member(team, "admin"), bobs).status == "approved"
+
+
+def test_anybody_rejects_their_own_call(bobs, team):
+    Team.objects.update(requires_second_person=True)
+    assert decide(caller("bob", team.pk), bobs, approve=False).status == "rejected"

@@ -13,7 +13,6 @@ from gateway_project.console import identity
 from gateway_project.diagnosis import check_installation, check_servers, examine
 from gateway_project.diagnosis.check_servers import ServerAnswer
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
@@ -236,17 +235,20 @@ def test_a_model_that_cannot_be_loaded_is_a_failure(config, monkeypatch):
     assert one(config, "embedding model").detail == "no such model; choose another"
 
 
-def test_missing_migrations_end_the_examination_with_what_to_do(config, monkeypatch):
-    monkeypatch.setattr(migrate, "list_pending_migrations", lambda: ["tools.0001_initial"])
+def test_missing_migrations_end_the_examination_with_what_to_do(config):
+    MigrationRecorder(connection).record_unapplied("sessions", "0001_initial")
     assert one(config, "migrations").verdict == "failure"
     assert all_of(config, "servers") == []
 
 
-def test_migrations_of_a_newer_version_are_a_warning(config):
+def test_migrations_of_a_newer_version_end_the_examination_unless_they_are_additive(config):
+    MigrationRecorder(connection).record_applied("graph", "9998_more_additive")
+    assert one(config, "migrations").verdict == "ok"
     MigrationRecorder(connection).record_applied("graph", "9999_later")
     found = one(config, "migrations")
-    assert found.verdict == "warning"
+    assert found.verdict == "failure"
     assert "graph.9999_later" in found.detail
+    assert all_of(config, "servers") == []
 
 
 def test_without_a_database_the_rest_is_left_out(config, monkeypatch):
@@ -267,7 +269,9 @@ def test_a_sealed_environment_that_no_key_opens_is_a_failure(config):
     Server.objects.create(
         name="git", command="x", env_sealed=Sealer([Fernet.generate_key()]).seal({"A": "1"})
     )
-    assert "sealing.keys" in one(config, "servers").detail
+    detail = one(config, "server git").detail
+    assert "secrets of server 'git' cannot be read" in detail
+    assert "restore keys/sealing.keys" in detail
 
 
 @pytest.mark.parametrize(("space", "verdict"), [(1_000, "warning"), (10**12, "ok")])

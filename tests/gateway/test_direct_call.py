@@ -38,7 +38,7 @@ DELETE = tool(
     danger=Danger.DANGEROUS,
     input_schema={"type": "object", "properties": {"path": {"type": "string"}}},
 )
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 
 
 @dataclass(kw_only=True)

@@ -195,6 +195,7 @@ async def test_tools_that_the_caller_cannot_see_or_use_are_not_offered(world, ho
     world.caller = Caller(
         user="ana",
         team=3,
+        person=None,
         scopes=frozenset({SCOPE_ALL}),
         kind="http",
         group="git tools" if how == "outside of the group" else None,

@@ -217,7 +217,7 @@ async def test_a_query_without_words_is_refused(world):
 
 
 async def test_a_caller_without_the_scope_may_neither_search_nor_describe(world):
-    world.caller = Caller(user="ann", team=None, scopes=frozenset(), kind="stdio")
+    world.caller = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="stdio")
     with pytest.raises(SearchNotPermitted, match="'ann' may not search for tools"):
         await find(world)
     with pytest.raises(SearchNotPermitted):

@@ -10,6 +10,7 @@ from graph.record import GraphMetric
 from graph.relations import EvidenceSource, Relation, RelationKind
 from tests.gateway.catalogues import catalogue, server, text_result, tool
 from tests.gateway.conftest import hit
+from tools.danger import Danger
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
@@ -55,6 +56,32 @@ async def find(world, **values):
 async def warnings_of(world, tool_id=PUSH, **values):
     found = await find(world, **values)
     return next(card.warnings for card in found.tools if card.tool == tool_id)
+
+
+async def test_what_changes_things_unasked_is_listed_with_a_warning_and_not_ordered(hub):
+    asked = tool("shop:find_orders", danger=Danger.READ)
+    cancel = tool("shop:cancel_order", vetoed=True)
+    purge = tool(
+        "shop:purge_customer", danger=Danger.DANGEROUS, danger_reasons=("its name says 'purge'",)
+    )
+    hub.catalogue = catalogue(asked, cancel, purge, tool("shop:report"))
+    hub.hits = tuple(hit(name, score) for name, score in (
+        (asked.tool, 0.9), (cancel.tool, 0.8), (purge.tool, 0.7), ("shop:report", 0.6)
+    ))  # fmt: skip
+    hub.relations = [
+        relation(hub, asked.tool, RelationKind.PRECEDES, cancel.tool),
+        relation(hub, asked.tool, RelationKind.PRECEDES, "shop:report"),
+        relation(hub, "shop:report", RelationKind.PRECEDES, purge.tool),
+    ]
+    found = await find(hub, query="find orders of a customer")
+    assert found.run_order == (asked.tool, "shop:report")
+    warnings = {card.tool: card.warnings for card in found.tools}
+    assert warnings[purge.tool] == (
+        "dangerous: its name says 'purge'; each call needs a person's approval",
+    )
+    hub.hits = (hit(cancel.tool, 0.9), hit(asked.tool, 0.8))
+    found = await find(hub, query="cancel an order")
+    assert found.run_order == (asked.tool, cancel.tool)
 
 
 async def test_required_tools_follow_their_match_and_the_run_order_is_listed(hub):
@@ -321,8 +348,8 @@ async def test_the_strongest_of_many_relations_are_listed(hub):
 async def test_a_call_is_counted_and_its_result_shape_recorded(hub):
     await flow.call_tool(hub.effects, hub.caller, UpstreamRequest.to_call(PUSH, {}))
     pk = hub.catalogue.tools[PUSH].pk
-    assert hub.counted == [(pk, hub.caller.team, False)]
-    assert hub.seen == [(PUSH, hub.caller.team, text_result("push").raw)]
+    assert hub.counted == [(pk, hub.caller.contributor, False)]
+    assert hub.seen == [(PUSH, hub.caller.owner, text_result("push").raw)]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,19 @@ async def test_a_confident_ranking_is_a_suggestion(world):
     assert answer.warnings == ()
 
 
+@pytest.mark.parametrize("confidence", [0.3, 0.8, 0.99])
+async def test_a_dangerous_task_is_warned_of_at_any_confidence(world, confidence):
+    world.catalogue = catalogue(
+        tool("shop:purge", danger=Danger.DANGEROUS, danger_reasons=("its name says 'purge'",)),
+        tool("shop:drop", danger=Danger.DESTRUCTIVE, danger_reasons=("its server says so",)),
+    )
+    rank_as(world, "shop:purge", "shop:drop", confidence=confidence)
+    assert (await suggest(world)).as_json()["warnings"][:2] == [
+        "shop:purge is dangerous: its name says 'purge'; each call needs a person's approval",
+        "shop:drop is destructive: its server says so; it runs without anybody's approval",
+    ]
+
+
 async def test_a_less_confident_ranking_is_a_draft(world):
     rank_as(world, LOG, confidence=0.69)
     assert (await suggest(world)).mode is SuggestionMode.EXPLICIT_REQUIRED

@@ -124,7 +124,7 @@ async def test_what_is_refused_before_it_is_answered_is_no_search(world, events)
 
 
 async def test_a_call_is_recorded_also_if_it_is_refused(world, events):
-    nobody = Caller(user="nobody", team=None, scopes=frozenset(), kind="http")
+    nobody = Caller(user="nobody", team=None, person=None, scopes=frozenset(), kind="http")
     await call(world, STATUS)
     with pytest.raises(flow.CallNotPermitted):
         await call(world, STATUS, nobody)

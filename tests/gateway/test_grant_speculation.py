@@ -23,7 +23,7 @@ from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
 
-ANN = Caller(user="ann", team=None, scopes=frozenset({"*"}), kind="console")
+ANN = Caller(user="ann", team=None, person=None, scopes=frozenset({"*"}), kind="console")
 READ = Definition(name="read_note", description="Returns a note.")
 
 
@@ -134,7 +134,9 @@ def test_proposals_begin_with_the_tools_to_grant(tool):
 
 
 def member_of(team):
-    return Caller(user="bob", team=team.pk, scopes=frozenset({"administer"}), kind="console")
+    return Caller(
+        user="bob", team=team.pk, person=None, scopes=frozenset({"administer"}), kind="console"
+    )
 
 
 def test_an_admin_of_one_team_decides_no_grant_for_everybody(tool):

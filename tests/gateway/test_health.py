@@ -54,6 +54,14 @@ def test_it_is_not_ready_while_the_database_lacks_migrations(client):
     assert "run `manage.py migrate`" in entries[0]["error"]
 
 
+@pytest.mark.django_db
+def test_it_is_not_ready_once_a_newer_version_has_migrated_the_database(client):
+    MigrationRecorder(connection).record_applied("tools", "9999_later")
+    response = client.get("/health/ready")
+    assert response.status_code == 503
+    assert response.json() == {"status": "unavailable", "database": "newer"}
+
+
 @pytest.mark.parametrize("path", ["/health", "/health/ready", "/metrics"])
 def test_health_and_metrics_accept_only_reads(client, path):
     assert client.post(path).status_code == 405

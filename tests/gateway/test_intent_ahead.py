@@ -135,7 +135,7 @@ async def test_the_same_calls_are_answered_with_these_results(asked):
 
 async def test_a_client_that_asks_for_a_suggestion_gets_one(asked):
     made = await asked.ask(mode="suggest")
-    assert (made.mode, made.ahead.fallback_reason) == (SuggestionMode.SUGGESTION, "")
+    assert (made.mode, made.ahead.fallback_code) == (SuggestionMode.SUGGESTION, "not_requested")
     assert asked.sent == 0
 
 
@@ -144,7 +144,8 @@ async def test_only_what_reaches_the_threshold_in_force_is_run(asked, confidence
     asked.rank(READ, confidence=confidence)
     made = await asked.ask()
     assert asked.sent == count
-    assert made.ahead.fallback_code == ""
+    assert made.ahead.fallback_code == ("" if count else "below_threshold")
+    assert bool(made.as_json()["fallback_reason"]) is (count == 0)
 
 
 PLAIN = plain_tool("git:show", pk=1, **TAKES_ID)
@@ -217,6 +218,9 @@ async def test_a_failed_call_leaves_a_suggestion(asked):
     made = await asked.ask()
     assert (made.mode, made.ahead.run) == (SuggestionMode.SUGGESTION, None)
     assert "error" in made.ahead.fallback_reason
+    (noted,) = asked.noted.intents
+    assert noted.ran.tasks is not None, "it was run ahead, without success"
+    assert (noted.ran.fallback, noted.ran.episode) == (made.ahead.fallback_code, None)
 
 
 async def test_a_slow_answer_is_not_waited_for_but_serves_later(asked, monkeypatch):
@@ -224,6 +228,9 @@ async def test_a_slow_answer_is_not_waited_for_but_serves_later(asked, monkeypat
     asked.early.upstream.gate = asyncio.Event()
     made = await asked.ask()
     assert (made.mode, made.ahead.fallback_code) == (SuggestionMode.SUGGESTION, "too_slow")
+    (noted,) = asked.noted.intents
+    assert (noted.ran.tasks, noted.ran.fallback) == ((), "too_slow")
+    assert noted.ran.took_ms >= 10
     asked.early.upstream.gate.set()
     await settle()
     assert (await asked.call(id="x7")).served is not None

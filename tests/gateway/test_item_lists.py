@@ -4,12 +4,12 @@ import pytest
 
 from tests.gateway.catalogues import FakeRequests, server
 from tests.patience import PATIENCE_S
+from tests.upstream_calls import make_caller
 from tools.item_lists import ItemLists, ItemListStore
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerStopped
 from tools.upstream.listing import ItemListing
 
-WHO = Downstream(session="s")
+WHO = make_caller("ann")
 A, B = server("a"), server("b")
 
 
@@ -49,7 +49,9 @@ class Remembered:
 
 async def test_concurrent_requests_share_one_fetch(requests):
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
-        asked = [group.create_task(lists.gather_lists([A, B], "prompts", WHO)) for _ in range(5)]
+        asked = [
+            group.create_task(lists.gather_lists([A, B], "prompts", caller=WHO)) for _ in range(5)
+        ]
     assert {tuple(task.result().by_server) for task in asked} == {("a", "b")}
     assert sorted(requests.listed) == [("a", "prompts"), ("b", "prompts")]
 
@@ -57,37 +59,37 @@ async def test_concurrent_requests_share_one_fetch(requests):
 async def test_a_list_that_changes_during_its_fetch_is_fetched_again(requests):
     items = requests.lists["a", "prompts"] = asyncio.Event()
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
-        first = group.create_task(lists.gather_lists([A], "prompts", WHO))
+        first = group.create_task(lists.gather_lists([A], "prompts", caller=WHO))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         lists.mark_changed("a", ["prompts"])
         requests.lists["a", "prompts"] = []
         items.set()
         assert (await first).missing == ("a",)
-        assert (await lists.gather_lists([A], "prompts", WHO)).missing == ()
+        assert (await lists.gather_lists([A], "prompts", caller=WHO)).missing == ()
     assert len(requests.listed) == 2
 
 
 async def test_a_server_start_does_not_repeat_a_running_fetch(requests):
     items = requests.lists["a", "prompts"] = asyncio.Event()
     async with lists_of(requests) as lists, asyncio.TaskGroup() as group:
-        asked = group.create_task(lists.gather_lists([A], "prompts", WHO))
+        asked = group.create_task(lists.gather_lists([A], "prompts", caller=WHO))
         await asyncio.sleep(0)
         lists.mark_restarted("a")
         requests.lists["a", "prompts"] = []
         items.set()
         assert (await asked).missing == ()
         lists.mark_restarted("a")
-        await lists.gather_lists([A], "prompts", WHO)
+        await lists.gather_lists([A], "prompts", caller=WHO)
     assert len(requests.listed) == 2
 
 
 async def test_a_list_that_cannot_be_refreshed_is_kept_and_marked_stale(requests):
     async with lists_of(requests) as lists:
-        await lists.gather_lists([A], "prompts", WHO)
+        await lists.gather_lists([A], "prompts", caller=WHO)
         lists.mark_changed("a", ["prompts"])
         requests.lists["a", "prompts"] = ServerStopped("a")
-        listed = await lists.gather_lists([A], "prompts", WHO)
+        listed = await lists.gather_lists([A], "prompts", caller=WHO)
     assert listed.by_server["a"].items == ({"name": "x"},)
     assert listed.missing == ("a",)
 
@@ -95,7 +97,7 @@ async def test_a_list_that_cannot_be_refreshed_is_kept_and_marked_stale(requests
 async def test_a_defect_affects_one_list(requests, caplog):
     requests.lists["a", "prompts"] = 5
     async with lists_of(requests) as lists:
-        listed = await lists.gather_lists([A, B], "prompts", WHO)
+        listed = await lists.gather_lists([A, B], "prompts", caller=WHO)
     assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
 
 
@@ -103,7 +105,7 @@ async def test_closing_cancels_running_fetches(requests):
     requests.lists["a", "prompts"] = asyncio.Event()
     async with asyncio.timeout(PATIENCE_S):
         async with lists_of(requests, wait_s=0.01) as lists:
-            await lists.gather_lists([A], "prompts", WHO)
+            await lists.gather_lists([A], "prompts", caller=WHO)
 
 
 async def test_lists_of_the_oldest_callers_are_evicted(requests, monkeypatch):
@@ -111,16 +113,16 @@ async def test_lists_of_the_oldest_callers_are_evicted(requests, monkeypatch):
     private = server("a", session="per_caller")
     async with lists_of(requests) as lists:
         for session in ("1", "2", "3", "1"):
-            await lists.gather_lists([private], "prompts", Downstream(session=session))
+            await lists.gather_lists([private], "prompts", caller=make_caller("ann", session))
     assert len(requests.listed) == 4
 
 
 async def test_a_replaced_server_is_listed_again(requests):
     async with lists_of(requests) as lists:
-        await lists.gather_lists([A, B], "prompts", WHO)
+        await lists.gather_lists([A, B], "prompts", caller=WHO)
         lists.forget_server("a")
         requests.lists["a", "prompts"] = [{"name": "of another"}]
-        listed = await lists.gather_lists([A, B], "prompts", WHO)
+        listed = await lists.gather_lists([A, B], "prompts", caller=WHO)
     assert listed.by_server["a"].items == ({"name": "of another"},)
     assert requests.listed.count(("b", "prompts")) == 1
 
@@ -128,7 +130,7 @@ async def test_a_replaced_server_is_listed_again(requests):
 async def test_no_server_is_started_to_learn_whether_it_lists_anything(requests):
     requests.idle = {"a"}
     async with lists_of(requests) as lists:
-        listed = await lists.gather_lists([A, B], "prompts", WHO)
+        listed = await lists.gather_lists([A, B], "prompts", caller=WHO)
     assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
     assert requests.listed == [("b", "prompts")]
 
@@ -139,7 +141,7 @@ async def test_a_list_that_is_known_from_before_starts_no_server(requests):
     before = Remembered(a=({"name": "old"},))
     async with lists_of(requests, memory=before.memory) as lists:
         for _ in range(2):
-            listed = await lists.gather_lists([known], "prompts", WHO)
+            listed = await lists.gather_lists([known], "prompts", caller=WHO)
             assert (listed.by_server["a"].items, listed.missing) == (({"name": "old"},), ())
     assert (requests.listed, before.asked) == ([], [("a",)])
 
@@ -150,7 +152,7 @@ async def test_a_known_list_without_a_stored_copy_is_fetched(requests):
     without = server("b", capabilities=frozenset({"tools"}))
     before = Remembered()
     async with lists_of(requests, memory=before.memory) as lists:
-        listed = await lists.gather_lists([with_prompts, without], "prompts", WHO)
+        listed = await lists.gather_lists([with_prompts, without], "prompts", caller=WHO)
         async with asyncio.timeout(PATIENCE_S):
             await before.told.wait()
     assert listed.missing == ()
@@ -166,12 +168,12 @@ async def test_a_server_started_for_another_reason_is_listed_and_changes_are_ann
     late, fetched = [], asyncio.Event()
     requests.lists["a", "prompts"] = fetched
     async with lists_of(requests, late=late.append) as lists:
-        await lists.gather_lists([A], "prompts", WHO)
+        await lists.gather_lists([A], "prompts", caller=WHO)
         requests.idle, requests.able = set(), {"a": {"prompts": {}}}
         lists.mark_restarted("a")
         requests.lists["a", "prompts"] = now
         fetched.set()
-        listed = await lists.gather_lists([A], "prompts", WHO)
+        listed = await lists.gather_lists([A], "prompts", caller=WHO)
     assert listed.by_server["a"].items == tuple(now)
     assert late == told
     assert len(requests.listed) == 1
@@ -181,7 +183,7 @@ async def test_lists_that_differ_between_callers_are_not_stored(requests):
     before = Remembered(a=({"name": "old"},))
     private = server("a", session="per_caller")
     async with lists_of(requests, memory=before.memory) as lists:
-        listed = await lists.gather_lists([private], "prompts", WHO)
+        listed = await lists.gather_lists([private], "prompts", caller=WHO)
     assert listed.by_server["a"].items == ({"name": "x"},)
     assert before.asked == []
     assert not before.told.is_set()

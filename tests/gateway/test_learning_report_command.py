@@ -13,12 +13,14 @@ from execution.agreement_counts import AgreementKey, ComparedResult
 from execution.prediction_outcome import Verdict
 from execution.store import agreements
 from execution.store.speculations import NewSpeculation, insert_speculations
+from gateway_project.access import callers
 from learning import outcomes
 from learning.memory.event import KIND_CODES, EventKind
 from learning.models import AdaptiveThreshold, EpisodicEvent
 from learning.store import totals
 from learning.store.totals import CountedPrediction
 from tests.factories import TeamFactory, ToolFactory
+from tests.learning.taught import contributor
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +28,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _quiet(home):
     """Log into the test's own folder."""
+
+
+def own(team):
+    """Return a team's primary key; without one, that of what the local admin's belongs to."""
+    return contributor(team, callers.LOCAL_ADMIN).owner
 
 
 def report(*options):
@@ -45,7 +52,7 @@ def shown(capsys, *options):
 
 def suggest(*, at, team=None, confidence=0.95, tools=()):
     new = NewSpeculation(
-        id=uuid4(), user="ann", team=team, context_hash=1, domain_hash=2,
+        id=uuid4(), user="admin", team=own(team), context_hash=1, domain_hash=2,
         confidence=confidence, ranked_confidence=confidence, threshold=0.92,
         is_admitted=confidence >= 0.92, is_runnable=True, tools=tools, digest="d" * 64,
         saves_ms=500.0, tokens=40, at=at,
@@ -67,7 +74,8 @@ def predict_calls(tool, hits, misses, *, team=None, chance=0.6):
     now = timezone.now()
     totals.add_predictions(
         CountedPrediction(
-            form=totals.NEXT_CALL, team=team, tool=tool.pk, is_shadow=True, at=now, chance=chance,
+            form=totals.NEXT_CALL, team=own(team), tool=tool.pk, is_shadow=True, at=now,
+            chance=chance,
             is_hit=number < hits, is_wasted=number >= hits, takes_ms=200.0, price=None,
         )
         for number in range(hits + misses)
@@ -76,7 +84,12 @@ def predict_calls(tool, hits, misses, *, team=None, chance=0.6):
 
 def make_calls(count, *, at=None):
     EpisodicEvent.objects.bulk_create(
-        EpisodicEvent(at=at or timezone.now(), session=1, kind=KIND_CODES[EventKind.TASK_COMPLETE])
+        EpisodicEvent(
+            team_id=own(None),
+            at=at or timezone.now(),
+            session=1,
+            kind=KIND_CODES[EventKind.TASK_COMPLETE],
+        )
         for _ in range(count)
     )
 
@@ -96,8 +109,11 @@ def test_compared_results_are_reported_by_team(capsys):
     served, ended = ToolFactory(), ToolFactory()
     team = TeamFactory()
     compared = [
-        *(ComparedResult(AgreementKey(served.pk, "d", "e", None), True, age) for age in (1, 2, 3)),
-        ComparedResult(AgreementKey(ended.pk, "d", "e", None), False, 1.0),
+        *(
+            ComparedResult(AgreementKey(served.pk, "d", "e", own(None)), True, age)
+            for age in (1, 2, 3)
+        ),
+        ComparedResult(AgreementKey(ended.pk, "d", "e", own(None)), False, 1.0),
         ComparedResult(AgreementKey(ended.pk, "d", "e", team.pk), False, 1.0),
     ]
     agreements.add_compared(compared, at=timezone.now())
@@ -172,7 +188,11 @@ def test_programs_get_the_same_figures(settings):
     judge(10, "reject", tools=(tool.pk,))
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"token_price": 10.0})
     AdaptiveThreshold.objects.create(
-        policy="adaptive", threshold=0.9, level="none", updated_at=timezone.now()
+        team_id=own(None),
+        policy="adaptive",
+        threshold=0.9,
+        level="none",
+        updated_at=timezone.now(),
     )
     found = as_json()
     intents = found["shadow_intents"]

@@ -6,8 +6,8 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import callers
 from gateway_project.readiness import Gateway
 
-OWN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
-ATTACHED = Caller(user="bob", team=None, scopes=frozenset(), kind="stdio")
+OWN = Caller(user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ATTACHED = Caller(user="bob", team=None, person=None, scopes=frozenset(), kind="stdio")
 GATEWAY = Gateway(effects=None, caller=OWN)
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"
@@ -30,7 +30,7 @@ def test_attached_clients_are_sessions_of_their_own():
     own = callers.caller_of(request(STATELESS), GATEWAY)
     found = []
     for _ in range(2):
-        with callers.bind_connection_caller(ATTACHED):
+        with callers.bind_connection_caller(lambda: ATTACHED):
             requests = [callers.caller_of(request(STATELESS), GATEWAY) for _ in range(2)]
         assert requests == [ATTACHED, ATTACHED]
         assert requests[0].session == requests[1].session
@@ -43,5 +43,5 @@ def test_a_connection_of_the_handshake_era_is_a_session():
     same, other = request(HANDSHAKE, first.session), request(HANDSHAKE)
     sessions = [callers.caller_of(one, GATEWAY).session for one in (first, same, other)]
     assert sessions[0] == sessions[1] != sessions[2]
-    with callers.bind_connection_caller(ATTACHED):
+    with callers.bind_connection_caller(lambda: ATTACHED):
         assert callers.caller_of(first, GATEWAY).session == sessions[0]

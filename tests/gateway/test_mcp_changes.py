@@ -96,9 +96,9 @@ async def test_an_update_is_announced_under_the_subscribed_uri(connect, world, u
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, uri)
-        session = world.requests.made[0].downstream.session
-        world.readiness.notify_resource_updated("a", "file:///other", {session})
-        world.readiness.notify_resource_updated("a", "file:///x", {session})
+        client_key = world.requests.made[0].caller.client_key
+        world.readiness.notify_resource_updated("a", "file:///other", {client_key})
+        world.readiness.notify_resource_updated("a", "file:///x", {client_key})
         assert (await heard.next()).params.uri == uri
         await unsubscribe(client, uri)
     made = [(made.method, made.params) for made in world.requests.made]
@@ -112,7 +112,7 @@ async def test_an_update_from_another_callers_connection_is_not_announced(connec
     heard = Heard()
     async with connect("legacy", message_handler=heard) as client:
         await subscribe(client, "file:///x")
-        world.readiness.notify_resource_updated("a", "file:///x", {"another"})
+        world.readiness.notify_resource_updated("a", "file:///x", {("another", None, None, "")})
         world.readiness.notify_list_changed("prompts")
         assert (await heard.next()).method == "notifications/prompts/list_changed"
 
@@ -132,8 +132,8 @@ async def test_a_stream_announces_updates_and_unsubscribes_at_its_end(connect, w
             resource_subscriptions=["file:///x", "foregate://c/team%3A", "nowhere:"]
         ) as stream:
             assert stream.honored.resource_subscriptions == ["file:///x"]
-            session = world.requests.made[0].downstream.session
-            world.readiness.notify_resource_updated("a", "file:///x", {session})
+            client_key = world.requests.made[0].caller.client_key
+            world.readiness.notify_resource_updated("a", "file:///x", {client_key})
             async with asyncio.timeout(PATIENCE_S):
                 assert await anext(stream) == ResourceUpdated(uri="file:///x")
         await client.list_tools()
@@ -157,10 +157,10 @@ async def test_changes_reach_followers_and_watchers():
     told, other = [], []
     address = ResourceAddress(server="a", uri="x:")
     following = ChangeHub(muted_lists={"tools"})
-    with following.follow(told.append, {address: "known as"}, session=lambda: "s"):
+    with following.follow(told.append, {address: "known as"}, client=lambda: "s"):
         assert following.is_watching("s", address)
         assert not following.is_watching("t", address)
-        with following.follow(other.append, {address: "x:"}, session=lambda: "t"):
+        with following.follow(other.append, {address: "x:"}, client=lambda: "t"):
             following.notify_list_changed("tools")
             following.notify_list_changed("prompts")
             following.notify_resource_updated("a", "x:", {"s", "u"})
@@ -175,8 +175,8 @@ async def test_too_many_followers_are_refused(monkeypatch):
     monkeypatch.setattr(changes, "MAX_FOLLOWERS", 1)
     following = ChangeHub()
     with (
-        following.follow(print, {}, session=str),
+        following.follow(print, {}, client=str),
         pytest.raises(MCPError, match="too many"),
-        following.follow(print, {}, session=str),
+        following.follow(print, {}, client=str),
     ):
         pass

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -16,6 +17,7 @@ from gateway_project.mcp.failure import META_KEY
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
 from tests.execution.run_setup import means, process
+from tests.factories import TeamFactory
 from tests.gateway.catalogues import catalogue, text_result, tool
 from tests.gateway.conftest import ERAS
 from tools.danger import Danger
@@ -72,6 +74,19 @@ async def approvals():
 
 async def statuses():
     return [one.status for one in await approvals()]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_nobody_is_asked_about_their_own_call_where_a_team_requires_a_second_person(
+    connect, behind, era
+):
+    team = await run_in_database_thread(TeamFactory, requires_second_person=True)
+    behind.caller = replace(behind.caller, team=team.pk)
+    person = Person()
+    async with able(connect, era, person) as client:
+        assert code(await client.call_tool(*CALL)) == "approval_required"
+    assert person.asked == []
+    assert await statuses() == ["pending"]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -239,7 +254,7 @@ async def test_an_answer_is_valid_only_with_its_own_request_state(connect, behin
                 client, request_state=first.request_state[:-2] + "AA", input_responses=answers
             )
         mine = behind.readiness.current
-        eve = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
+        eve = Caller(user="eve", team=None, person=None, scopes=frozenset({"*"}), kind="http")
         behind.readiness.serve(type(mine)(effects=mine.effects, caller=eve))
         with pytest.raises(MCPError, match="issued to another caller"):
             await hand_driven(client, request_state=first.request_state, input_responses=answers)

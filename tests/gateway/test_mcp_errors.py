@@ -13,6 +13,7 @@ from execution.process.journal import JournalClosed
 from execution.running import failure, for_each, reported_status, result_cache
 from gateway_project import user_errors
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.schema import ArgumentProblem
 from gateway_project.mcp import conversation, errors, handlers
 from gateway_project.mcp.arguments import InvalidRequest
@@ -76,6 +77,7 @@ def test_exactly_the_error_codes_are_documented():
     roots = [kind for kind in coded if kind not in BY_INSTANCE]
     kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
+    used |= {kind.code for kind in migrate.SchemaMismatch.__subclasses__()}
     used |= raised_by_name() | {errors.INTERNAL_CODE, conversation._CODE} | of_runs()
     assert used == DOCUMENTED
 

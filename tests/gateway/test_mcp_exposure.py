@@ -16,7 +16,7 @@ from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS, LOG_FIELDS, connected
 from tools.upstream.errors import UpstreamRefused
 
-ADMIN = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 META = list(meta_tools.NAMES)
 
 
@@ -91,12 +91,12 @@ async def test_a_tool_is_called_by_its_exposed_name_under_the_same_rules(connect
 
 async def test_the_tool_list_depends_only_on_permissions(world):
     known = world.catalogue
-    team = Caller(user="x", team=7, scopes=frozenset({"call"}), kind="http")
-    reader = Caller(user="x", team=7, scopes=frozenset({"read"}), kind="http")
+    team = Caller(user="x", team=7, person=None, scopes=frozenset({"call"}), kind="http")
+    reader = Caller(user="x", team=7, person=None, scopes=frozenset({"read"}), kind="http")
     mine = [item["name"] for item in exposure.list_exposed(known, team, "full").items]
     assert "team__secret" in mine
     assert exposure.list_exposed(known, reader, "full").items == ()
-    other = Caller(user="y", team=7, scopes=frozenset({"call"}), kind="stdio")
+    other = Caller(user="y", team=7, person=None, scopes=frozenset({"call"}), kind="stdio")
     assert exposure.list_exposed(known, team, "full") is exposure.list_exposed(
         known, other, "full"
     )

@@ -38,7 +38,9 @@ async def test_request_state_is_sealed_and_valid_for_its_request_only(connect, w
         assert refused.value.code == -32602
         with pytest.raises(MCPError, match="not issued"):
             await hand_driven(client, request_state=first.request_state[:-2] + "AA")
-        world.caller = Caller(user="eve", team=None, scopes=frozenset({"*"}), kind="http")
+        world.caller = Caller(
+            user="eve", team=None, person=None, scopes=frozenset({"*"}), kind="http"
+        )
         world.readiness.serve(
             type(world.readiness.current)(
                 effects=world.readiness.current.effects, caller=world.caller

@@ -4,9 +4,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from gateway_project import VERSION
 from gateway_project.foundation import schema
 from gateway_project.mcp import handlers, meta_tools
-from gateway_project.mcp.server import VERSION
 from tests.gateway.conftest import ERAS
 from tools import token_count
 

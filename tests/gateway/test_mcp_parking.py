@@ -5,12 +5,13 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.shares import Bound
 from gateway_project.mcp import parking as parking_module
 from gateway_project.mcp.parking import NoParkedCall, ServerQuestions, open_parking
 from tests.patience import PATIENCE_S
 
-ADA = Caller(user="ada", team=None, scopes=frozenset(), kind="http")
-BO = Caller(user="bo", team=None, scopes=frozenset(), kind="http")
+ADA = Caller(user="ada", team=None, person=None, scopes=frozenset(), kind="http")
+BO = Caller(user="bo", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 async def asking(call):
@@ -93,7 +94,7 @@ async def test_an_abandoned_parked_call_ends_and_its_server_is_notified():
 
 
 async def test_the_number_of_parked_calls_is_limited(monkeypatch):
-    monkeypatch.setattr(parking_module, "MAX_PER_CALLER", 1)
+    monkeypatch.setattr(parking_module, "PARKED", Bound(total=9, each=1))
     async with open_parking() as lot:
         assert isinstance(await lot.run(asking, caller=ADA, progress=None), ServerQuestions)
         with pytest.raises(MCPError, match="too many calls are already waiting"):

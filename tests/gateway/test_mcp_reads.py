@@ -176,7 +176,9 @@ async def test_resources_invisible_to_the_caller_do_not_exist(connect, world, er
 
 
 async def test_without_the_read_scope_lists_are_empty_and_reads_refused(connect, world, era):
-    world.caller = Caller(user="x", team=None, scopes=frozenset({"call"}), kind="http")
+    world.caller = Caller(
+        user="x", team=None, person=None, scopes=frozenset({"call"}), kind="http"
+    )
     async with connect(era) as client:
         assert (await client.list_resources()).resources == []
         assert (await client.list_prompts()).prompts == []
@@ -279,7 +281,7 @@ async def test_a_server_s_private_lists_are_kept_apart_by_caller(connect, world,
     world.catalogue = catalogue(tool("a:x"), servers=servers)
     async with connect(era) as client:
         await client.list_prompts()
-        world.caller = Caller(user="bo", team=None, scopes=READER, kind="http")
+        world.caller = Caller(user="bo", team=None, person=None, scopes=READER, kind="http")
         current = world.readiness.current
         world.readiness.serve(type(current)(effects=current.effects, caller=world.caller))
         await client.list_prompts(cache_mode="bypass")

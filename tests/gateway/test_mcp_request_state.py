@@ -7,7 +7,7 @@ from gateway_project.mcp import request_state
 from gateway_project.mcp.request_state import InvalidRequestState, RequestRound, StateSubject
 
 SEALER = Sealer([Fernet.generate_key()])
-ADA = Caller(user="ada", team=1, scopes=frozenset(), kind="http")
+ADA = Caller(user="ada", team=1, person=None, scopes=frozenset(), kind="http")
 
 
 def subject(*, caller=ADA, method="tools/call", target="git:log", **params):
@@ -27,8 +27,18 @@ def test_the_next_round_of_a_request_restores_its_state():
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (subject(caller=Caller(user="bo", team=1, scopes=frozenset(), kind="http")), "caller"),
-        (subject(caller=Caller(user="ada", team=2, scopes=frozenset(), kind="http")), "caller"),
+        (
+            subject(
+                caller=Caller(user="bo", team=1, person=None, scopes=frozenset(), kind="http")
+            ),
+            "caller",
+        ),
+        (
+            subject(
+                caller=Caller(user="ada", team=2, person=None, scopes=frozenset(), kind="http")
+            ),
+            "caller",
+        ),
         (subject(method="prompts/get"), "another request"),
         (subject(target="git:other"), "another request"),
         (subject(arguments={"a": [3], "b": 1}), "another request"),

@@ -92,7 +92,17 @@ async def test_an_invalid_workflow_is_reported_by_field_and_not_started(
 
 
 @pytest.mark.parametrize(
-    "options", [{"wait_s": 301}, {"wait_s": -1}, {"deadline_s": 0}, {"on_error": "x"}, {"y": 1}]
+    "options",
+    [
+        {"wait_s": 301},
+        {"wait_s": -1},
+        {"wait_s": float("nan")},
+        {"deadline_s": 0},
+        {"deadline_s": 3e11},
+        {"deadline_s": float("nan")},
+        {"on_error": "x"},
+        {"y": 1},
+    ],
 )
 async def test_options_out_of_range_are_refused(connect, world, options):
     async with connect() as client:
@@ -112,7 +122,9 @@ async def test_a_key_of_another_request_is_an_error(connect, world):
 
 @pytest.mark.parametrize("tool", ["run_workflow", "get_run", "control_run"])
 async def test_running_requires_the_call_scope(connect, world, tool):
-    world.caller = Caller(user="ann", team=None, scopes=frozenset({"search"}), kind="http")
+    world.caller = Caller(
+        user="ann", team=None, person=None, scopes=frozenset({"search"}), kind="http"
+    )
     given = {
         "run_workflow": {"workflow": FLOW},
         "get_run": {"run_id": str(RUN)},

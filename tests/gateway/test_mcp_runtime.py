@@ -56,6 +56,25 @@ async def test_a_setup_defect_is_logged_and_reported(caplog):
     assert "a defect" not in str(runtime.readiness.trouble)
 
 
+async def test_a_gateway_waits_for_a_database_that_fits_again(monkeypatch):
+    monkeypatch.setattr(runtime_module, "FIRST_PAUSE_S", 0.0)
+    told, served = [], asyncio.Event()
+
+    async def wire(readiness):
+        told.append(readiness.trouble)
+        if len(told) == 1:
+            raise NotReady("database_newer", "upgrade this one")
+        served.set()
+        await asyncio.Event().wait()
+
+    runtime = Runtime(lambda: PreparedRuntime(handle=handle, run_wiring=wire))
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        running = group.create_task(runtime.run())
+        await served.wait()
+        running.cancel()
+    assert [trouble and trouble.code for trouble in told] == [None, "database_newer"]
+
+
 async def test_a_crashed_gateway_reports_it_and_sets_up_again(caplog, monkeypatch):
     monkeypatch.setattr(runtime_module, "FIRST_PAUSE_S", 0.0)
     told, served = [], asyncio.Event()

@@ -77,7 +77,11 @@ def world(world):
     world.hits = (hit(f"{FOREIGN}:notes", 0.9), hit("shared:read", 0.4))
     world.exposure = "full"
     world.caller = Caller(
-        user="ann", team=OURS, scopes=frozenset({"search", "call", "read"}), kind="http"
+        user="ann",
+        team=OURS,
+        person=None,
+        scopes=frozenset({"search", "call", "read"}),
+        kind="http",
     )
     fill(world, with_foreign=True)
     return world

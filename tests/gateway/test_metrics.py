@@ -1,4 +1,8 @@
+import asyncio
+
 import pytest
+from asgiref.sync import sync_to_async
+from django.db import OperationalError
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -161,3 +165,39 @@ def test_labels_are_escaped(process):
     process.calls.labels('a"b\\c\nd').inc()
     metrics.add_totals({}, metrics.collect_counts())
     assert shown()["calls_total", 'a"b\\c\nd'] == 1
+
+
+def names_in(text):
+    return {
+        sample.name
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_totals_read_last_are_served_while_the_database_is_away(process, monkeypatch):
+    process.calls.labels("git").inc()
+    process.tools.set(7)
+    await sync_to_async(metrics.add_totals)({}, metrics.collect_counts())
+    monkeypatch.setattr(metrics, "_known_totals", [])
+
+    async def fail(_):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(metrics, "run_in_database_thread", fail)
+    assert names_in(await metrics.expose_known_metrics(is_database_away=False)) == {"tools"}
+    await sync_to_async(metrics.expose_metrics)()
+    for is_away in (False, True):
+        told = names_in(await metrics.expose_known_metrics(is_database_away=is_away))
+        assert told == {"tools", "calls_total"}
+
+
+async def test_a_database_that_does_not_answer_holds_no_monitor_up(process, monkeypatch):
+    async def never(_):
+        await asyncio.Event().wait()
+
+    process.tools.set(7)
+    monkeypatch.setattr(metrics, "READ_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(metrics, "run_in_database_thread", never)
+    assert b"tools 7" in await metrics.expose_known_metrics(is_database_away=False)

@@ -78,3 +78,47 @@ async def test_a_gateway_that_lost_its_user_refuses_again():
     readiness.serve(GATEWAY)
     readiness.refuse(NotReady("unknown_user", "no active user"))
     assert readiness.current is None
+
+
+class Clock:
+    """A monotonic clock that tests set."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def probed(obstacle, *, age_s=0.0, serves=True):
+    """Return a readiness whose database was probed a while ago."""
+    clock = Clock()
+    readiness = Readiness(clock)
+    if serves:
+        readiness.serve(GATEWAY)
+    if obstacle is not None:
+        readiness.record_probe(obstacle)
+    clock.now += age_s
+    return readiness
+
+
+@pytest.mark.parametrize(
+    ("readiness", "code"),
+    [
+        (probed(""), None),
+        (probed("", age_s=readiness_module.MAX_PROBE_AGE_S), None),
+        (probed("", age_s=readiness_module.MAX_PROBE_AGE_S + 1), "database_unavailable"),
+        (probed("the database is read-only"), "database_unavailable"),
+        (probed(None), "starting"),
+        (probed("", serves=False), "starting"),
+    ],
+    ids=["well", "probed a while ago", "not probed", "no writes", "never probed", "no gateway"],
+)
+def test_it_is_ready_only_while_the_database_takes_writes(readiness, code):
+    obstacle = readiness.find_obstacle()
+    assert (obstacle and obstacle.code) == code
+
+
+def test_the_reason_of_a_gateway_that_refuses_calls_comes_first():
+    readiness = probed("the database is read-only")
+    readiness.refuse(UNMIGRATED)
+    assert readiness.find_obstacle() is UNMIGRATED

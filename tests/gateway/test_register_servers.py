@@ -42,7 +42,7 @@ def test_only_changes_are_audited_with_the_changed_fields(caller, sealer):
 
 @pytest.mark.parametrize("scopes", [set(), {"search", "call"}, {"metrics"}])
 def test_registering_servers_requires_a_superuser(sealer, scopes):
-    someone = Caller(user="ann", team=None, scopes=frozenset(scopes), kind="http")
+    someone = Caller(user="ann", team=None, person=None, scopes=frozenset(scopes), kind="http")
     with pytest.raises(RegistrationNotPermitted, match="only a superuser"):
         register_servers(someone, [GIT], sealer=sealer)
     assert not Server.objects.exists()

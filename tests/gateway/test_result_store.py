@@ -10,7 +10,7 @@ from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import LIFETIME_S, ResultStore, UnknownResult
 from tools import resource_uris
 
-ADA = Caller(user="ada", team=1, scopes=frozenset(), kind="http")
+ADA = Caller(user="ada", team=1, person=None, scopes=frozenset(), kind="http")
 RAW = {"content": [{"type": "text", "text": "grüße"}], "x": None}
 KEY = Fernet.generate_key()
 START = 2_000_000_000.0
@@ -86,8 +86,8 @@ async def test_another_process_of_the_installation_can_read_a_result(kept, tmp_p
 @pytest.mark.parametrize(
     "other",
     [
-        Caller(user="bo", team=1, scopes=frozenset({"*"}), kind="http"),
-        Caller(user="ada", team=2, scopes=frozenset({"*"}), kind="http"),
+        Caller(user="bo", team=1, person=None, scopes=frozenset({"*"}), kind="http"),
+        Caller(user="ada", team=2, person=None, scopes=frozenset({"*"}), kind="http"),
     ],
 )
 async def test_other_callers_cannot_read_a_result(kept, other):
@@ -128,6 +128,22 @@ async def test_the_oldest_result_is_evicted_when_full(tmp_path, clock):
     assert await kept.read_result(result_id(second), ADA)
     with pytest.raises(UnknownResult):
         await kept.read_result(result_id(first), ADA)
+
+
+async def test_one_user_who_fills_the_store_evicts_no_result_of_another(tmp_path, clock):
+    kept = ResultStore(tmp_path, Sealer([KEY]), now=clock, max_bytes=5_000)
+    bo = Caller(user="bo", team=1, person=None, scopes=frozenset(), kind="http")
+    other = await kept.store_result(RAW, bo)
+    for number in range(10):
+        for file in tmp_path.iterdir():  # written by the real clock
+            os.utime(file, (START, START))
+        group = Caller(
+            user="ada", team=1, person=None, scopes=frozenset(), kind="http", group=f"g{number}"
+        )
+        newest = await kept.store_result({"x": "y" * 1_000}, group)
+    assert json.loads(await kept.read_result(result_id(other), bo)) == RAW
+    assert await kept.read_result(result_id(newest), group)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 5_000
 
 
 async def test_results_that_were_never_stored_or_cannot_be_unsealed_are_unknown(kept, tmp_path):

@@ -51,7 +51,7 @@ def test_a_token_loses_what_its_user_loses():
 
 
 def test_the_error_names_the_scope():
-    caller = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+    caller = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
     with pytest.raises(NotPermitted, match="'ann' lacks the scope 'curate'"):
         roles.require_scope(caller, roles.CURATE)
 

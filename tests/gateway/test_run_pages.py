@@ -17,7 +17,7 @@ from tests.factories import MembershipFactory, TeamFactory
 from tests.gateway.admin_pages import act, entries, page, sign_in_root, sign_in_staff
 
 pytestmark = pytest.mark.django_db
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_the_admin_leads_to_the_room_of_a_run_and_back_to_its_record(client, sea
 
 def test_members_without_a_room_see_the_record_without_arguments(client, sealer):
     team = TeamFactory()
-    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    who = Caller(user="bob", team=team.pk, person=None, scopes=frozenset(), kind="http")
     asked = waiting(sealer, arguments={"path": "/only/here"}, caller=who)
     MembershipFactory(user=sign_in_staff(client), team=team)
     shown = client.get(page(WorkflowExecution, "change", asked.run_id)).content.decode()
@@ -101,7 +101,7 @@ def test_runs_without_unknown_calls_repeat_none(client, sealer):
 
 def test_members_see_runs_of_their_team_and_its_admins_steer_them(client, sealer):
     team = TeamFactory()
-    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    who = Caller(user="bob", team=team.pk, person=None, scopes=frozenset(), kind="http")
     made, staff = unknown(sealer, caller=who), sign_in_staff(client)
     membership = MembershipFactory(user=staff, team=team)
     assert "superusers may" in act(client, WorkflowExecution, "abort", row(made))

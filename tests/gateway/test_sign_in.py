@@ -26,9 +26,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
 PUBLIC = "https://foregate.example"
-ROOT = Caller(user="root", team=None, scopes=frozenset({SCOPE_ALL}), kind="console")
-ANN = Caller(user="ann", team=None, scopes=frozenset({"search", "call"}), kind="console")
-BOB = Caller(user="bob", team=None, scopes=frozenset({"search", "call"}), kind="console")
+ROOT = Caller(user="root", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="console")
+ANN = Caller(
+    user="ann", team=None, person=None, scopes=frozenset({"search", "call"}), kind="console"
+)
+BOB = Caller(
+    user="bob", team=None, person=None, scopes=frozenset({"search", "call"}), kind="console"
+)
 
 
 def store(world, **values):

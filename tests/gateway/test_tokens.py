@@ -141,7 +141,7 @@ def test_stored_scopes_that_are_not_a_list_of_scopes_grant_nothing(stored, held)
     ],
 )
 def test_nobody_can_grant_scopes_they_lack(held, grantable):
-    asker = Caller(user="ann", team=None, scopes=frozenset(held), kind="console")
+    asker = Caller(user="ann", team=None, person=None, scopes=frozenset(held), kind="console")
     assert tokens.grantable_scopes(asker) == grantable
 
 

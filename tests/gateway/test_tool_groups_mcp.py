@@ -3,14 +3,12 @@
 import asyncio
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import callers, client_state, exposure, meta_tools
+from gateway_project.mcp import callers, exposure, meta_tools
 from gateway_project.readiness import Gateway
 from graph.rank_intent import RankedIntent
 from graph.relations import Relation, RelationKind
@@ -22,9 +20,9 @@ from tools.visibility import Visibility
 INSIDE, OUTSIDE = frozenset({"desk"}), frozenset()
 CANARY = "outsider"
 """In the id of every tool outside the group."""
-DESK = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="http").limit_to_group(
-    "desk"
-)
+DESK = Caller(
+    user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="http"
+).limit_to_group("desk")
 CALLS = {
     "search_tools": [
         {"query": "read notes outsider", "limit": 50, "detail": "full"},
@@ -127,7 +125,9 @@ async def test_no_answer_names_a_tool_outside_the_group(connect, world, era, nam
 
 @pytest.mark.parametrize("name", ["search_tools", "describe_tool", "run_intent"])
 async def test_without_a_group_the_same_requests_name_it(connect, world, name):
-    world.caller = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="http")
+    world.caller = Caller(
+        user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="http"
+    )
     async with connect() as client:
         results = [await client.call_tool(name, arguments) for arguments in CALLS[name]]
     dumped = json.dumps([one.model_dump(mode="json") for one in results])
@@ -194,43 +194,44 @@ async def test_a_server_held_in_part_is_described_without_its_own_words(connect,
 
 
 def test_lists_of_callers_with_and_without_a_group_are_kept_apart(world):
-    free = Caller(user="ann", team=None, scopes=DESK.scopes, kind="http")
+    free = Caller(user="ann", team=None, person=None, scopes=DESK.scopes, kind="http")
     for _ in range(2):
         assert len(exposure.list_exposed(world.catalogue, DESK, "full").items) == 2
         assert len(exposure.list_exposed(world.catalogue, free, "full").items) == 5
 
 
 def test_a_group_that_is_gone_holds_nothing(world):
-    gone = Caller(user="ann", team=None, scopes=DESK.scopes, kind="http", group="gone")
+    gone = Caller(
+        user="ann", team=None, person=None, scopes=DESK.scopes, kind="http", group="gone"
+    )
     assert world.catalogue.list_usable(gone) == []
     assert world.catalogue.list_servers(gone) == []
 
 
 def test_a_limited_caller_has_no_more_rights_than_a_client():
     assert DESK.scopes == {"search", "call", "read"}
-    reader = Caller(user="ann", team=None, scopes=frozenset({"read"}), kind="http")
+    reader = Caller(user="ann", team=None, person=None, scopes=frozenset({"read"}), kind="http")
     assert reader.limit_to_group("desk").scopes == {"read"}
 
 
 def test_conversations_with_and_without_a_group_are_different_ones():
-    free = Caller(user="ann", team=None, scopes=DESK.scopes, kind="http", session="s")
+    free = Caller(user="ann", team=None, person=None, scopes=DESK.scopes, kind="http", session="s")
     assert free.session_key != free.limit_to_group("desk").session_key
 
 
 async def test_a_request_s_path_limits_the_local_caller(world):
     scope: dict[str, object] = {}
     callers.note_caller(scope, None, group="desk")
-    local = Caller(user="admin", team=None, scopes=frozenset({SCOPE_ALL}), kind="http")
+    local = Caller(
+        user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="http"
+    )
     gateway = Gateway(effects=world.effects, caller=local)
     await asyncio.sleep(0)
     assert callers.caller_of_http_request(gateway) == local.limit_to_group("desk")
 
 
 def test_servers_keep_the_sessions_of_limited_callers_apart():
-    ctx = SimpleNamespace(protocol_version=MODERN_PROTOCOL_VERSIONS[0])
     whole = replace(DESK, group=None)
     named = replace(whole, user="desk/ann")
     callers_of_ann = (whole, DESK, replace(DESK, group="other"), replace(DESK, team=1), named)
-    keys = {client_state.build_session_key(ctx, caller) for caller in callers_of_ann}
-    assert len(keys) == len(callers_of_ann)
-    assert client_state.build_session_key(ctx, whole) == "/ann"
+    assert len({caller.client_key for caller in callers_of_ann}) == len(callers_of_ann)

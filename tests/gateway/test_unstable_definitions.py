@@ -24,7 +24,7 @@ from tools.upstream.spec import ServerSpec
 
 SCRIPT = Path(__file__).parent.parent / "servers" / "unstable.py"
 PLACE = "/input_schema/properties/fields/default"
-ANN = Caller(user="ann", team=None, scopes=frozenset(), kind="command")
+ANN = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="command")
 
 
 def started(seed):

@@ -17,7 +17,7 @@ from tests.factories import ServerFactory, UserFactory
 from tests.gateway.admin_pages import page, sign_in_root
 
 pytestmark = pytest.mark.django_db
-ROOT = Caller(user="root", team=None, scopes=frozenset("*"), kind="console")
+ROOT = Caller(user="root", team=None, person=None, scopes=frozenset("*"), kind="console")
 
 
 def add(client, name):

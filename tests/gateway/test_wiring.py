@@ -1,20 +1,24 @@
 import asyncio
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import django.db
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
+from django.db.migrations.recorder import MigrationRecorder
 from prometheus_client import CollectorRegistry
 
 from gateway_project import wiring
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.sealing import UnsealingFailed
+from gateway_project.foundation.postgres import migrate
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.webhooks import store as webhooks
 from gateway_project.wiring import snapshot
@@ -32,6 +36,7 @@ from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.recipes import UnknownModel
 from tools.models import Server, Tool
 from tools.search import SearchRequest
+from tools.server_condition import WITHHELD_ERROR
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
 from tools.upstream.oauth.sign_ins import SignInManager
@@ -98,6 +103,33 @@ async def test_calls_are_served_from_the_stored_catalogue():
         assert gateway.effects.count_tokens("four") == 4
         answer = await gateway.effects.search(SearchRequest(query="git log"))
         assert [hit.tool for hit in answer.hits] == ["git:git_log"]
+
+
+def _seal_with_another_key():
+    other = Sealer([Fernet.generate_key()])
+    tool = ToolFactory(
+        server=ServerFactory(name="keyed", env_sealed=other.seal({"A": "1"})), name="keyed_log"
+    )
+    postings.index_tools([tool.pk])
+
+
+async def test_a_server_whose_secrets_no_key_opens_fails_alone_and_says_why():
+    await run_in_database_thread(rows)
+    await run_in_database_thread(_seal_with_another_key)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        found = await gateway.effects.search(SearchRequest(query="git log"))
+        assert "git:git_log" in [hit.tool for hit in found.hits]
+        await until(
+            lambda: run_in_database_thread(
+                lambda: "restore keys/sealing.keys" in Server.objects.get(name="keyed").last_error
+            )
+        )
+        assert "secrets of server 'keyed'" in gateway.effects.describe_trouble("keyed")
+        assert gateway.effects.describe_trouble("git") == ""
+        with pytest.raises(UpstreamError, match="'keyed'") as failed:
+            await call_tool(gateway.effects.upstream, "keyed", "keyed_log", {})
+        assert failed.value.code == "sealed"
 
 
 async def test_a_changed_resource_discards_what_was_called_ahead_at_its_server(monkeypatch):
@@ -208,13 +240,8 @@ async def test_a_user_who_is_removed_is_refused():
         assert readiness.trouble.code == "unknown_user"
 
 
-def _unreachable(**_):
-    raise django.db.OperationalError("gone")
-
-
 def _deactivate():
     get_user_model().objects.update(is_active=False)
-    Tool.objects.update(enabled=True)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +257,6 @@ def _deactivate():
             "database_unavailable",
             "cannot reach it",
         ),
-        (UnsealingFailed("restore keys/sealing.keys"), "sealed", "sealing.keys"),
         (ConfigurationError("cannot use /home/x: full"), "configuration", "cannot use"),
     ],
 )
@@ -255,36 +281,83 @@ async def test_a_missing_prerequisite_is_reported_and_retried(monkeypatch, error
 
 
 @pytest.mark.parametrize(
-    ("pending", "code", "words"),
+    ("error", "code", "words"),
     [
-        (lambda **_: ["tools.0001_initial"], "database_unmigrated", "run `manage.py migrate`"),
-        (_unreachable, "database_unavailable", "gone"),
+        (migrate.MigrationsPending("run `manage.py migrate`"), "database_unmigrated", "migrate`"),
+        (migrate.DatabaseNewer("upgrade this one"), "database_newer", "upgrade"),
+        (django.db.OperationalError("gone"), "database_unavailable", "gone"),
     ],
 )
 async def test_missing_tables_are_distinguished_from_a_missing_database(
-    monkeypatch, pending, code, words
+    monkeypatch, error, code, words
 ):
+    answers = iter([None, error])
+
+    def require():
+        if answer := next(answers, error):
+            raise answer
+
     def load():
         raise django.db.ProgrammingError("no such table")
 
     monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
-    monkeypatch.setattr(snapshot.migrate, "list_pending_migrations", pending)
+    monkeypatch.setattr(snapshot.migrate, "require_migrated", require)
     async with running() as readiness:
         with pytest.raises(NotReady, match=words) as refused:
             await readiness.wait_for_gateway()
         assert refused.value.code == code
 
 
-async def test_a_newer_database_is_distinguished_from_a_defect(monkeypatch):
-    def load():
-        raise django.db.ProgrammingError('column "x" does not exist')
+@pytest.fixture
+def newer():
+    """Migrations of a newer version, recorded as it would record them."""
 
-    monkeypatch.setattr(snapshot.catalogue_store, "load_catalogue", load)
-    monkeypatch.setattr(snapshot.migrate, "list_unknown_migrations", lambda: ["tools.9999_later"])
+    def record(name):
+        MigrationRecorder(django.db.connection).record_applied("tools", name)
+
+    yield record
+    MigrationRecorder.Migration.objects.filter(name__startswith="9999_").delete()
+
+
+async def test_a_newer_database_is_refused_until_it_fits_again(newer):
+    await run_in_database_thread(newer, "9999_later")
+    await run_in_database_thread(rows)
     async with running() as readiness:
         with pytest.raises(NotReady, match=r"tools\.9999_later") as refused:
             await readiness.wait_for_gateway()
         assert refused.value.code == "database_newer"
+        await run_in_database_thread(
+            MigrationRecorder(django.db.connection).record_unapplied, "tools", "9999_later"
+        )
+        assert await served(readiness)
+
+
+async def test_a_gateway_ends_its_work_once_a_newer_version_migrates_its_database(newer):
+    await run_in_database_thread(rows)
+    readiness = Readiness()
+    async with asyncio.timeout(PATIENCE_S):
+        work = asyncio.ensure_future(
+            wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
+        )
+        await served(readiness)
+        await run_in_database_thread(newer, "9999_later")
+        with pytest.raises(NotReady) as ended:
+            await work
+    assert ended.value.code == "database_newer"
+
+
+async def test_a_gateway_fits_what_a_newer_version_only_adds(newer):
+    await run_in_database_thread(rows)
+    async with running() as readiness:
+        await served(readiness)
+        await run_in_database_thread(newer, "9999_more_additive")
+        tool = await run_in_database_thread(Tool.objects.get)
+        await run_in_database_thread(Tool.objects.filter(pk=tool.pk).update, enabled=False)
+
+        async def followed():
+            return not readiness.current.effects.catalogue().tools["git:git_log"].enabled
+
+        await until(followed)
 
 
 async def test_calls_continue_without_the_database(monkeypatch):
@@ -309,11 +382,13 @@ async def test_server_errors_are_recorded_and_announced():
     await run_in_database_thread(rows)
     async with running() as readiness:
         gateway = await served(readiness)
-        assert gateway.effects.describe_trouble("git") == ""
+        assert gateway.effects.describe_trouble(gateway.caller, "git") == ""
         with pytest.raises((SpawnFailed, UnsetVariable)):
             await call_tool(gateway.effects.upstream, "git", "git_log", {})
-        assert "no-such-command" in gateway.effects.describe_trouble("git")
-        assert gateway.effects.describe_trouble("absent") == ""
+        operator = replace(gateway.caller, scopes=frozenset({"search", "call"}))
+        assert "no-such-command" in gateway.effects.describe_trouble(gateway.caller, "git")
+        assert gateway.effects.describe_trouble(operator, "git") == WITHHELD_ERROR
+        assert gateway.effects.describe_trouble(gateway.caller, "absent") == ""
 
         async def recorded():
             return bool(

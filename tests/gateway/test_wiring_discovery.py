@@ -139,7 +139,7 @@ async def test_the_reason_for_unknown_tools_of_a_new_server_is_reported():
             try:
                 gateway.effects.catalogue().find_tool("new:tool", gateway.caller)
             except UnknownTool as error:
-                return "because it fails: " in str(error) and "no-such-command" in str(error)
+                return "not known yet: " in str(error) and "no-such-command" in str(error)
 
         await until(told)
 

@@ -12,6 +12,7 @@ from django.conf import settings as django_settings
 
 from gateway_project import wiring
 from gateway_project.foundation import advisory, notify, sealing
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.readiness import Readiness
 from gateway_project.wiring import follow_graph
@@ -36,6 +37,7 @@ from tools.store import embeddings
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
+NOBODY = Contributor(None, None)
 MODEL = embedding.make_embedder(django_settings.FOREGATE).model
 
 
@@ -121,12 +123,12 @@ async def test_calls_and_shapes_are_recorded_until_shutdown(tools, monkeypatch):
         readiness.listed.set()
         await until(lambda: effects.count_call.__self__.usage._is_loaded)
         tool = effects.catalogue().tools[f"{tools[0].server.name}:{tools[0].name}"]
-        effects.count_call(tool.pk, None, True)
+        effects.count_call(tool.pk, NOBODY, True)
         effects.observe_result(tool, None, {"structuredContent": {"id": 1}})
         await until(
             lambda: OutputShape.objects.filter(definition_hash=tool.definition_hash).exists()
         )
-        effects.count_call(tool.pk, None, False)
+        effects.count_call(tool.pk, NOBODY, False)
         assert effects.usage(None)[tool.pk] == 2
     stored = await run_in_database_thread(lambda: ToolUsage.objects.get())
     assert (stored.calls, stored.failures) == (2, 1)
@@ -342,7 +344,7 @@ async def test_changes_that_trigger_a_refresh(channel, payload, notes, monkeypat
 async def test_calls_change_the_graph_unless_nothing_is_remembered(learns):
     keeper, seen = GraphKeeper(apart, learns=learns), []
     keeper.shapes.enqueue_result = lambda *taken: seen.append(taken)
-    keeper.count_call(7, None, failed=False)
+    keeper.count_call(7, NOBODY, failed=False)
     keeper.observe_result(tool("s:a", pk=7), None, {"content": []})
     assert len(keeper.usage.usage_of_team(None)) == len(seen) == int(learns)
 

@@ -39,7 +39,7 @@ def make_snapshot(*tools, servers=(), **values):
     return CatalogueSnapshot(
         catalogue=catalogue(*tools, servers=servers),
         specs=(),
-        caller=Caller(user="ann", team=None, scopes=frozenset(), kind="http"),
+        caller=Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http"),
         versions={},
         **values,
     )

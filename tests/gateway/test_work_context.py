@@ -4,7 +4,7 @@ from learning.memory.context import Context
 from tests.gateway.catalogues import catalogue, tool
 from tools.visibility import Visibility
 
-ADMIN = Caller(user="admin", team=1, scopes=frozenset({SCOPE_ALL}), kind="stdio")
+ADMIN = Caller(user="admin", team=1, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 VISIBILITY = Visibility(
     catalogue=catalogue(
         tool("git:log", pk=1, category="code"),

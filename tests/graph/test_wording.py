@@ -25,8 +25,8 @@ def test_every_kind_has_a_sentence_that_names_both_tools(kind):
     ("kind", "detail", "expected"),
     [
         ("depends_on", {}, "a:x requires b:y"),
-        ("precedes", {"seconds": 12.0}, "a:x comes before b:y, by 12 s on average"),
-        ("precedes", {"seconds": 0.0}, "a:x comes before b:y, by 0 s on average"),
+        ("precedes", {"seconds": 12.0}, "a:x comes before b:y, by 12.0 s on average"),
+        ("precedes", {"seconds": 0.0}, "a:x comes before b:y, by less than 1 ms on average"),
         ("replaces", {"version": "2"}, "a:x replaces b:y since version 2"),
         (
             "replaces",

@@ -198,7 +198,9 @@ CASES: dict[Act, tuple[str, ...]] = {
     ),
     wrong_database_url: (r"127\.0\.0\.1.*DATABASE_URL",),
     malformed_database_url: (r"DATABASE_URL: must look like postgresql://",),
-    unmigrated_database: (r"the database is not migrated; run `manage\.py migrate`",),
+    unmigrated_database: (
+        r"the database lacks \d+ migrations of this version, .*; run `manage\.py migrate`",
+    ),
     port_in_use: (
         r"cannot listen on 127\.0\.0\.1:\d+: .*; stop what listens there or set FOREGATE",
     ),

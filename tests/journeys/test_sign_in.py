@@ -14,11 +14,10 @@ from gateway_project.use_cases.sign_in import SignInDependencies
 from tests.factories import ServerFactory, UserFactory
 from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, make_caller
 from tools.models import ServerSignIn
 from tools.sign_in_store import make_remote_with_sign_ins
 from tools.store import servers
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import SignInRequired
 from tools.upstream.http.client import HttpClient
 from tools.upstream.network import NetworkRules
@@ -88,8 +87,7 @@ class Gateway:
         self._marks = count()
 
     async def call(self, user=""):
-        downstream = Downstream(session=user, user=user)
-        result = await call_tool(self.pool, "notes", "whoami", {}, downstream=downstream)
+        result = await call_tool(self.pool, "notes", "whoami", {}, caller=make_caller(user))
         return result.raw["content"][0]["text"]
 
     async def notices(self):
@@ -113,7 +111,9 @@ def gateway(sealer, clock):
         heard = asyncio.Queue()
         async with (
             asyncio.timeout(PATIENCE_S),
-            make_remote_with_sign_ins(sealer=sealer, rules=NetworkRules(), clock=clock) as (
+            make_remote_with_sign_ins(
+                sealer=sealer, rules=NetworkRules(), listing_user="", clock=clock
+            ) as (
                 remote,
                 sign_ins,
             ),

@@ -5,6 +5,13 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
+from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+
+from gateway_project.foundation.postgres import migrate
+
 BASE = Path(__file__).resolve().parent.parent.parent
 TABLE = Path(__file__).parent / "landed.txt"
 
@@ -33,6 +40,35 @@ def problems(table: dict[str, str], files: dict[str, str]) -> list[str]:
             for path in files.keys() - table.keys()
         ),
     ]
+
+
+def is_additive(operation: Operation) -> bool:
+    """Whether programs that do not know of an operation may go on as before."""
+    if isinstance(operation, migrations.AddField):
+        return operation.field.null or operation.field.has_db_default()
+    # What SQL does, its author has to judge.
+    return isinstance(operation, migrations.CreateModel | migrations.AddIndex | migrations.RunSQL)
+
+
+def test_migrations_that_are_named_additive_only_add():
+    for (app, name), migration in MigrationLoader(None).disk_migrations.items():
+        if name.endswith(migrate.ADDITIVE_SUFFIX):
+            others = [str(op) for op in migration.operations if not is_additive(op)]
+            assert others == [], f"{app}.{name} does more than add: name it otherwise"
+
+
+@pytest.mark.parametrize(
+    ("operation", "additive"),
+    [
+        (migrations.AddField("x", "y", models.IntegerField(null=True)), True),
+        (migrations.AddField("x", "y", models.IntegerField(db_default=1)), True),
+        (migrations.AddField("x", "y", models.IntegerField(default=1)), False),
+        (migrations.RemoveField("x", "y"), False),
+        (migrations.RunPython(migrations.RunPython.noop), False),
+    ],
+)
+def test_a_column_that_older_programs_would_have_to_fill_is_no_addition(operation, additive):
+    assert is_additive(operation) is additive
 
 
 def test_landed_migrations_are_as_they_landed_and_all_are_listed():

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from execution.models import TaskRun, WorkflowExecution
@@ -52,6 +53,7 @@ def ended_run(
     rows,
     *,
     sealer,
+    user="ann",
     team=None,
     status="succeeded",
     intent="",
@@ -67,7 +69,8 @@ def ended_run(
         tasks: Of its workflow.
         rows: As `answered` and `uncalled` return them.
         sealer: Seals what it holds.
-        team: Whose it is.
+        user: Who ran it; gets an account.
+        team: For whom; None: for no team.
         status: How it ended.
         intent: What it was for.
         results: (task, item, raw result) of its calls.
@@ -76,9 +79,10 @@ def ended_run(
         at: When it ended.
         values: Of its row.
     """
+    get_user_model().objects.get_or_create(username=user)
     run = WorkflowExecution.objects.create(
         id=uuid4(),
-        user="ann",
+        user=user,
         team=team,
         kind="stdio",
         status=status,

@@ -152,9 +152,9 @@ def workflow_rows(task: Task):
 class Client:
     """A client that only searches and calls, in one session."""
 
-    def __init__(self, use: DirectUse, tools, profiles, *, session, team, chance) -> None:
+    def __init__(self, use: DirectUse, tools, profiles, *, session, contributor, chance) -> None:
         self.use, self.tools, self.chance = use, tools, chance
-        self.session, self.team = session, team
+        self.session, self.contributor = session, contributor
         self.state = SessionState(profiles)
         self.at = 0.0
 
@@ -164,7 +164,7 @@ class Client:
         self.state.add_statement(said)
         self.use.add_statement(
             self.session,
-            self.team,
+            self.contributor,
             Statement(text=said, at=self.at, found=pks, is_intent=is_intent),
         )
         self.at += self.chance.uniform(1.0, 5.0)
@@ -185,7 +185,7 @@ class Client:
         )
         self.use.add_call(
             self.session,
-            self.team,
+            self.contributor,
             SessionCall(
                 tool=tool,
                 pk=self.tools[tool].pk,

@@ -4,6 +4,7 @@ import pytest
 
 from execution.ended_run import CallDurations
 from execution.status import RunStatus
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.references import make_reference
 from graph.relations import RelationKind
 from learning import observations
@@ -17,7 +18,7 @@ CERTAINTY = 0.8
 
 def ended(*calls, intent="do it"):
     episode = Episode(calls=calls, intent=intent, certainty=CERTAINTY)
-    return build_ended_run(episode, run=uuid4(), team=None)
+    return build_ended_run(episode, run=uuid4(), contributor=Contributor(None, None))
 
 
 def tasks(*calls):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from django.db import OperationalError
 
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
 from learning import direct_use as module
 from learning import learner as learner_module
@@ -17,8 +18,10 @@ from learning.models import UnlearnedEpisode
 from learning.store import episodes
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.learning.session_calls import call, search, taken
-from tests.learning.taught import observed
+from tests.learning.taught import contributor, observed
 from tests.patience import PATIENCE_S
+
+NOBODY = Contributor(None, None)
 
 
 class Clock:
@@ -60,7 +63,9 @@ def use(sealer, clock, stored):
 
 def load(stored, sealer):
     found = [episodes.load_episode(pk, sealer=sealer) for pk in stored]
-    return [([one.tool for one in episode.calls], episode.intent, team) for episode, team in found]
+    return [
+        ([one.tool for one in episode.calls], episode.intent, who.owner) for episode, who in found
+    ]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -69,10 +74,10 @@ class TestStoring:
         self, use, stored, sealer
     ):
         team = await run_in_database_thread(TeamFactory)
-        use.add_statement("one", team.pk, search("a", "s:a"))
-        use.add_call("one", team.pk, call(1, "s:a"))
-        use.add_call("two", None, call(1, "s:c"))
-        use.add_call("one", team.pk, call(2, "s:b", taken("/id", 1)))
+        use.add_statement("one", Contributor(team.pk, None), search("a", "s:a"))
+        use.add_call("one", Contributor(team.pk, None), call(1, "s:a"))
+        use.add_call("two", NOBODY, call(1, "s:c"))
+        use.add_call("one", Contributor(team.pk, None), call(2, "s:b", taken("/id", 1)))
         use.close_session("one")
         assert await use.store_closed()
         found = await run_in_database_thread(load, stored, sealer)
@@ -81,13 +86,13 @@ class TestStoring:
         assert len(stored) == 1
 
     async def test_a_session_that_pauses_is_stored_and_goes_on(self, use, clock, stored, sealer):
-        use.add_call("one", None, call(1, "s:a"))
+        use.add_call("one", NOBODY, call(1, "s:a"))
         use.close_idle_sessions()
         await use.store_closed()
         assert stored == []
         clock.now = 11.0 + IDLE_S + 1
         use.close_idle_sessions()
-        use.add_call("one", None, call(2, "s:b", at=clock.now))
+        use.add_call("one", NOBODY, call(2, "s:b", at=clock.now))
         use.close_session("one")
         await use.store_closed()
         assert await run_in_database_thread(load, stored, sealer) == [
@@ -96,8 +101,8 @@ class TestStoring:
         ]
 
     async def test_a_call_after_a_pause_ends_what_was_before(self, use, stored, sealer):
-        use.add_call("one", None, call(1, "s:a"))
-        use.add_call("one", None, call(2, "s:b", at=12.0 + IDLE_S))
+        use.add_call("one", NOBODY, call(1, "s:a"))
+        use.add_call("one", NOBODY, call(2, "s:b", at=12.0 + IDLE_S))
         await use.store_closed()
         assert await run_in_database_thread(load, stored, sealer) == [(["s:a"], "", None)]
 
@@ -108,7 +113,7 @@ class TestStoring:
         for value in ("x" * 5_000, [0] * 300, deep):
             use.add_call(
                 value if isinstance(value, str) else len(value),
-                None,
+                NOBODY,
                 call(1, "s:a", arguments={"q": value}),
             )
         for session in ("x" * 5_000, 300, 1):
@@ -128,7 +133,7 @@ class TestStoring:
             raise OperationalError("connection refused")
 
         for session in "abc":
-            use.add_call(session, None, call(1, "s:a"))
+            use.add_call(session, NOBODY, call(1, "s:a"))
             use.close_session(session)
         with monkeypatch.context() as patched:
             patched.setattr(episodes, "insert_episodes", away)
@@ -139,7 +144,7 @@ class TestStoring:
     async def test_of_very_many_sessions_the_oldest_is_closed(self, use, stored, monkeypatch):
         monkeypatch.setattr(module, "MAX_SESSIONS", 2)
         for session in "abac":
-            use.add_call(session, None, call(1, f"s:{session}"))
+            use.add_call(session, NOBODY, call(1, f"s:{session}"))
         await use.store_closed()
         assert len(stored) == 1
 
@@ -147,7 +152,7 @@ class TestStoring:
         monkeypatch.setattr(module, "CHECK_INTERVAL_S", 10 * PATIENCE_S)
         running = asyncio.create_task(use.run())
         await asyncio.sleep(0)
-        use.add_call("one", None, call(1, "s:a"))
+        use.add_call("one", NOBODY, call(1, "s:a"))
         running.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await running
@@ -158,7 +163,7 @@ class TestStoring:
         monkeypatch.setattr(module, "FINAL_WRITE_TIMEOUT_S", 0)
         running = asyncio.create_task(use.run())
         await asyncio.sleep(0)
-        use.add_call("one", None, call(1, "s:a"))
+        use.add_call("one", NOBODY, call(1, "s:a"))
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -167,7 +172,7 @@ class TestStoring:
     async def test_an_episode_that_json_cannot_hold_stops_no_other(self, use, stored, sealer):
         for session, value in (("one", 10**5_000), ("two", 7)):
             made = replace(call(1, "s:a"), arguments={"n": value})
-            use.add_call(session, None, made)
+            use.add_call(session, NOBODY, made)
             use.close_session(session)
         assert await use.store_closed()
         assert await run_in_database_thread(UnlearnedEpisode.objects.count) == 1
@@ -184,7 +189,7 @@ class TestStoring:
             insert(*args, **kwargs)
 
         monkeypatch.setattr(episodes, "insert_episodes", insert_at_last)
-        use.add_call("one", None, call(1, "s:a"))
+        use.add_call("one", NOBODY, call(1, "s:a"))
         clock.now = 20.0 + IDLE_S
         running = asyncio.create_task(use.run())
         async with asyncio.timeout(PATIENCE_S):
@@ -203,9 +208,10 @@ class TestStoring:
                 ToolFactory(server=server, name=name)
 
         await run_in_database_thread(make_tools)
+        ann = await run_in_database_thread(contributor)
         for session in ("one", "two"):
-            use.add_call(session, None, call(1, "s:a"))
-            use.add_call(session, None, call(2, "s:b", taken("/id", 1)))
+            use.add_call(session, ann, call(1, "s:a"))
+            use.add_call(session, ann, call(2, "s:b", taken("/id", 1)))
             use.close_session(session)
         await use.store_closed()
         learned = []
@@ -244,12 +250,12 @@ async def test_calls_are_not_grouped_on_the_event_loop(use, clock, monkeypatch):
         pass
 
     monkeypatch.setattr(module, "run_in_database_thread", store_nothing)
-    use.add_call("idle", None, call(1, "s:a"))
+    use.add_call("idle", NOBODY, call(1, "s:a"))
     clock.now = 20.0 + IDLE_S
     running = asyncio.create_task(use.run())
     async with asyncio.timeout(PATIENCE_S):
         await came.wait()
-    use.add_call("open", None, call(1, "s:a", at=clock.now))
+    use.add_call("open", NOBODY, call(1, "s:a", at=clock.now))
     came.clear()
     running.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -260,13 +266,13 @@ async def test_calls_are_not_grouped_on_the_event_loop(use, clock, monkeypatch):
 
 def test_a_process_that_stops_groups_as_many_calls_as_it_has_time_for(use, monkeypatch):
     monkeypatch.setattr(module.abandonment, "is_abandoned", lambda: True)
-    use.add_call("one", None, call(1, "s:a"))
+    use.add_call("one", NOBODY, call(1, "s:a"))
     use._close_sessions()
     assert len(use) == 1
 
 
 def test_sessions_are_forgotten_once_nothing_in_them_can_be_repeated(use, clock):
-    use.add_call("one", None, call(1, "s:a"))
+    use.add_call("one", NOBODY, call(1, "s:a"))
     clock.now = 20.0 + IDLE_S
     use.close_idle_sessions()
     assert len(use) == 1
@@ -276,6 +282,6 @@ def test_sessions_are_forgotten_once_nothing_in_them_can_be_repeated(use, clock)
 
 
 def test_without_memory_nothing_is_collected():
-    NO_DIRECT_USE.add_statement("one", None, search("a", "s:a"))
-    NO_DIRECT_USE.add_call("one", None, call(1, "s:a"))
+    NO_DIRECT_USE.add_statement("one", NOBODY, search("a", "s:a"))
+    NO_DIRECT_USE.add_call("one", NOBODY, call(1, "s:a"))
     NO_DIRECT_USE.close_session("one")

@@ -20,7 +20,7 @@ from tests.learning.simulated_clients import (
     make_tools,
     workflow_rows,
 )
-from tests.learning.taught import observed
+from tests.learning.taught import contributor, observed
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ class World:
             self.tools,
             self.profiles,
             session=session,
-            team=self.callers.pk,
+            contributor=contributor(self.callers.pk),
             chance=self.chance,
         )
         client.at = ENDED.timestamp()

@@ -22,7 +22,7 @@ from learning.models import ToolExperience
 from tests.factories import TeamFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.ended_runs import ENDED, answered, called, ended_run, text
-from tests.learning.taught import observed, usage
+from tests.learning.taught import observed, own, usage
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def test_a_run_teaches_its_pattern_relations_usage_latency_and_shapes(chain, too
         lacks_vectors=True,
         relation_count=3,
         shape_count=1,
-        usage={(pks[0], None): 1, (pks[1], None): 1},
+        usage={(pks[0], own()): 1, (pks[1], own()): 1},
     )
     assert PatternRun.objects.get().key == str(run)
     assert WorkflowPattern.objects.get().tools == pks[:2]

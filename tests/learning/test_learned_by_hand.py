@@ -24,7 +24,7 @@ from tests.factories import TeamFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import taken
 from tests.learning.ended_runs import ENDED, answered, called, ended_run
-from tests.learning.taught import observed, usage
+from tests.learning.taught import contributor, observed, own, usage
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def by_hand(tools):
 def learn(means, sealer):
     def work(episode, team=None):
         pk = uuid4()
-        owned = OwnedEpisode(episode, None if team is None else team.pk)
+        owned = OwnedEpisode(episode, contributor(None if team is None else team.pk))
         episodes.insert_episodes({pk: owned}, sealer=sealer)
         return learn_from_episode(pk, means)
 
@@ -81,21 +81,23 @@ def shown(team=None):
     """Return the relations that callers of a team see, with their confidence."""
     return {
         relation.key: round(relation.confidence, 3)
-        for relation in relations.load_topology(team, now=ENDED).iterate_relations()
+        for relation in relations.load_topology(team or own(), now=ENDED).iterate_relations()
     }
 
 
 def history(sealer, team=None):
-    return patterns.load_history(team, FakeEmbedder().model, sealer=sealer)
+    return patterns.load_history(team or own(), FakeEmbedder().model, sealer=sealer)
 
 
 def test_it_leaves_the_same_pattern_and_relations_as_a_run_at_less_weight(
     learn, by_hand, means, sealer, tools
 ):
     learn(by_hand())
-    own = observed()
-    assert set(own) == {("a", "b", kind) for kind in ("precedes", "provides", "often_used_with")}
-    assert {held for held, _, _ in own.values()} == {SURE}
+    by_hand_observed = observed()
+    assert set(by_hand_observed) == {
+        ("a", "b", kind) for kind in ("precedes", "provides", "often_used_with")
+    }
+    assert {held for held, _, _ in by_hand_observed.values()} == {SURE}
     first = called("x", tools[0], q="log")
     second = called("y", tools[1], text=taken("x", "/text"))
     run = ended_run(
@@ -187,7 +189,7 @@ def test_it_counts_once_and_is_gone(learn, by_hand, means, sealer):
 @pytest.mark.django_db(transaction=True)
 def test_processes_that_learn_from_one_episode_at_once_count_it_once(by_hand, means, sealer):
     pk = uuid4()
-    episodes.insert_episodes({pk: OwnedEpisode(by_hand(), None)}, sealer=sealer)
+    episodes.insert_episodes({pk: OwnedEpisode(by_hand(), contributor())}, sealer=sealer)
     together, found = threading.Barrier(3), []
 
     def work():
@@ -231,20 +233,20 @@ def test_episodes_of_a_deleted_team_are_dropped(by_hand, sealer):
     team = TeamFactory()
     pk = team.pk
     team.delete()
-    episodes.insert_episodes({uuid4(): OwnedEpisode(by_hand(), pk)}, sealer=sealer)
+    episodes.insert_episodes({uuid4(): OwnedEpisode(by_hand(), contributor(pk))}, sealer=sealer)
     assert not UnlearnedEpisode.objects.exists()
 
 
 def test_a_known_episode_is_stored_once(by_hand, sealer):
     pk = uuid4()
     for _ in range(2):
-        episodes.insert_episodes({pk: OwnedEpisode(by_hand(), None)}, sealer=sealer)
+        episodes.insert_episodes({pk: OwnedEpisode(by_hand(), contributor())}, sealer=sealer)
     assert list(episodes.load_waiting(settled_s=0.0, limit=5)) == [pk]
     assert list(episodes.load_waiting(settled_s=60.0, limit=5)) == []
 
 
 def test_what_waits_holds_nothing_in_clear(by_hand, sealer, means):
-    episodes.insert_episodes({uuid4(): OwnedEpisode(by_hand(), None)}, sealer=sealer)
+    episodes.insert_episodes({uuid4(): OwnedEpisode(by_hand(), contributor())}, sealer=sealer)
     content = bytes(UnlearnedEpisode.objects.get().content)
     assert not [word for word in (b"log", b"hello", b"mail", b"s:a") if word in content]
     other = Sealer([Fernet.generate_key()])
@@ -259,8 +261,9 @@ def test_what_waits_holds_nothing_in_clear(by_hand, sealer, means):
 async def test_an_episode_that_no_key_opens_is_dropped_after_some_attempts(by_hand, sealer):
     pk = uuid4()
     lost = Sealer([Fernet.generate_key()])
+    ann = await run_in_database_thread(contributor)
     await run_in_database_thread(
-        episodes.insert_episodes, {pk: OwnedEpisode(by_hand(), None)}, sealer=lost
+        episodes.insert_episodes, {pk: OwnedEpisode(by_hand(), ann)}, sealer=lost
     )
     means = LearningDependencies(sealer=sealer, payload_sealer=sealer)
     learner = Learner(lambda: means)

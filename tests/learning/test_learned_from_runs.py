@@ -14,6 +14,7 @@ from tests.execution.run_setup import ADMIN, ended, means, planned, process
 from tests.factories import ServerFactory, ToolFactory
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
 from tests.learning.ended_runs import ENDED, text
+from tests.learning.taught import contributor
 from tests.patience import PATIENCE_S
 from tools.upstream.result import UpstreamResult
 
@@ -84,6 +85,7 @@ async def test_a_run_that_was_carried_out_teaches_what_it_did(runs, sealer, upst
         )
         view = await ended(carried, started.run)
     assert view.status == "partial_success"
+    await run_in_database_thread(contributor, user=ADMIN.user)
     knows = LearningDependencies(sealer=sealer, payload_sealer=sealer)
     learned = await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED)
     assert learned is not None
@@ -115,6 +117,7 @@ async def test_a_run_that_was_aborted_teaches_what_was_answered_before(runs, sea
         await carried.control(ADMIN, started.run, Action.ABORT)
         view = await carried.load_view(ADMIN, started.run)
     assert view.status == "aborted"
+    await run_in_database_thread(contributor, user=ADMIN.user)
     knows = LearningDependencies(sealer=sealer, payload_sealer=sealer)
     assert await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED) is not None
     assert await run_in_database_thread(taught) == ({}, {"find": (1, 0)})
@@ -152,6 +155,7 @@ async def test_runs_of_a_process_that_remembers_nothing_teach_nothing(
         )
         await ended(carried, started.run)
     assert await run_in_database_thread(_load_unlearned) == []
+    await run_in_database_thread(contributor, user=ADMIN.user)
     knows = LearningDependencies(sealer=sealer, payload_sealer=sealer)
     assert await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED) is None
     assert await run_in_database_thread(taught) == ({}, {})

@@ -6,8 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from execution.prediction_outcome import Outcome
-from execution.store.speculations import ResolvedSpeculation
+from execution.prediction_outcome import Outcome, ResolvedSpeculation
 from learning import metrics
 from learning.metrics import (
     MIN_SHOWN,
@@ -170,3 +169,34 @@ def test_calibration_of_too_few_is_unknown(count):
     figures = measure_calibration(many(count, "hit"))
     assert (figures.samples, figures.error, figures.brier) == (count, None, None)
     assert figures.reliability == ()
+
+
+def test_what_failed_is_no_success_and_wasted_what_it_took():
+    ran = {"is_shadow": False, "took_ms": 100.0}
+    failed = {"is_shadow": False, "took_ms": 5_000.0, "has_failed": True}
+    found = measured(
+        [*many(15, "hit", **ran), *many(2, "expired", **ran), *many(3, "failed", **failed)],
+        was_run=True,
+    )
+    assert (found.success, found.waste, found.failed) == (Share(0.85, 20), Share(0.15, 20), 3)
+    assert (found.saved_s, found.wasted_s) == (7.5, 15.0)
+    assert found.mean_execution_s == pytest.approx(0.835)
+    assert found.mean_confidence == pytest.approx(0.95)
+    assert found.acceptance == Share(None, 15), "a failure says nothing of the tools"
+    assert found.outcomes == {"hit": 15, "expired": 2, "failed": 3}
+
+
+def test_the_speed_up_is_against_the_time_that_callers_needed_themselves():
+    own = [resolved("hit", own_ms=own_ms) for own_ms in (2_000.0, 4_000.0)]
+    others = [resolved("hit", own_ms=9_999.0, tools=(7,)), resolved("expired")]
+    ahead = many(2, "hit", is_shadow=False, took_ms=500.0)
+    failed = resolved("failed", is_shadow=False, took_ms=5_000.0, has_failed=True)
+    found = [*own, *others, *ahead, failed]
+    assert measured(found, was_run=True).speed_up == 6.0
+    assert measured(ahead, was_run=True).speed_up is None
+    assert measured(found).speed_up is None
+
+
+def test_failed_executions_are_not_counted_into_calibration():
+    found = [*many(MIN_SHOWN, "hit"), *many(5, "failed", is_shadow=False, has_failed=True)]
+    assert measure_calibration(found).samples == MIN_SHOWN

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from execution.ended_run import AnsweredCalls, EndedRun
 from execution.status import RunStatus
 from execution.workflow import ResultReference, Workflow, WorkflowTask
+from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.references import make_reference
 from graph.relations import RelationKind
 from learning import latency, observations
@@ -32,7 +33,7 @@ def answered(task, tool, *, held=1, failed=0, start_s=0.0):
 def run(*tasks, calls=(), status=RunStatus.SUCCEEDED, intent="do it", is_direct=False):
     return EndedRun(
         run=uuid4(),
-        team=None,
+        contributor=Contributor(None, None),
         status=status,
         is_direct=is_direct,
         ended_at=ENDED,

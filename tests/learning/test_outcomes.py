@@ -40,7 +40,7 @@ def recorded(evidence=Evidence.NONE, **given):
     }
     new = NewSpeculation(**{**values, **given})
     speculations.insert_speculations([new])
-    found = FoundEvidence(id=new.id, user=new.user, team=new.team, evidence=evidence, at=AT)
+    found = FoundEvidence(id=new.id, user=new.user, team=new.team, evidence=evidence, at=new.at)
     speculations.add_evidence(found)
     return new.id
 
@@ -131,3 +131,79 @@ def test_a_thousand_outcomes_of_one_team_are_not_seen_by_another():
     assert (outcomes.load_resolved(ours, limit=9_999), summed(ours)) == before
     assert len(outcomes.load_resolved(theirs, limit=9_999)) == 1_000
     assert outcomes.load_resolved(None, limit=9) == []
+
+
+RAN = {"is_shadow": False, "tasks": (("git:show", 40.0),), "took_ms": 60.0}
+FAILED = {**RAN, "tasks": (), "took_ms": 5_000.0, "fallback": "too_slow"}
+
+
+def resolve(**given):
+    """Return the outcome of what was run ahead, and what thresholds are taught."""
+    taught = []
+    one = recorded(**given)
+    (resolved,) = [
+        found
+        for found in outcomes.resolve_due(at=OVER + timedelta(hours=1), learn=taught.extend)
+        if found.id == one
+    ]
+    return resolved, taught
+
+
+def test_silence_after_results_made_ahead_teaches_nothing():
+    resolved, taught = resolve(**RAN)
+    assert (resolved.outcome, taught, summed()) == (Outcome.EXPIRED, [], [(1, 0, 0, 0.0)])
+
+
+@pytest.mark.parametrize(
+    ("before", "outcome"),
+    [
+        ({}, Outcome.HIT),
+        ({"context_hash": 9}, Outcome.EXPIRED),
+        ({"user": "bob"}, Outcome.EXPIRED),
+        ({"tools": (1,)}, Outcome.EXPIRED),
+        ({"evidence": Evidence.OTHER_CALLS}, Outcome.EXPIRED),
+        ({"at": AT - timedelta(days=40)}, Outcome.EXPIRED),
+    ],
+)
+def test_silence_is_a_hit_only_of_who_made_these_calls_for_it_before(before, outcome):
+    earlier = {
+        "evidence": Evidence.CALLS,
+        "tools": (1, 2),
+        "at": AT - timedelta(minutes=30),
+        **before,
+    }
+    recorded(**earlier)
+    outcomes.resolve_due(at=earlier["at"] + timedelta(minutes=20))
+    assert resolve(tools=(1, 2), **RAN)[0].outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome", "succeeded"),
+    [
+        (Evidence.USED, Outcome.HIT, True),
+        (Evidence.CALLS, Outcome.HIT, True),
+        (Evidence.OTHER_CALLS, Outcome.MISS, False),
+        (Evidence.OTHER_RUN, Outcome.MISS, False),
+        (Evidence.CHANGED_RUN, Outcome.MODIFIED, False),
+    ],
+)
+def test_results_made_ahead_need_evidence_of_their_use(evidence, outcome, succeeded):
+    resolved, taught = resolve(evidence=evidence, **RAN)
+    assert resolved.outcome is outcome
+    assert [(one.succeeded, one.weight) for one in taught] == [(succeeded, IMPLICIT_WEIGHT)]
+
+
+def test_a_failed_execution_is_a_failure_and_its_time_is_wasted():
+    resolved, taught = resolve(**FAILED)
+    assert (resolved.outcome, resolved.wasted_ms) == (Outcome.FAILED, 5_000.0)
+    assert [one.succeeded for one in taught] == [False]
+    (row,) = totals.load_totals(None, since=AT.date())
+    assert (row.wasted, row.wasted_ms, row.is_shadow) == (1, 5_000.0, False)
+    assert not resolved.says_of_tools
+
+
+def test_who_accepts_what_failed_accepts_its_tools_and_not_its_execution():
+    taught = []
+    resolved, _ = accept(recorded(**FAILED), taught.extend)
+    assert (resolved.outcome, resolved.is_wasted) == (Outcome.HIT, True)
+    assert [one.succeeded for one in taught] == [False]

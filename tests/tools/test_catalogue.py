@@ -3,14 +3,15 @@ from dataclasses import replace
 
 import pytest
 
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools import ids, scan
 from tools.catalogue import MAX_SUGGESTIONS, Catalogue, CatalogueServer, CatalogueTool, UnknownTool
 from tools.danger import Danger
 
-EVERYBODY = Caller(user="a", team=None, scopes=frozenset(), kind="stdio")
-BLUE = Caller(user="b", team=1, scopes=frozenset(), kind="stdio")
-RED = Caller(user="c", team=2, scopes=frozenset(), kind="stdio")
+EVERYBODY = Caller(user="a", team=None, person=None, scopes=frozenset(), kind="stdio")
+ROOT = replace(EVERYBODY, user="root", scopes=frozenset({SCOPE_ALL}))
+BLUE = Caller(user="b", team=1, person=None, scopes=frozenset(), kind="stdio")
+RED = Caller(user="c", team=2, person=None, scopes=frozenset(), kind="stdio")
 
 
 def server(name, *, team=None, enabled=True):
@@ -228,10 +229,14 @@ def test_names_of_other_servers_are_gathered_once_and_no_verdict_is_kept(monkeyp
 def test_a_tool_of_a_server_that_was_never_listed_is_told_with_the_reason(asked):
     failing = replace(server("npm"), last_error="server 'npm': exited with code 1: E404")
     found = catalogue(tool("git:log"), servers=[failing])
-    with pytest.raises(UnknownTool) as caught:
-        found.find_tool(asked, EVERYBODY)
-    assert "server 'npm' is registered, but its tools are not known yet" in str(caught.value)
-    assert "because it fails: exited with code 1: E404" in str(caught.value)
+    told = {}
+    for caller in (EVERYBODY, ROOT):
+        with pytest.raises(UnknownTool) as caught:
+            found.find_tool(asked, caller)
+        told[caller] = str(caught.value)
+    known_to_all = "server 'npm' is registered, but its tools are not known yet: "
+    assert told[ROOT].startswith(f"{known_to_all}exited with code 1: E404")
+    assert told[EVERYBODY] == f"{known_to_all}it failed; superusers see the reason"
 
 
 @pytest.mark.parametrize(

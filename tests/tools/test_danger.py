@@ -151,6 +151,7 @@ def test_any_text_can_be_judged(name, title):
         ({"destructiveHint": True}, False, Danger.DESTRUCTIVE),
         ({"destructiveHint": False}, True, Danger.WRITE),
         ({"readOnlyHint": True, "destructiveHint": True}, True, Danger.READ),
+        ({"readOnlyHint": True, "destructiveHint": True}, False, Danger.DESTRUCTIVE),
     ],
 )
 def test_annotations_of_an_untrusted_server_may_only_raise_the_class(

@@ -16,7 +16,8 @@ DESTROYS = {"destructiveHint": True}
     ("matched", "annotations", "trusted", "override", "by"),
     [
         ([], DESTROYS, True, None, "server"),
-        ([], DESTROYS, False, None, ""),
+        ([], DESTROYS, False, None, "server"),
+        ([], DESTROYS | {"readOnlyHint": True}, False, None, "server"),
         ([RESET], {}, True, None, ""),
         ([RESET], DESTROYS, True, None, "server"),
         ([WIPE], {}, False, None, "admin"),
@@ -38,9 +39,11 @@ def test_it_is_known_who_says_that_a_tool_destroys(matched, annotations, trusted
     ),
     override=st.none() | st.sampled_from(Danger),
 )
-def test_a_server_that_nobody_trusts_is_no_reason_to_ask_or_to_repeat(annotations, override):
+def test_hints_of_an_untrusted_server_can_only_make_its_tools_safer(annotations, override):
     verdict = classify([], annotations=annotations, trusted=False, override=override)
-    assert verdict.destructive_by == ("admin" if override is Danger.DESTRUCTIVE else "")
+    declared = annotations.get("destructiveHint") is True and override is None
+    expected = "admin" if override is Danger.DESTRUCTIVE else "server" if declared else ""
+    assert verdict.destructive_by == expected
     again = is_call_repeatable(annotations, trusted=False, danger_override=override)
     assert again is (override is Danger.READ)
 

@@ -22,7 +22,7 @@ class Pool:
         self.lists = lists
         self.asked = []
 
-    async def list_items(self, server, kind):
+    async def list_items(self, server, kind, *, caller):
         self.asked.append(kind)
         listed = self.lists.get(kind, ())
         if isinstance(listed, asyncio.Event):

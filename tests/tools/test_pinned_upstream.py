@@ -50,7 +50,7 @@ class OneServer:
     listings: int = 0
     called: list[str] = field(default_factory=list)
 
-    async def call_tool(self, server, request, *, admit):
+    async def call_tool(self, server, request, *, caller, admit):
         if server != "files":
             raise UnknownServer(server)
         if self.broken:

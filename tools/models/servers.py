@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+from gateway_project.foundation.sealed_columns import SECRETS, SealedTextField
 from gateway_project.foundation.text import strip_invisible
 
 
@@ -20,8 +21,21 @@ def require_visible_name(name: str) -> None:
         raise ValidationError({"name": "The name holds invisible characters."})
 
 
+class TeamManager(models.Manager["Team"]):
+    """The teams that people see and belong to: all but the private ones."""
+
+    def get_queryset(self) -> models.QuerySet[Team]:
+        """Leave out private teams."""
+        return super().get_queryset().filter(person=None)
+
+
 class Team(models.Model):
-    """A group of users that shares servers and the models fitted to its runs."""
+    """A group of users that shares servers and the models fitted to its runs.
+
+    Each user also has a private team, which a database trigger adds with the account. It owns
+    what is observed of the user while they act for no team, and nothing else. The trigger does
+    not know columns that come later: they need a `db_default`.
+    """
 
     class ApproveFrom(models.TextChoices):
         """Lowest danger class of calls that need a person's approval."""
@@ -31,17 +45,39 @@ class Team(models.Model):
         WRITE = "write"
         READ = "read", "read (every call)"
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.CASCADE,
+        related_name="private_team",
+        help_text="The only user of a private team; empty: the team is not private.",
+    )
     approve_from = models.CharField(
         max_length=12,
         choices=ApproveFrom.choices,
         default=ApproveFrom.DANGEROUS,
         help_text="Lowest danger class of members' calls that a person has to approve.",
     )
+    requires_second_person = models.BooleanField(
+        default=False,
+        help_text="Whether a call has to be approved by somebody else than the user who makes it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TeamManager()
+    with_private: models.Manager[Team] = models.Manager()
 
     class Meta:
         constraints = (
+            models.UniqueConstraint(
+                fields=["name"],
+                condition=Q(person=None),
+                name="team_name_once",
+                violation_error_message="Team with this Name already exists.",
+            ),
             models.CheckConstraint(
                 condition=Q(approve_from__in=["dangerous", "destructive", "write", "read"]),
                 name="team_approval_known",
@@ -126,7 +162,7 @@ class Server(models.Model):
         blank=True, default="", help_text="Executable to start; ${VAR} is expanded at start."
     )
     args = models.JSONField(default=list, blank=True, help_text="List of arguments.")
-    env_sealed = models.TextField(blank=True, default="", editable=False)
+    env_sealed = SealedTextField(keys=SECRETS, blank=True, default="", editable=False)
     cwd = models.TextField(
         blank=True, default="", help_text="Working directory; empty: the gateway's."
     )
@@ -135,13 +171,14 @@ class Server(models.Model):
         default="",
         help_text="Address of a remote server; ${VAR} is expanded when connecting.",
     )
-    url_sealed = models.TextField(
+    url_sealed = SealedTextField(
+        keys=SECRETS,
         blank=True,
         default="",
         editable=False,
         help_text="The whole address if it contains secrets; `url` shows it without them.",
     )
-    headers_sealed = models.TextField(blank=True, default="", editable=False)
+    headers_sealed = SealedTextField(keys=SECRETS, blank=True, default="", editable=False)
     private_network = models.BooleanField(
         default=False,
         help_text="Whether the address may be on this machine or in a private network.",
@@ -167,7 +204,9 @@ class Server(models.Model):
         default="",
         help_text="Only for authorization servers that require a registered client.",
     )
-    oauth_client_secret_sealed = models.TextField(blank=True, default="", editable=False)
+    oauth_client_secret_sealed = SealedTextField(
+        keys=SECRETS, blank=True, default="", editable=False
+    )
     oauth_scopes = models.TextField(
         blank=True, default="", help_text="Scopes to request; empty: those that the server names."
     )
@@ -333,7 +372,7 @@ class ServerSignIn(models.Model):
     )
     issuer = models.TextField(help_text="Authorization server that issued the tokens.")
     resource = models.TextField(help_text="Address that the tokens are for.")
-    sealed = models.TextField(editable=False)
+    sealed = SealedTextField(keys=SECRETS, editable=False)
     expires_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -357,7 +396,7 @@ class SignInAttempt(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    sealed = models.TextField(editable=False)
+    sealed = SealedTextField(keys=SECRETS, editable=False)
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -18,6 +18,7 @@ SERVER_COLUMNS: Final = (
     *("authorization", "oauth_client_id", "oauth_scopes", "enabled", "trusted", "unprefixed"),
     *("price_per_call", "connect_timeout_s", "call_timeout_s", "description", "extra", "source"),
 )
+TEAM_COLUMNS: Final = ("approve_from", "requires_second_person")
 TOOL_COLUMNS: Final[Mapping[str, str]] = {
     "enabled": "enabled",
     "pinned": "pinned",
@@ -44,19 +45,25 @@ class UnknownToolRow(LookupError):
     """There is no tool of that id."""
 
 
-def load_teams() -> dict[str, str]:
-    """Return the class from which each team's calls are approved, by name of the team."""
-    return dict(Team.objects.order_by("name").values_list("name", "approve_from"))
+def load_teams() -> dict[str, dict[str, Any]]:
+    """Return how each team's calls are approved: `TEAM_COLUMNS`, by name of the team."""
+    rows = Team.objects.order_by("name").values("name", *TEAM_COLUMNS)
+    return {row.pop("name"): row for row in rows}
 
 
-def save_team(name: str, *, approve_from: str) -> None:
-    """Add a team, or change from which class on its calls are approved.
+def save_team(name: str, values: Mapping[str, Any]) -> None:
+    """Add a team, or change how its calls are approved.
+
+    Args:
+        name: Of the team.
+        values: New values by the names of `TEAM_COLUMNS`.
 
     Raises:
         django.core.exceptions.ValidationError: If a value is invalid.
     """
     row = Team.objects.filter(name=name).first() or Team(name=name)
-    row.approve_from = approve_from
+    for column, value in values.items():
+        setattr(row, column, value)
     row.full_clean()
     row.save()
 
@@ -193,12 +200,13 @@ def _read_tool(row: Tool) -> dict[str, Any]:
 
 def _read_server(row: Server, sealer: Sealer) -> dict[str, Any]:
     secret = row.oauth_client_secret_sealed
-    return {
-        **{name: getattr(row, name) for name in SERVER_COLUMNS},
-        "args": [str(argument) for argument in row.args],
-        "team": row.team.name if row.team else None,
-        "url": launches.open_url(row, sealer),
-        "env": launches.open_env(row, sealer),
-        "headers": servers.open_headers(row, sealer),
-        "oauth_client_secret": str(sealer.unseal(secret)) if secret else "",
-    }
+    with launches.name_unreadable(row):
+        return {
+            **{name: getattr(row, name) for name in SERVER_COLUMNS},
+            "args": [str(argument) for argument in row.args],
+            "team": row.team.name if row.team else None,
+            "url": launches.open_url(row, sealer),
+            "env": launches.open_env(row, sealer),
+            "headers": servers.open_headers(row, sealer),
+            "oauth_client_secret": str(sealer.unseal(secret)) if secret else "",
+        }

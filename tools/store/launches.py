@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -26,6 +27,21 @@ class LaunchIdentity:
     cwd: str
     url: str = field(repr=False)
     loader_variables: Mapping[str, str] = field(repr=False)
+
+
+@contextmanager
+def name_unreadable(server: Server) -> Iterator[None]:
+    """Name the server in the error of a secret that no key opens.
+
+    Raises:
+        UnsealingFailed: With its name.
+    """
+    try:
+        yield
+    except UnsealingFailed as error:
+        raise UnsealingFailed(
+            f"the secrets of server {server.name!r} cannot be read: {error}"
+        ) from None
 
 
 def set_url(server: Server, url: str, *, sealer: Sealer) -> None:

@@ -14,11 +14,13 @@ from django.utils import timezone
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools import ids
 from tools.models import Membership, Server, Team, Tool
-from tools.server_condition import ServerConditionWord, judge_condition
+from tools.server_condition import (
+    WITHHELD_ERROR,
+    ServerConditionWord,
+    judge_condition,
+    limit_error,
+)
 from tools.store import discoveries, teams
-
-WITHHELD_ERROR = "it failed; superusers see the reason"
-"""Error of a server as shown to those who may not change it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +71,12 @@ class ServerSummary:
     def limit_to(self, caller: Caller) -> ServerSummary:
         """Return what a caller may know.
 
-        Errors and output quote the command, the address and what the server wrote; only
-        superusers, who may change it, see them.
+        That a sign-in is needed concerns everybody.
         """
-        if caller.has_scope(SCOPE_ALL) or not self.last_error:
-            return self
-        is_sign_in = self.state == "sign-in needed"
-        error = self.last_error if is_sign_in else WITHHELD_ERROR
-        return replace(self, last_error=error, last_output=())
+        public = self.last_error if self.state == "sign-in needed" else WITHHELD_ERROR
+        output = self.last_output if caller.has_scope(SCOPE_ALL) else ()
+        error = limit_error(self.last_error, caller, public=public)
+        return replace(self, last_error=error, last_output=output)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +92,12 @@ class UserTeams:
     """The teams of a user.
 
     Attributes:
+        person: Primary key of their private team; None: there is no such user.
         own: Those that they belong to, by name.
         are_used: Whether there is any team at all.
     """
 
+    person: int | None
     own: tuple[TeamName, ...] = ()
     are_used: bool = True
 
@@ -259,12 +261,13 @@ def load_teams(username: str) -> UserTeams:
     """Return the teams of a user; one query."""
     users = get_user_model().objects.filter(username=username)
     rows = users.order_by("memberships__team__name").values_list(
-        "memberships__team_id", "memberships__team__name", teams.exist()
+        "memberships__team_id", "memberships__team__name", "private_team__pk", teams.exist()
     )
     found = list(rows)  # one row without a team if there is none
     return UserTeams(
-        own=tuple(TeamName(pk=pk, name=name) for pk, name, _ in found if pk is not None),
-        are_used=all(are_used for _, _, are_used in found),
+        person=found[0][2] if found else None,
+        own=tuple(TeamName(pk=pk, name=name) for pk, name, *_ in found if pk is not None),
+        are_used=all(are_used for *_, are_used in found),
     )
 
 

@@ -15,7 +15,7 @@ from django.db.models import Q
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools import definition
-from tools.models import Server
+from tools.models import Server, Team
 from tools.store import launches
 from tools.upstream import remote_entry, written_secrets
 from tools.upstream.output_tail import MAX_LINES
@@ -57,6 +57,7 @@ class ServerRegistration:
         price_per_call: US dollars; None: unknown. Always unknown for a new remote server: a
             person sets it afterwards.
         enabled: Whether it may be used.
+        team: Name of the team that alone sees it; None: unchanged, of a new server everybody.
     """
 
     name: str
@@ -77,6 +78,7 @@ class ServerRegistration:
     trusted: bool | None = None
     price_per_call: Decimal | None = Decimal(0)
     enabled: bool = True
+    team: str | None = None
 
 
 class UnknownServerRow(LookupError):
@@ -113,7 +115,7 @@ def register_servers(
 ) -> tuple[RegistrationResult, ...]:
     """Add or update servers in one transaction.
 
-    An existing server keeps its team and stays enabled or disabled. Unless the registration says
+    An existing server stays enabled or disabled. Unless the registration says
     otherwise, it stays trusted only while its command, its loader variables and its address stay
     the same.
 
@@ -232,11 +234,20 @@ def _wanted_columns(
         wanted["price_per_call"] = None
     if registration.url != launches.try_open_url(server, sealer):
         wanted["private_network"] = registration.private_network
+    if registration.team is not None:
+        wanted["team"] = _find_team(registration.team)
     if registration.authorization is not None:
         wanted["authorization"] = registration.authorization
         wanted["oauth_client_id"] = registration.oauth_client_id
         wanted["oauth_scopes"] = registration.oauth_scopes
     return wanted
+
+
+def _find_team(name: str) -> Team:
+    team = Team.objects.filter(name=name).first()
+    if team is None:
+        raise ValidationError(f"There is no team {name!r}; create it first.")
+    return team
 
 
 def _entered_secrets(registration: ServerRegistration) -> dict[str, Any]:
@@ -361,8 +372,7 @@ def load_specs(
         names: Only these; None: all.
         with_disabled: Whether to include disabled servers.
 
-    Raises:
-        UnsealingFailed: If an environment cannot be opened.
+    The spec of a server whose secrets no key opens says so, and its connections fail.
     """
     servers = Server.objects.defer("last_output").order_by("name")
     if not with_disabled:
@@ -375,19 +385,30 @@ def load_specs(
             transport=cast(Any, server.transport),
             command=server.command,
             args=tuple(str(argument) for argument in server.args),
-            env=launches.open_env(server, sealer),
             cwd=server.cwd or None,
-            url=launches.open_url(server, sealer),
-            headers=open_headers(server, sealer),
             private_network=server.private_network,
             authorization=cast(Any, server.authorization),
             session=cast(Any, server.session),
             idle_stop_s=server.idle_stop_s,
             connect_timeout_s=server.connect_timeout_s or connect_timeout_s,
             call_timeout_s=server.call_timeout_s or call_timeout_s,
+            **_open_secrets(server, sealer),
         )
         for server in servers
     )
+
+
+def _open_secrets(server: Server, sealer: Sealer) -> dict[str, Any]:
+    """Return the fields of a server's spec that are sealed, or why they cannot be opened."""
+    try:
+        with launches.name_unreadable(server):
+            return {
+                "env": launches.open_env(server, sealer),
+                "url": launches.open_url(server, sealer),
+                "headers": open_headers(server, sealer),
+            }
+    except UnsealingFailed as error:
+        return {"url": server.url, "unreadable": str(error)}
 
 
 def launch_hash(server: Server) -> str:

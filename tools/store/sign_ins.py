@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.models import Server, ServerSignIn, SignInAttempt
@@ -23,6 +23,8 @@ from tools.upstream.written_secrets import redact_url
 
 ATTEMPT_LIFETIME = timedelta(minutes=10)
 """Enough to find a password and a second factor, but short for a secret in a browser."""
+
+_OF_NO_INACTIVE_USER = ~Q(user__is_active=False)
 
 SignInMode = Literal["none", "oauth", "oauth_per_user"]
 
@@ -93,23 +95,24 @@ def find_server(*, sealer: Sealer, name: str = "", pk: int | None = None) -> Rem
     if row is None:
         raise NoSuchSignIn(f"no server {name!r}; `manage.py status` lists the servers")
     secret = row.oauth_client_secret_sealed
-    return RemoteServer(
-        pk=row.pk,
-        name=row.name,
-        team=row.team_id,
-        spec=ServerSpec(
+    with launches.name_unreadable(row):
+        return RemoteServer(
+            pk=row.pk,
             name=row.name,
-            transport=cast(Any, row.transport),
-            env=launches.open_env(row, sealer),
-            url=launches.open_url(row, sealer),
-            headers=servers.open_headers(row, sealer),
-            private_network=row.private_network,
-        ),
-        mode=cast(SignInMode, row.authorization),
-        client_id=row.oauth_client_id,
-        client_secret=str(sealer.unseal(secret)) if secret else "",
-        scopes=row.oauth_scopes,
-    )
+            team=row.team_id,
+            spec=ServerSpec(
+                name=row.name,
+                transport=cast(Any, row.transport),
+                env=launches.open_env(row, sealer),
+                url=launches.open_url(row, sealer),
+                headers=servers.open_headers(row, sealer),
+                private_network=row.private_network,
+            ),
+            mode=cast(SignInMode, row.authorization),
+            client_id=row.oauth_client_id,
+            client_secret=str(sealer.unseal(secret)) if secret else "",
+            scopes=row.oauth_scopes,
+        )
 
 
 def load_sign_in_servers() -> tuple[tuple[int, str, int | None], ...]:
@@ -124,25 +127,26 @@ def set_mode(pk: int, mode: SignInMode) -> None:
 
 
 def load_sign_in(key: SignInKey, *, sealer: Sealer) -> StoredSignIn | None:
-    """Return a sign-in; None if there is none.
+    """Return a sign-in; None if there is none, or its user is deactivated.
 
     Raises:
         UnsealingFailed: If the installation's keys do not open it.
     """
-    row = _sign_in_rows(key).first()
+    row = _sign_in_rows(key).filter(_OF_NO_INACTIVE_USER).first()
     return _open_stored(row, sealer) if row else None
 
 
 def load_changed(
     known: Mapping[SignInKey, datetime], *, sealer: Sealer
 ) -> dict[SignInKey, StoredSignIn | None]:
-    """Return the known sign-ins that changed since; None for deleted ones.
+    """Return the known sign-ins that changed since; None for those that `load_sign_in` lacks.
 
     Raises:
         UnsealingFailed: If the installation's keys do not open one.
     """
     names = {key.server for key in known}
-    rows = ServerSignIn.objects.filter(server__name__in=names).select_related("server", "user")
+    rows = ServerSignIn.objects.filter(_OF_NO_INACTIVE_USER, server__name__in=names)
+    rows = rows.select_related("server", "user")
     present = {_row_key(row): row for row in rows}
     return {
         key: _open_stored(present[key], sealer) if key in present else None

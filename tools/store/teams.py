@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db.models import CASCADE, Count, Exists, QuerySet
 
+from gateway_project.foundation.caller import Contributor
 from tools.models import Membership, Team
 
 
@@ -31,9 +32,31 @@ def select_teams() -> QuerySet[Team]:
     )
 
 
+def find_private_team(username: str) -> int | None:
+    """Return the primary key of a user's private team; None if there is no such user."""
+    rows = Team.with_private.filter(person__username=username)
+    return rows.values_list("pk", flat=True).first()
+
+
+def find_contributor(username: str, team: int | None) -> Contributor:
+    """Return whose knowledge becomes what a user did for a team; None: for none."""
+    person = find_private_team(username)
+    return Contributor(person if team is None else team, person)
+
+
 def load_team_name(pk: int) -> str | None:
     """Return the name of a team; None if there is none."""
     return Team.objects.filter(pk=pk).values_list("name", flat=True).first()
+
+
+def count_members(team: int) -> int:
+    """Return the number of members of a team; none belongs to a private one."""
+    return Membership.objects.filter(team=team).count()
+
+
+def requires_second_person(pk: int | None) -> bool:
+    """Whether nobody may approve their own calls for a team; None: for no team."""
+    return pk is not None and Team.objects.filter(pk=pk, requires_second_person=True).exists()
 
 
 def select_members(team: int) -> QuerySet[Membership]:

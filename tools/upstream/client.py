@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.upstream.in_flight import InFlightRequests
+from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.status import ListName
 
@@ -40,6 +40,9 @@ class ClientProfile:
         flights: Requests in flight, including those waiting for the start.
         listeners: Callbacks for changes.
         limits: Caps on what the server may send and consume.
+        on_roots_asked: Called if a server asks for roots on a shared connection: with the request
+            of the only client, if that can tell its roots. Returns whether the connection has
+            become that client's own.
         fatal_requests: Methods of optional requests that crashed the server's process.
     """
 
@@ -47,4 +50,5 @@ class ClientProfile:
     flights: InFlightRequests
     listeners: ServerListeners
     limits: UpstreamLimits
+    on_roots_asked: Callable[[InFlightRequest | None], bool]
     fatal_requests: set[str] = field(default_factory=set)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import structlog
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 
+from gateway_project.foundation.caller import GATEWAY
 from tools.upstream.client import ClientProfile
 from tools.upstream.connection_subscriptions import ConnectionSubscriptions, SubscriptionRefused
 from tools.upstream.dispatch import RequestDispatcher
@@ -36,6 +37,7 @@ from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
+PING = "ping"
 SET_LEVEL = "logging/setLevel"
 LAST_NOTICES_S = 1.0  # for a client to receive the last progress reports before the result
 OPTIONAL_REQUEST_S = 5.0  # a call waits this long for a preceding request it could do without
@@ -77,6 +79,8 @@ class Connection:
         self._log_level = len(LEVELS)
         self._fatal_requests = client.fatal_requests
         self._subscriptions: ConnectionSubscriptions | None = None
+        self._is_settled = False
+        self._settling = asyncio.Lock()
         self.transport = transport
         self.peer = peer
         self.ended = wire.ended
@@ -114,6 +118,26 @@ class Connection:
             self._inbound.withdraw_questions(flight)
         await flight.drain_notices(within_s=LAST_NOTICES_S)
         return result
+
+    async def settle_roots(self) -> None:
+        """Wait until it is known whether the server asks for roots, and until it has them.
+
+        It asks once it has read that the handshake is over, which an answer to a ping shows; a
+        second ping lets it look at the folders before it is called. Servers of the stateless era
+        ask during each call.
+
+        Raises:
+            UpstreamError: If the connection has ended.
+        """
+        if self.peer.era == "modern":
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._spec.connect_timeout_s), self._settling:
+                if not self._is_settled:
+                    await self._try_request(PING, {})
+                    self._is_settled = True
+                if await self._inbound.wait_for_roots():
+                    await self._try_request(PING, {})
 
     async def list_tools(self) -> ToolListing:
         """Fetch all tools.
@@ -185,7 +209,7 @@ class Connection:
         """Send a request of the gateway's own."""
         request = UpstreamRequest(method=method, params=params)
         return await self.request(
-            InFlightRequest(request=request, timeout_s=self._spec.call_timeout_s)
+            InFlightRequest(request=request, caller=GATEWAY, timeout_s=self._spec.call_timeout_s)
         )
 
     async def _await_answer(
@@ -249,11 +273,11 @@ class Connection:
             raise self._call_timeout_error(f"the list of {kind.plural}", limit_s) from None
 
     async def _request_logs(self, request: UpstreamRequest) -> None:
-        """Lower a legacy server's log level to what the client wants, if necessary."""
+        """Lower a legacy server's log level to what the client wants, if necessary.
+
+        It is never raised: others may share the connection, and each sees its own level anyway.
+        """
         if self.peer.era == "modern" or not self.peer.has_capability("logging"):
-            return
-        if request.method == SET_LEVEL:
-            self._log_level = _severity_rank(request.params.get("level"))
             return
         level = request.downstream.log_level
         if _severity_rank(level) < self._log_level:
@@ -280,7 +304,9 @@ class Connection:
         timeout_s = min(OPTIONAL_REQUEST_S, self._spec.call_timeout_s)
         request = UpstreamRequest(method=method, params=params)
         try:
-            await self.request(InFlightRequest(request=request, timeout_s=timeout_s))
+            await self.request(
+                InFlightRequest(request=request, caller=GATEWAY, timeout_s=timeout_s)
+            )
         except UpstreamError as error:
             if isinstance(error, ServerExited):
                 self._fatal_requests.add(method)

@@ -1,4 +1,7 @@
-"""The client a request is made for, and how to reach it while the request runs."""
+"""How to reach the client behind a request while the request runs.
+
+Whose rights the request carries is its `Caller`.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +34,25 @@ class TellClient(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Downstream:
-    """The client behind a request.
+    """The client behind a request, as far as it can be reached.
 
     Attributes:
-        session: Key that separates callers at servers with `session: per_caller`.
-        user: Name of the user whose sign-in is used; empty: none.
         capabilities: The client's `ClientCapabilities`, as in the protocol.
         ask: Sends the client a request while the call runs; None if it cannot be asked.
         tell: Sends the client a notification while the call runs; None if it does not listen.
         log_level: Least severe log message wanted from a server; None: none.
     """
 
-    session: str = ""
-    user: str = ""
     capabilities: Mapping[str, Any] = field(default_factory=dict, hash=False)
     ask: AskClient | None = None
     tell: TellClient | None = None
     log_level: str | None = None
 
+    @property
+    def has_roots(self) -> bool:
+        """Whether the client can be asked for its roots."""
+        return "roots" in self.capabilities and self.ask is not None
+
 
 NO_CLIENT = Downstream()
-"""The gateway itself, with no client to ask."""
+"""No client can be reached."""

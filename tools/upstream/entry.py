@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
+from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.shares import Bound
+from tools.upstream.connection import Connection
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import TooManySessions
+from tools.upstream.in_flight import InFlightRequest
+from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
 from tools.upstream.status import ServerStatus, combine_statuses
-from tools.upstream.supervise import Supervisor
+from tools.upstream.supervise import Admit, Supervisor
 from tools.upstream.supervisor_context import SupervisorContext
 
-SupervisorKey = tuple[str, str]
-"""Session and user of a caller, each empty if the server does not distinguish by it."""
+SupervisorKey = SessionKey | str
+"""`client_key` of a caller, or only its user if the server distinguishes users but not clients."""
 
 LaunchSupervisor = Callable[[Supervisor, Iterable[asyncio.Task[None]]], asyncio.Task[None]]
 """Runs a supervisor in a task, after other tasks have ended."""
@@ -30,12 +38,22 @@ class _RunningSupervisor(NamedTuple):
         self.task.cancel()
 
 
+class _OwnConnectionNeeded(Exception):
+    """A request must not be sent on a shared connection any more."""
+
+
 class ServerEntry:
     """The supervisors of one server.
 
-    The main supervisor lists the tools and serves all calls, unless the server is personal. Then
-    each caller gets its own supervisor on its first call; at the limit, the least recently used
-    idle one is evicted.
+    The main supervisor lists the tools with the gateway's rights and serves all callers, unless
+    the server is personal. Then each caller gets its own supervisor on its first request. Nobody
+    takes more than are left, so that no user keeps all others out. For one more, their least
+    recently used idle one is evicted, or that of somebody who has as many or more.
+
+    A server that asks for roots is personal for each client that has some. It is known to ask once
+    it has done so on a shared connection: where only one client uses that, it becomes that
+    client's own, which is asked; else nobody is asked, and each client's next request is sent on
+    a connection of its own.
 
     Args:
         spec: The server's entry.
@@ -43,6 +61,9 @@ class ServerEntry:
         launch: Runs a supervisor.
         predecessor: The server's previous entry.
         after: Tasks that must end before the main supervisor starts.
+
+    Attributes:
+        asks_for_roots: Whether the server has asked for roots.
     """
 
     def __init__(
@@ -55,16 +76,25 @@ class ServerEntry:
         after: Iterable[asyncio.Task[None]] = (),
     ) -> None:
         self.spec = spec
-        if spec.is_personal:
-            report_status = shared.on_status
-            shared = replace(shared, on_status=lambda _: report_status(self.status()))
-        self._shared = shared
+        report_status = shared.on_status
+        self._shared = replace(
+            shared,
+            on_status=lambda own: report_status(self.status() if self._per_caller else own),
+        )
         self._launch = launch
         self._per_caller: dict[SupervisorKey, _RunningSupervisor] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        before = predecessor.main if predecessor else None
-        self.main: Supervisor = Supervisor(spec, shared, predecessor=before)
-        self._main = _RunningSupervisor(self.main, launch(self.main, after))
+        self.asks_for_roots: bool = (
+            predecessor is not None and predecessor.spec == spec and predecessor.asks_for_roots
+        )
+        self._main = self._run_supervisor(
+            GATEWAY, predecessor=predecessor.main if predecessor else None, after=after
+        )
+
+    @property
+    def main(self) -> Supervisor:
+        """The supervisor that lists the tools."""
+        return self._main.supervisor
 
     @property
     def tasks(self) -> set[asyncio.Task[None]]:
@@ -81,23 +111,57 @@ class ServerEntry:
         declared = (supervisor.capabilities for supervisor in self._supervisors())
         return next((each for each in declared if each is not None), None)
 
-    def get_supervisor(self, downstream: Downstream) -> Supervisor:
-        """Return the supervisor that serves a client.
+    def get_supervisor(self, caller: Caller, downstream: Downstream) -> Supervisor:
+        """Return the supervisor that serves a caller.
 
         Raises:
             TooManySessions: If all per-caller connections are in use.
         """
-        if not self.spec.is_personal:
-            return self.main
-        key = self._supervisor_key(downstream)
-        if not any(key):
+        key = self.find_key(caller, downstream)
+        if key is None:
             return self.main
         running = self._per_caller.get(key)
         if running is None:
-            self._evict_idle()
-            own = Supervisor(self.spec, self._shared, caller=downstream)
-            running = self._per_caller[key] = _RunningSupervisor(own, self._launch(own, ()))
+            self._make_room(key)
+            owner = downstream if key == caller.client_key else None
+            running = self._per_caller[key] = self._run_supervisor(caller, owner=owner)
         return running.supervisor
+
+    def find_key(self, caller: Caller, downstream: Downstream) -> SupervisorKey | None:
+        """Return by what a caller's connection is told from others; None: it is shared by all."""
+        if caller == GATEWAY:
+            return None
+        if (
+            self.spec.session == "per_caller"
+            or (self.asks_for_roots and downstream.has_roots)
+            or caller.client_key in self._per_caller
+        ):
+            return caller.client_key
+        return caller.user if self.spec.authorization == "oauth_per_user" else None
+
+    async def request(
+        self, request: UpstreamRequest, *, caller: Caller, admit: Admit
+    ) -> tuple[dict[str, Any], Redactor | None]:
+        """Send a request on its caller's connection; see `Supervisor.request`.
+
+        Returns:
+            The result, and what removes the server's secrets from texts.
+        """
+        while True:
+            supervisor = self.get_supervisor(caller, request.downstream)
+
+            async def admit_caller(
+                connection: Connection, supervisor: Supervisor = supervisor
+            ) -> None:
+                await admit(connection)
+                if request.downstream.has_roots:
+                    await connection.settle_roots()
+                if self.get_supervisor(caller, request.downstream) is not supervisor:
+                    raise _OwnConnectionNeeded
+
+            with suppress(_OwnConnectionNeeded):
+                raw = await supervisor.request(request, caller=caller, admit=admit_caller)
+                return raw, supervisor.redactor
 
     def status(self) -> ServerStatus:
         """Return the server's status, combined over its connections."""
@@ -120,26 +184,77 @@ class ServerEntry:
     def _supervisors(self) -> list[Supervisor]:
         return [self.main, *(running.supervisor for running in self._per_caller.values())]
 
-    def _supervisor_key(self, downstream: Downstream) -> SupervisorKey:
-        per_caller = self.spec.session == "per_caller"
-        per_user = self.spec.authorization == "oauth_per_user"
-        return (
-            downstream.session if per_caller else "",
-            downstream.user if per_user else "",
-        )
+    def _run_supervisor(
+        self,
+        caller: Caller,
+        *,
+        owner: Downstream | None = None,
+        predecessor: Supervisor | None = None,
+        after: Iterable[asyncio.Task[None]] = (),
+    ) -> _RunningSupervisor:
+        def claim(flight: InFlightRequest | None) -> bool:
+            return self._claim_for_roots(supervisor, flight)
 
-    def _evict_idle(self) -> None:
+        supervisor = Supervisor(
+            self.spec,
+            self._shared,
+            caller=caller,
+            owner=owner,
+            on_roots_asked=claim,
+            predecessor=predecessor,
+        )
+        return _RunningSupervisor(supervisor, self._launch(supervisor, after))
+
+    def _claim_for_roots(self, shared: Supervisor, flight: InFlightRequest | None) -> bool:
+        """Note that a server asks for roots; make the connection its only client's own.
+
+        Returns:
+            Whether it is the client's own now.
+        """
+        self.asks_for_roots = True
+        if flight is None:
+            return False
+        key, before = flight.caller.client_key, self._main
+        if key in self._per_caller or len(self._per_caller) >= self._shared.limits.max_sessions:
+            return False
+        if shared is self.main:
+            self._main = self._run_supervisor(GATEWAY, predecessor=shared)
+        else:
+            before = self._per_caller.pop(flight.caller.user)
+        self._per_caller[key] = before
+        shared.give_to(flight.caller, flight.request.downstream)
+        self.main.retain_followers(lambda follower: follower != key)
+        return True
+
+    def _make_room(self, new: SupervisorKey) -> None:
+        """End an idle connection if there are too many, or too many of one user.
+
+        Raises:
+            TooManySessions: If there are, and none is idle.
+        """
         limit = self._shared.limits.max_sessions
-        if len(self._per_caller) < limit:
+        counts = Counter(map(_find_user, self._per_caller))
+        user = _find_user(new)
+        bound = Bound(total=limit, each=max(limit // 2, 1), fraction=1.0)
+        if bound.admits(held=counts[user], in_all=len(self._per_caller)):
             return
+        is_full = len(self._per_caller) >= limit
         idle = {
             key: running.supervisor.last_used_at
             for key, running in self._per_caller.items()
-            if not running.supervisor.is_in_use
+            if (is_full or _find_user(key) == user)
+            and counts[_find_user(key)] >= counts[user]
+            and not running.supervisor.is_in_use
         }
         if not idle:
-            raise TooManySessions(server=self.spec.name, limit=limit)
+            raise TooManySessions(
+                server=self.spec.name, limit=limit if is_full else counts[user], is_own=not is_full
+            )
         running = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
         self._ending.add(running.task)
         running.task.add_done_callback(self._ending.discard)
         running.end()
+
+
+def _find_user(key: SupervisorKey) -> str:
+    return key if isinstance(key, str) else key[0]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
+from tools.server_condition import limit_error
 
 MAX_QUOTED_CHARS = 2_000  # of a server's message quoted in ours
 
@@ -20,11 +22,14 @@ class UpstreamError(Exception):
         server: Name of the server, empty if none is involved.
         is_unsent: Whether the request was certainly not sent.
         output: The server's last output outside the protocol, if it may explain the error.
+        public_reason: The reason without the server's command, address and output, for callers
+            other than superusers; empty: the message quotes none of these.
     """
 
     code: ClassVar[str] = "upstream_error"
     is_unsent: bool = False
     output: tuple[str, ...] = ()
+    public_reason: str = ""
 
     def __init__(self, message: str, *, server: str = "") -> None:
         super().__init__(f"server {server!r}: {message}" if server else message)
@@ -33,6 +38,20 @@ class UpstreamError(Exception):
     def redact(self, redactor: Redactor) -> None:
         """Remove a server's secrets from the message."""
         self.args = (redactor.redact(str(self)),)
+
+    def limit_to(self, caller: Caller) -> Self:
+        """Return the error as a caller may know it.
+
+        An error is shared by all who wait for one start of a server, so this one stays as it is.
+        """
+        public = f"server {self.server!r}: {self.public_reason}; superusers see more"
+        message = limit_error(str(self), caller, public=public)
+        if not self.public_reason or message == str(self):
+            return self
+        limited = type(self).__new__(type(self))
+        limited.__dict__ |= {**self.__dict__, "output": ()}
+        limited.args = (message,)
+        return limited
 
 
 class UnknownServer(UpstreamError):
@@ -51,6 +70,7 @@ class UnsetVariable(UpstreamError):
     """A server's entry refers to an environment variable that is not set."""
 
     code = "unset_variable"
+    public_reason = "its entry refers to a variable that is not set"
 
     def __init__(self, *, variable: str, field: str, server: str = "") -> None:
         super().__init__(
@@ -62,10 +82,17 @@ class UnsetVariable(UpstreamError):
         self.field = field
 
 
+class SecretsUnreadable(UpstreamError):
+    """No key of this installation opens the secrets of the server's entry."""
+
+    code = "sealed"
+
+
 class SpawnFailed(UpstreamError):
     """The server's process could not be started as configured."""
 
     code = "spawn_failed"
+    public_reason = "it cannot be started"
 
 
 class ServerExited(UpstreamError):
@@ -82,8 +109,8 @@ class ServerExited(UpstreamError):
             else "it wrote nothing to stderr; run its command by hand to see why"
         )
         super().__init__(f"{how}; {output}", server=server)
+        self.public_reason = how
         self.exit_code = exit_code
-        self.last_stderr = last_stderr
 
 
 class ServerStopped(UpstreamError):
@@ -111,10 +138,9 @@ class ConnectTimedOut(UpstreamError):
             if remote
             else "run its command by hand"
         )
+        self.public_reason = f"did not answer within {timeout_s:g} s{since}"
         super().__init__(
-            f"did not answer within {timeout_s:g} s{since}{detail}; {advice}, or raise its "
-            "connect timeout",
-            server=server,
+            f"{self.public_reason}{detail}; {advice}, or raise its connect timeout", server=server
         )
         self.timeout_s = timeout_s
 
@@ -154,12 +180,11 @@ class CircuitOpen(UpstreamError):
     code = "circuit_open"
 
     def __init__(self, *, server: str, last_error: str, retry_at: datetime) -> None:
-        super().__init__(
+        self.public_reason = (
             f"is suspended after repeated failures until {retry_at:%H:%M:%S %Z}, or until it is "
-            f"restarted; last error: {last_error}",
-            server=server,
+            "restarted"
         )
-        self.last_error = last_error
+        super().__init__(f"{self.public_reason}; last error: {last_error}", server=server)
         self.retry_at = retry_at
 
 
@@ -167,6 +192,7 @@ class ProtocolViolation(UpstreamError):
     """The server sent something that is not MCP."""
 
     code = "protocol_violation"
+    public_reason = "it sent something that is not MCP"
 
 
 class MessageTooLarge(UpstreamError):
@@ -229,13 +255,14 @@ class UpstreamRefused(UpstreamError):
 
 
 class TooManySessions(UpstreamError):
-    """All per-caller connections that a server may have are in use."""
+    """All per-caller connections that a server may have, or a user's share, are in use."""
 
     code = "too_many_sessions"
 
-    def __init__(self, *, server: str, limit: int) -> None:
+    def __init__(self, *, server: str, limit: int, is_own: bool = False) -> None:
+        whose = "clients or runs of yours" if is_own else "callers"
         super().__init__(
-            f"has {limit} callers with their own connection, each in the middle of a call; try "
+            f"has {limit} {whose} with their own connection, each in the middle of a call; try "
             "again when one of them is done",
             server=server,
         )
@@ -259,18 +286,21 @@ class InvalidAddress(UpstreamError):
     """A remote server's entry holds an address or headers that cannot be used."""
 
     code = "bad_address"
+    public_reason = "its address cannot be used"
 
 
 class ForbiddenAddress(UpstreamError):
     """A remote server, or a redirect, leads to an address that the gateway does not connect to."""
 
     code = "forbidden_address"
+    public_reason = "it is at an address that the gateway does not connect to"
 
 
 class ServerUnreachable(UpstreamError):
     """No connection to a remote server could be made; nothing was sent."""
 
     code = "unreachable"
+    public_reason = "it cannot be reached"
 
 
 class ConnectionLost(UpstreamError):

@@ -1,17 +1,18 @@
-"""Requests in flight to one server, and the client each is made for."""
+"""Requests in flight to one server, and the caller each is made for."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 import structlog
 from mcp_types import RequestId
 
+from gateway_project.foundation.caller import Caller, SessionKey
 from gateway_project.foundation.task_group import TaskGroup
-from tools.upstream.downstream import NO_CLIENT, Downstream
+from tools.upstream.downstream import Downstream
 from tools.upstream.request import UpstreamRequest
 
 # The gateway's own listings have no client that a server could ask.
@@ -31,6 +32,7 @@ class InFlightRequest:
 
     Attributes:
         request: The request itself.
+        caller: Whose rights it carries.
         timeout_s: Seconds from sending to the response.
         deadline: Its timeout while it is at the server; paused while its client is asked.
         question_count: Questions to the client so far.
@@ -38,6 +40,7 @@ class InFlightRequest:
     """
 
     request: UpstreamRequest
+    caller: Caller
     timeout_s: float
     deadline: asyncio.Timeout | None = None
     question_count: int = 0
@@ -47,10 +50,9 @@ class InFlightRequest:
     _delivery: asyncio.Task[None] | None = None
 
     @property
-    def party(self) -> Hashable:
+    def party(self) -> SessionKey:
         """Identity of the client; requests of one party may receive each other's questions."""
-        downstream = self.request.downstream
-        return (downstream.session, downstream.user) if downstream.session else id(downstream)
+        return self.caller.client_key
 
     def pause(self) -> None:
         """Pause the deadline for a question."""
@@ -96,11 +98,17 @@ class InFlightRequests:
     """All requests in flight to one server, sent or waiting for its start.
 
     Args:
-        owner: The client that owns the connection; `NO_CLIENT` if all share it.
+        caller: Whose rights the connection carries.
+        owner: The client that owns the connection; None: several share it.
+
+    Attributes:
+        caller: As above.
+        owner: As above.
     """
 
-    def __init__(self, owner: Downstream = NO_CLIENT) -> None:
-        self._owner = owner
+    def __init__(self, caller: Caller, *, owner: Downstream | None) -> None:
+        self.caller = caller
+        self.owner = owner
         self._all: dict[InFlightRequest, None] = {}
         self._sent: dict[RequestId, InFlightRequest] = {}
 
@@ -144,9 +152,9 @@ class InFlightRequests:
             flight for flight in self._all if flight.request.method not in _QUESTIONLESS_METHODS
         ]
         parties = {flight.party for flight in candidates}
-        if not parties and self._owner.ask is not None:
-            request = UpstreamRequest(method="", params={}, downstream=self._owner)
-            return InFlightRequest(request=request, timeout_s=0.0)
+        if not parties and self.owner is not None and self.owner.ask is not None:
+            request = UpstreamRequest(method="", params={}, downstream=self.owner)
+            return InFlightRequest(request=request, caller=self.caller, timeout_s=0.0)
         if not parties:
             return "no call to it is in progress"
         if len(parties) > 1:

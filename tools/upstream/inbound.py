@@ -70,7 +70,11 @@ class InboundHandler:
         self._listeners = client.listeners
         self._group = group
         self._questions = ClientQuestions(
-            wire, flights=client.flights, limits=client.limits, server=server
+            wire,
+            flights=client.flights,
+            limits=client.limits,
+            on_roots_asked=client.on_roots_asked,
+            server=server,
         )
         self._out_of_band: OrderedDict[str, Downstream] = OrderedDict()
         self._handlers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
@@ -119,6 +123,10 @@ class InboundHandler:
         for elicitation in elicitations if isinstance(elicitations, list) else ():
             if isinstance(elicitation, dict):
                 self._remember_elicitation(elicitation, downstream)
+
+    async def wait_for_roots(self) -> bool:
+        """See `ClientQuestions`."""
+        return await self._questions.wait_for_roots()
 
     def withdraw_questions(self, flight: InFlightRequest) -> None:
         """Withdraw the open questions of a request that has ended."""

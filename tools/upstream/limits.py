@@ -36,7 +36,8 @@ class UpstreamLimits:
             images.
         question_timeout_s: Seconds a client may take to answer one; the call's own timeout is
             paused meanwhile, since people need longer than tools.
-        max_sessions: Per-caller connections to one server; on stdio each is a process.
+        max_sessions: Per-caller connections to one server; on stdio each is a process. One user
+            has half of them at most, and no more than are left to others.
         max_subscriptions: Resources of one server subscribed to.
         stderr_line_bytes: Bytes of a stderr line that are kept.
         stderr_lines_per_s: Sustained rate of logged stderr lines.

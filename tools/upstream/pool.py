@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Self
 
+from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.breaker import RetryPolicy
+from tools.upstream.connection import Connection
 from tools.upstream.downstream import NO_CLIENT, Downstream
-from tools.upstream.entry import ServerEntry
+from tools.upstream.entry import ServerEntry, SupervisorKey
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import UnknownServer, UpstreamError
 from tools.upstream.http.remote import RemoteTransports
@@ -48,7 +50,7 @@ class UpstreamPool:
         on_changed: Called in the event loop with a server's name and the list that changed:
             `tools`, `prompts` or `resources`. Bursts are debounced.
         on_updated: Called in the event loop with a server's name, the URI of a subscribed resource
-            whose content changed, and the sessions that follow it.
+            whose content changed, and the `client_key`s that follow it.
         remote: Connects to remote servers; closed with the pool.
         idle_stop_s: Seconds without a call after which a server that is stateless by protocol is
             stopped, unless its entry overrides it; 0: never.
@@ -64,7 +66,7 @@ class UpstreamPool:
         environment: UpstreamEnvironment | None = None,
         on_status: Callable[[ServerStatus], None] | None = None,
         on_changed: Callable[[str, ListName], None] | None = None,
-        on_updated: Callable[[str, str, Collection[str]], None] | None = None,
+        on_updated: Callable[[str, str, Collection[SessionKey]], None] | None = None,
         remote: RemoteTransports | None = None,
         idle_stop_s: float = 0.0,
         session_idle_s: float = 1_800.0,
@@ -145,9 +147,9 @@ class UpstreamPool:
         return await self._get_entry(server).main.list_tools()
 
     async def call_tool(
-        self, server: str, request: UpstreamRequest, *, admit: Admit | None = None
+        self, server: str, request: UpstreamRequest, *, caller: Caller, admit: Admit | None = None
     ) -> UpstreamResult:
-        """Call a tool, starting its server if necessary.
+        """Call a tool with a caller's rights, starting its server if necessary.
 
         A timeout or cancellation cancels the call upstream and does not affect other calls to the
         same server. A call is never sent twice.
@@ -155,6 +157,7 @@ class UpstreamPool:
         Args:
             server: The server's name.
             request: The call, with the tool's name at the server.
+            caller: Whose rights it carries; not the gateway.
             admit: Awaited with the connection before the call is sent, and again for its successor
                 if that connection ended meanwhile; may raise to prevent the call.
 
@@ -164,12 +167,14 @@ class UpstreamPool:
         Raises:
             UpstreamError: If there is no result.
         """
-        supervisor = self._get_entry(server).get_supervisor(request.downstream)
-        raw = await supervisor.request(request, admit=admit)
-        return UpstreamResult.from_wire(raw, supervisor.redactor)
+        entry = self._get_callers_entry(server, caller)
+        raw, redactor = await entry.request(request, caller=caller, admit=admit or _admit)
+        return UpstreamResult.from_wire(raw, redactor)
 
-    async def request(self, server: str, request: UpstreamRequest) -> dict[str, Any]:
-        """Send any other request to a server, starting it if necessary.
+    async def request(
+        self, server: str, request: UpstreamRequest, *, caller: Caller
+    ) -> dict[str, Any]:
+        """Send any other request of a caller to a server, starting it if necessary.
 
         A resource is subscribed to once for all callers, as the server's era defines it, and
         again after each restart.
@@ -180,24 +185,37 @@ class UpstreamPool:
         Raises:
             UpstreamError: If there is no result.
         """
-        supervisor = self._get_entry(server).get_supervisor(request.downstream)
+        entry = self._get_callers_entry(server, caller)
         uri = request.params.get("uri")
         if request.method in _SUBSCRIPTION_METHODS and isinstance(uri, str):
             is_on = _SUBSCRIPTION_METHODS[request.method]
-            return await supervisor.change_subscription(
-                uri, on=is_on, follower=request.downstream.session
-            )
-        return await supervisor.request(request)
+            supervisor = entry.get_supervisor(caller, request.downstream)
+            return await supervisor.change_subscription(uri, on=is_on, caller=caller)
+        raw, _ = await entry.request(request, caller=caller, admit=_admit)
+        return raw
 
     async def list_items(
-        self, server: str, kind: ItemKind, *, downstream: Downstream = NO_CLIENT
+        self, server: str, kind: ItemKind, *, caller: Caller, downstream: Downstream = NO_CLIENT
     ) -> ItemListing:
-        """Fetch all resources, templates or prompts of a server, starting it if necessary.
+        """Fetch all resources, templates or prompts that a server has for a caller.
+
+        Lists that all callers share are fetched by the gateway.
 
         Raises:
             UpstreamError: If the listing cannot be fetched.
         """
-        return await self._get_entry(server).get_supervisor(downstream).list_items(kind)
+        supervisor = self._get_entry(server).get_supervisor(caller, downstream)
+        return await supervisor.list_items(kind, caller=caller)
+
+    def find_connection_key(
+        self, server: str, *, caller: Caller, downstream: Downstream
+    ) -> SupervisorKey | None:
+        """Return what tells a caller's connection from others; None: it is shared by all.
+
+        Raises:
+            UnknownServer: If no server has that name.
+        """
+        return self._get_entry(server).find_key(caller, downstream)
 
     def get_capabilities(self, server: str) -> Mapping[str, Any] | None:
         """Return the capabilities a server last declared; None if it was never connected.
@@ -305,11 +323,21 @@ class UpstreamPool:
             raise UnknownServer(name)
         return self._entries[name]
 
-    def _make_transport(self, spec: ServerSpec, user: str = "") -> UpstreamTransport:
+    def _get_callers_entry(self, server: str, caller: Caller) -> ServerEntry:
+        """Return the entry of a server that is to do what a caller asks for.
+
+        Raises:
+            UpstreamError: If it is the gateway that asks: it may list only.
+        """
+        if caller == GATEWAY:
+            raise UpstreamError("is called by the gateway itself, which only lists", server=server)
+        return self._get_entry(server)
+
+    def _make_transport(self, spec: ServerSpec, caller: Caller) -> UpstreamTransport:
         environment, limits = self._shared.environment, self._shared.limits
         if spec.transport != "stdio":
             return self._remote.make_transport(
-                spec, user=user, limits=limits, environment=environment
+                spec, caller=caller, limits=limits, environment=environment
             )
         return StdioTransport(
             spec,
@@ -318,6 +346,10 @@ class UpstreamPool:
             watcher=self._watcher,
             monotonic=environment.monotonic,
         )
+
+
+async def _admit(_connection: Connection) -> None:
+    """Admit every request; the default."""
 
 
 def _ignore(*_: object) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import structlog
 from mcp.shared.dispatcher import coerce_request_id
@@ -18,15 +19,17 @@ from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.limits import UpstreamLimits
 
 QUESTIONS = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
-_ROOTS_METHOD = "roots/list"  # may outlive its call, and needs no person
+ROOTS: Final = "roots/list"  # may outlive its call, and needs no person
 MAX_DEPTH = 128  # levels of JSON in a question
 
 log = structlog.get_logger(__name__)
 
 
 class _ServerQuestion(NamedTuple):
+    method: str
     work: asyncio.Task[dict[str, Any] | ErrorData]
     requests: list[InFlightRequest]
+    ended: asyncio.Event
 
 
 class ClientQuestions:
@@ -39,6 +42,7 @@ class ClientQuestions:
         wire: Sends the answers.
         flights: Requests in flight.
         limits: Bounds on number, size and duration of questions.
+        on_roots_asked: As in `ClientProfile`.
         server: Name for messages.
     """
 
@@ -48,11 +52,13 @@ class ClientQuestions:
         *,
         flights: InFlightRequests,
         limits: UpstreamLimits,
+        on_roots_asked: Callable[[InFlightRequest | None], bool],
         server: str,
     ) -> None:
         self._wire = wire
         self._flights = flights
         self._limits = limits
+        self._on_roots_asked = on_roots_asked
         self._server = server
         self._open: dict[RequestId, _ServerQuestion] = {}
 
@@ -73,12 +79,14 @@ class ClientQuestions:
     ) -> None:
         """Start answering a question, by the client or with a refusal."""
         flight = self.find_request(related)
-        if isinstance(flight, str) and request.method == _ROOTS_METHOD:
-            # Servers ask right after they start: a connection of no client has no roots.
+        refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
+        if request.method == ROOTS and self._flights.owner is None:
+            refusal = self._find_roots_refusal(flight, refusal)
+        if request.method == ROOTS and isinstance(flight, str):
+            # Servers ask right after they start: a connection that serves nobody has no roots.
             answer = self._wire.send_answer(request.id, {"roots": []}, related=related)
             group.create_task(answer)
             return
-        refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
         if refusal or isinstance(flight, str):
             error = ErrorData(
                 code=INVALID_REQUEST,
@@ -89,10 +97,11 @@ class ClientQuestions:
         flight.question_count += 1
         owners = [flight] if related is not None else self._flights.list_same_party(flight)
         paused = [owner for owner in owners if owner.deadline is not None]
-        if request.method == _ROOTS_METHOD:
+        if request.method == ROOTS:
             owners = []
         work = group.create_task(self._ask_client(flight.request.downstream.ask, request))
-        question = self._open[coerce_request_id(request.id)] = _ServerQuestion(work, owners)
+        question = _ServerQuestion(request.method, work, owners, asyncio.Event())
+        self._open[coerce_request_id(request.id)] = question
         for owner in paused:
             owner.pause()
         group.create_task(self._finish(request, question, paused, related=related))
@@ -110,6 +119,23 @@ class ClientQuestions:
                 question.requests.remove(flight)
                 if not question.requests:
                     question.work.cancel()
+
+    async def wait_for_roots(self) -> bool:
+        """Wait until the server has been sent the roots it asks for; return whether it asks."""
+        asked = [question for question in self._open.values() if question.method == ROOTS]
+        for question in asked:
+            await question.ended.wait()
+        return bool(asked)
+
+    def _find_roots_refusal(self, flight: InFlightRequest | str, refusal: str) -> str:
+        """Return why a shared connection learns no roots; empty: it is the client's own now."""
+        only = None
+        if not (refusal or isinstance(flight, str)):
+            is_alone = len(self._flights.list_same_party(flight)) == len(self._flights)
+            only = flight if is_alone and flight.request.downstream.has_roots else None
+        if self._on_roots_asked(only):
+            return ""
+        return refusal or "several clients share its connection, and none learns another's roots"
 
     def _find_refusal(self, flight: InFlightRequest, request: JSONRPCRequest) -> str:
         if flight.request.downstream.ask is None:
@@ -139,6 +165,7 @@ class ClientQuestions:
         if self._open.get(key) is question:
             del self._open[key]
             await self._wire.send_answer(request.id, _task_outcome(question.work), related=related)
+        question.ended.set()
 
     async def _ask_client(
         self, ask: AskClient | None, request: JSONRPCRequest

@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from gateway_project.foundation.caller import SessionKey
 from tools.upstream.connection import Connection
 from tools.upstream.errors import UpstreamError
 
@@ -17,15 +18,19 @@ log = structlog.get_logger(__name__)
 class SharedSubscriptions:
     """Shares one subscription per resource among all its followers.
 
+    No user follows more resources than could still be followed, so that none keeps all others out.
+
     Args:
         server: Its name, for messages.
         before: Initial (URI, follower) pairs.
         limit: Maximum number of resources.
     """
 
-    def __init__(self, server: str, *, before: Iterable[tuple[str, str]] = (), limit: int) -> None:
+    def __init__(
+        self, server: str, *, before: Iterable[tuple[str, SessionKey]] = (), limit: int
+    ) -> None:
         self._server = server
-        self._followers: dict[str, set[str]] = {}
+        self._followers: dict[str, set[SessionKey]] = {}
         self._limit = limit
         self._turns = asyncio.Lock()
         for uri, follower in before:
@@ -34,18 +39,27 @@ class SharedSubscriptions:
     def __len__(self) -> int:
         return len(self._followers)
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[tuple[str, SessionKey]]:
         return (
             (uri, follower) for uri, followers in self._followers.items() for follower in followers
         )
 
-    def list_followers(self, uri: str) -> Collection[str]:
+    def list_followers(self, uri: str) -> Collection[SessionKey]:
         """Return the followers of a resource; all of them if it may be part of another one."""
         if uri in self._followers:
             return frozenset(self._followers[uri])
-        return frozenset[str]().union(*self._followers.values())
+        return frozenset[SessionKey]().union(*self._followers.values())
 
-    async def add(self, uri: str, *, follower: str, connection: Connection) -> dict[str, Any]:
+    def retain_followers(self, is_kept: Callable[[SessionKey], bool]) -> None:
+        """Forget the other followers: they follow on another connection."""
+        for uri, followers in list(self._followers.items()):
+            self._followers[uri] = set(filter(is_kept, followers))
+            if not self._followers[uri]:
+                del self._followers[uri]
+
+    async def add(
+        self, uri: str, *, follower: SessionKey, connection: Connection
+    ) -> dict[str, Any]:
         """Subscribe a follower to a resource.
 
         Raises:
@@ -55,9 +69,13 @@ class SharedSubscriptions:
             if uri in self._followers:
                 self._followers[uri].add(follower)
                 return {}
-            if len(self._followers) >= self._limit:
+            users = ({user for user, *_ in each} for each in self._followers.values())
+            own = sum(follower[0] in each for each in users)
+            free = self._limit - len(self._followers)
+            if own >= free:
                 raise UpstreamError(
-                    f"changes of {self._limit} of its resources are followed already; "
+                    f"changes of {len(self._followers)} of its resources are followed already, of "
+                    f"{own} by you; {self._limit} can be, by one user never more than are left: "
                     "unsubscribe from some",
                     server=self._server,
                 )
@@ -67,7 +85,7 @@ class SharedSubscriptions:
             return result
 
     async def remove(
-        self, uri: str, *, follower: str, connection: Connection | None
+        self, uri: str, *, follower: SessionKey, connection: Connection | None
     ) -> dict[str, Any]:
         """Unsubscribe a follower from a resource.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tools.upstream.errors import SecretsUnreadable
 from tools.upstream.interpolate import find_variables, interpolate_text
 from tools.upstream.known_secrets import collect_known_secrets
 
@@ -37,6 +38,7 @@ class ServerSpec:
             default, for servers that are stateless by protocol.
         connect_timeout_s: Seconds from the start to the end of the handshake.
         call_timeout_s: Seconds a call may take, by default.
+        unreadable: Why its secrets cannot be opened, and what to do; empty if they can.
     """
 
     name: str
@@ -53,6 +55,7 @@ class ServerSpec:
     idle_stop_s: float | None = None
     connect_timeout_s: float = 30.0
     call_timeout_s: float = 30.0
+    unreadable: str = ""
 
     @property
     def is_personal(self) -> bool:
@@ -109,8 +112,11 @@ def resolve_own_variables(spec: ServerSpec, environ: Mapping[str, str]) -> dict[
     """Return the variables that an entry sets, with their references resolved.
 
     Raises:
+        SecretsUnreadable: If no key opens the entry's secrets.
         UnsetVariable: With the variable and the field that refers to it.
     """
+    if spec.unreadable:
+        raise SecretsUnreadable(spec.unreadable, server=spec.name)
     return {
         name: interpolate_text(value, environ, field=f"env.{name}", server=spec.name)
         for name, value in spec.env.items()

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream.client import ClientProfile
 from tools.upstream.connect import connect
@@ -37,7 +38,7 @@ class ServerStarter:
         spec: The server's entry.
         shared: Dependencies shared by all supervisors of the pool.
         client: The client side of the connections.
-        user: Name of the user whose sign-in is used, if any.
+        caller: Whose rights the connections carry.
         predecessor: The previous starter of the same server, whose state is carried over.
 
     Attributes:
@@ -53,13 +54,13 @@ class ServerStarter:
         shared: SupervisorContext,
         *,
         client: ClientProfile,
-        user: str,
+        caller: Caller,
         predecessor: ServerStarter | None = None,
     ) -> None:
         self._spec = spec
         self._shared = shared
         self._client = client
-        self._user = user
+        self._caller = caller
         self._era: Era | None = predecessor._era if predecessor else None
         self._dropped = 0
         self.count: int = predecessor.count if predecessor else 0
@@ -136,7 +137,7 @@ class ServerStarter:
 
     @asynccontextmanager
     async def _connect_once(self, era: Era | None) -> AsyncIterator[Connection]:
-        self.transport = self._shared.transport(self._spec, self._user)
+        self.transport = self._shared.transport(self._spec, self._caller)
         self.origin = self.transport.origin
         try:
             async with connect(

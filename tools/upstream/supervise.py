@@ -12,15 +12,17 @@ from typing import Any, TypeVar
 
 import structlog
 
+from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
 from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.changes import ChangeReporter
 from tools.upstream.client import SHARED_CAPABILITIES, ClientProfile, ServerListeners
 from tools.upstream.connection import Connection
-from tools.upstream.downstream import NO_CLIENT, Downstream
+from tools.upstream.downstream import Downstream
 from tools.upstream.errors import (
     ForbiddenAddress,
     InvalidAddress,
+    SecretsUnreadable,
     ServerStopped,
     SessionExpired,
     SignInRequired,
@@ -66,7 +68,9 @@ class Supervisor:
     Args:
         spec: The server's entry.
         shared: Dependencies shared by all supervisors of the pool.
-        caller: The client that owns the connection; `NO_CLIENT` if all share it.
+        caller: Whose rights the connection carries.
+        owner: The client that owns the connection; None: several share it.
+        on_roots_asked: As in `ClientProfile`.
         predecessor: The server's previous supervisor, whose state is carried over.
     """
 
@@ -75,7 +79,9 @@ class Supervisor:
         spec: ServerSpec,
         shared: SupervisorContext,
         *,
-        caller: Downstream = NO_CLIENT,
+        caller: Caller,
+        owner: Downstream | None,
+        on_roots_asked: Callable[[InFlightRequest | None], bool],
         predecessor: Supervisor | None = None,
     ) -> None:
         self.spec = spec
@@ -89,26 +95,27 @@ class Supervisor:
             self._report_list_changed, monotonic=shared.environment.monotonic
         )
         same = predecessor if predecessor and predecessor.spec == spec else None
-        self._flights = InFlightRequests(caller)
+        self._flights = InFlightRequests(caller, owner=owner)
         client = ClientProfile(
-            capabilities=_announced_capabilities(caller),
+            capabilities=_announced_capabilities(owner),
             flights=self._flights,
             listeners=ServerListeners(
                 on_list_changed=self._changes.note_change,
                 on_resource_updated=self._report_resource_updated,
             ),
             limits=shared.limits,
+            on_roots_asked=on_roots_asked,
         )
         self._starter: ServerStarter = ServerStarter(
             spec,
             shared,
             client=client,
-            user=caller.user,
+            caller=caller,
             predecessor=same._starter if same else None,
         )
         self._subscriptions: SharedSubscriptions = SharedSubscriptions(
             spec.name,
-            before=predecessor._subscriptions if predecessor else (),
+            before=predecessor._subscriptions if predecessor and not spec.is_personal else (),
             limit=shared.limits.max_subscriptions,
         )
         self._was_ready = False
@@ -146,6 +153,10 @@ class Supervisor:
         try:
             if predecessors := set(after):
                 await asyncio.wait(predecessors)
+            if self.spec.unreadable:  # told at once, not only when somebody calls it
+                unreadable = SecretsUnreadable(self.spec.unreadable, server=self.spec.name)
+                self._health.record_error(unreadable, state="failed")
+                self._enter_state("failed")
             while True:
                 await self._wanted.wait()
                 await asyncio.sleep(self._health.retry_delay_s)
@@ -184,32 +195,42 @@ class Supervisor:
         return outcome
 
     async def request(
-        self, request: UpstreamRequest, *, admit: Admit | None = None
+        self, request: UpstreamRequest, *, caller: Caller, admit: Admit
     ) -> dict[str, Any]:
         """Send a request once; it is not retried after a crash or a timeout."""
-        with self._track_request(request) as flight:
+        with self._track_request(request, caller) as flight:
             return await self._run_on_connection(
                 lambda connection: connection.request(flight), admit=admit
             )
 
     async def list_tools(self) -> ToolListing:
         """Fetch all tools together with the server's description of itself."""
-        with self._track_request(UpstreamRequest(method=TOOLS.method, params={})):
+        with self._track_request(UpstreamRequest(method=TOOLS.method, params={}), GATEWAY):
             return await self._run_on_connection(_list_described_tools)
 
-    async def list_items(self, kind: ItemKind) -> ItemListing:
+    async def list_items(self, kind: ItemKind, *, caller: Caller) -> ItemListing:
         """Fetch all resources, templates or prompts."""
-        with self._track_request(UpstreamRequest(method=ITEMS[kind].method, params={})):
+        with self._track_request(UpstreamRequest(method=ITEMS[kind].method, params={}), caller):
             return await self._run_on_connection(lambda connection: connection.list_items(kind))
 
-    async def change_subscription(self, uri: str, *, on: bool, follower: str) -> dict[str, Any]:
+    async def change_subscription(self, uri: str, *, on: bool, caller: Caller) -> dict[str, Any]:
         """Subscribe a client to changes of a resource, or unsubscribe it."""
         method = "resources/subscribe" if on else "resources/unsubscribe"
-        with self._track_request(UpstreamRequest(method=method, params={})):
+        follower = caller.client_key
+        with self._track_request(UpstreamRequest(method=method, params={}), caller):
             if on:
                 add = partial(self._subscriptions.add, uri, follower=follower)
                 return await self._run_on_connection(lambda connection: add(connection=connection))
             return await self._subscriptions.remove(uri, follower=follower, connection=self._live)
+
+    def give_to(self, caller: Caller, owner: Downstream) -> None:
+        """Make the connection a client's own: nobody else uses it any more."""
+        self._flights.caller, self._flights.owner = caller, owner
+        self.retain_followers(lambda follower: follower == caller.client_key)
+
+    def retain_followers(self, is_kept: Callable[[SessionKey], bool]) -> None:
+        """Forget the other clients that follow resources."""
+        self._subscriptions.retain_followers(is_kept)
 
     def stop_if_idle(self) -> None:
         """Stop the server if it is not in use; its next use starts it again."""
@@ -280,6 +301,7 @@ class Supervisor:
             if self._health.is_broken:
                 self._resolve_attempt(self._health.make_circuit_open_error())
         except (
+            SecretsUnreadable,
             SpawnFailed,
             UnsetVariable,
             InvalidAddress,
@@ -360,18 +382,21 @@ class Supervisor:
     def _idle_limit_s(self, peer: ServerPeer) -> float:
         """Return the seconds without use after which the server is stopped; 0: never."""
         spec, shared = self.spec, self._shared
-        if spec.is_personal:
+        if spec.is_personal or self._flights.owner is not None:
             return shared.session_idle_s
         if spec.idle_stop_s is not None:
             return spec.idle_stop_s
         return shared.idle_stop_s if spec.transport == "stdio" and peer.era == "modern" else 0.0
 
     @contextmanager
-    def _track_request(self, request: UpstreamRequest) -> Iterator[InFlightRequest]:
+    def _track_request(
+        self, request: UpstreamRequest, caller: Caller
+    ) -> Iterator[InFlightRequest]:
         """Count a request as in flight; any answer to it closes the circuit."""
         own_limit_s = request.timeout_s
         flight = InFlightRequest(
             request=request,
+            caller=caller,
             timeout_s=self.spec.call_timeout_s if own_limit_s is None else own_limit_s,
         )
         self._flights.add(flight)
@@ -416,8 +441,8 @@ class Supervisor:
         self._shared.on_changed(self.spec.name, kind)
 
     def _report_resource_updated(self, uri: str) -> None:
-        if sessions := self._subscriptions.list_followers(uri):
-            self._shared.on_updated(self.spec.name, uri, sessions)
+        if clients := self._subscriptions.list_followers(uri):
+            self._shared.on_updated(self.spec.name, uri, clients)
 
     def _monotonic(self) -> float:
         return self._shared.environment.monotonic()
@@ -434,9 +459,9 @@ async def _list_described_tools(connection: Connection) -> ToolListing:
     )
 
 
-def _announced_capabilities(caller: Downstream) -> Mapping[str, Any]:
+def _announced_capabilities(owner: Downstream | None) -> Mapping[str, Any]:
     """Return the client capabilities declared to a handshake-era server."""
-    if not caller.session:
+    if owner is None:
         return SHARED_CAPABILITIES
-    offered = caller.capabilities
+    offered = owner.capabilities
     return {name: offered[name] for name in SHARED_CAPABILITIES if name in offered}

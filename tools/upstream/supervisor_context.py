@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from gateway_project.foundation.caller import Caller, SessionKey
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.limits import UpstreamLimits
@@ -23,10 +24,11 @@ class SupervisorContext:
         policy: When to retry a failing server.
         environment: Clocks, randomness, environment variables.
         slots: Limits concurrent starts.
-        transport: Makes the transport for one start and user; may raise `UpstreamError`.
+        transport: Makes the transport of one start, for requests that carry a caller's rights;
+            may raise `UpstreamError`.
         on_status: Called with each new status.
         on_changed: Called with the server's name and the list that changed.
-        on_updated: Called with the server's name, the URI of a changed resource, and the sessions
+        on_updated: Called with the server's name, the URI of a changed resource, and the clients
             that follow it on the reporting connection.
         idle_stop_s: Seconds without a request after which a server that is stateless by protocol
             is stopped; 0: never.
@@ -37,9 +39,9 @@ class SupervisorContext:
     policy: RetryPolicy
     environment: UpstreamEnvironment
     slots: StartSlots
-    transport: Callable[[ServerSpec, str], UpstreamTransport]
+    transport: Callable[[ServerSpec, Caller], UpstreamTransport]
     on_status: Callable[[ServerStatus], None]
     on_changed: Callable[[str, ListName], None]
-    on_updated: Callable[[str, str, Collection[str]], None]
+    on_updated: Callable[[str, str, Collection[SessionKey]], None]
     idle_stop_s: float = 0.0
     session_idle_s: float = 0.0

@@ -63,7 +63,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             user.backend = SESSION_BACKEND
         super().login(request, user)
         methods = [str(one["method"]) for one in get_authentication_records(request, user)]
-        caller = Caller(user=user.get_username(), team=None, scopes=frozenset(), kind="console")
+        caller = Caller(
+            user=user.get_username(), team=None, person=None, scopes=frozenset(), kind="console"
+        )
         detail = {"methods": sorted(set(methods))}
         audit.record_audit(caller, "user.signed_in", user.get_username(), detail=detail)
 

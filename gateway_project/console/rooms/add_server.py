@@ -39,7 +39,7 @@ from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.executable_input import find_executable_input
 from tools.judge_danger import NamedTool, judge_danger
-from tools.store import danger, overview, server_settings
+from tools.store import configuration, danger, overview, server_settings
 from tools.store.servers import ServerRegistration
 
 MAX_SERVERS: Final = 20
@@ -326,6 +326,8 @@ def _render_check(
         problems=[approval_text.single_line(line) for line in problems],
         problem=approval_text.single_line(problem),
         sealed=_seal_drafts(request, drafts),
+        teams=sorted(configuration.load_teams()),
+        chosen_team=(given or {}).get("team", ""),
     )
 
 
@@ -359,7 +361,8 @@ def _complete(draft: ServerDraft, place: int, given: Mapping[str, Any]) -> Serve
         for position, variable in enumerate(draft.asked)
     }
     name = given.get(f"name-{place}", draft.registration.name).strip()
-    return replace(server_draft.fill_variables(draft.registration, values), name=name)
+    registration = server_draft.fill_variables(draft.registration, values)
+    return replace(registration, name=name, team=given.get("team") or None)
 
 
 def _find_name_problem(registrations: Sequence[ServerRegistration]) -> str:

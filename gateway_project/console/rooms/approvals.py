@@ -15,13 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from execution.store.approvals import ApprovalNotPending
 from execution.view import ApprovalView
-from gateway_project.access.roles import CONTROL
+from gateway_project.access.roles import APPROVE
 from gateway_project.console.rooms import argument_changes
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from tools import hidden_text
 
 MAX_SHOWN_CALLS: Final = 50
@@ -34,7 +35,7 @@ ALLOWED: Final = ("approved", "used")
 """Statuses of approvals with whose arguments a new call is compared."""
 
 
-@room(scope=CONTROL)
+@room(scope=APPROVE)
 @require_safe
 def show_inbox(request: RoomRequest) -> HttpResponse:
     """List the approvals pending for the user and those decided lately."""
@@ -53,7 +54,7 @@ def show_inbox(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=CONTROL)
+@room(scope=APPROVE)
 @require_safe
 def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Show one call with the exact arguments that would be sent, and what is new in them."""
@@ -74,14 +75,14 @@ def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     )
 
 
-@room(scope=CONTROL)
+@room(scope=APPROVE)
 @require_POST
 def approve(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Approve the call."""
     return _decide(request, approval, approve=True)
 
 
-@room(scope=CONTROL)
+@room(scope=APPROVE)
 @require_POST
 def reject(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Reject the call."""
@@ -93,7 +94,7 @@ def _decide(request: RoomRequest, approval: UUID, *, approve: bool) -> HttpRespo
         decided = decide_approval.decide_approval(
             request.caller, approval, approve=approve, via="console"
         )
-    except ApprovalNotPending as error:
+    except (ApprovalNotPending, SecondPersonRequired) as error:
         messages.error(request, f"Nothing was changed: {error}.")
         return redirect("approval", approval=approval)
     verdict = "Approved" if approve else "Rejected"

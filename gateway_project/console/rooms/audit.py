@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from typing import Any, Final
 
 from django.http import HttpResponse
@@ -78,27 +77,9 @@ def _list_actions() -> list[tuple[str, str]]:
 
 
 def read_filters(request: RoomRequest) -> dict[str, str]:
-    """Return the filters of an address as the API names them; days become times of UTC.
-
-    Raises:
-        InvalidInput: If a day is none.
-    """
-    given = {name: value for name in system.FILTERS if (value := request.GET.get(name, ""))}
-    if since := request.GET.get("since"):
-        given["since"] = f"{_read_day(since, 'since').isoformat()}T00:00:00Z"
-    if until := request.GET.get("until"):
-        given["until"] = f"{_read_day(until, 'until') + timedelta(days=1)}T00:00:00Z"
-    return given
-
-
-def _read_day(text: str, name: str) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        day = date.max
-    if not date.min < day < date.max:
-        raise InvalidInput(f"{name}: a day, such as 2026-11-01")
-    return day
+    """Return the filters of an address."""
+    names = (*system.FILTERS, "since", "until")
+    return {name: value for name in names if (value := request.GET.get(name, ""))}
 
 
 urlpatterns: list[Any] = [

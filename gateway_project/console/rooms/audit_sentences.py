@@ -31,6 +31,8 @@ _PHRASES: Final[Mapping[str, str]] = {
     "oauth.changed": "changed the registration of the client {}",
     "oauth.registered": "registered the client {}",
     "pattern.forgotten": "had the pattern {} forgotten",
+    "keys.removed": "removed old keys of {}",
+    "keys.rotated": "made a new key of {}",
     "relation.confirmed": "confirmed that {}",
     "relation.rejected": "rejected that {}",
     "relation.restored": "took back the rejection of {}",

@@ -169,7 +169,7 @@ def curate(request: RoomRequest) -> HttpResponseBase:
         messages.error(request, "Nothing was changed: choose how the tools are related.")
     else:
         if before is not None:
-            wait_for_relations(runtime.load_effects(request), request.caller.team, before)
+            wait_for_relations(runtime.load_effects(request), request.caller.owner, before)
         messages.success(request, message)
     back = request.POST.get("back", "")
     return redirect(f"{reverse('graph')}?{back}" if back else reverse("graph"))
@@ -237,7 +237,7 @@ def list_communities(groups: Groups, visibility: Visibility) -> list[dict[str, A
 
 def _load_graph(request: RoomRequest) -> KnownGraph:
     """Return the graph; from memory if the gateway of this process serves."""
-    team = request.caller.team
+    team = request.caller.owner
     visibility = load_visibility(request)
     known_metrics: Mapping[int, GraphMetric]
     try:
@@ -256,14 +256,14 @@ def _load_graph(request: RoomRequest) -> KnownGraph:
 
 def _find_positions(known: KnownGraph) -> Positions | None:
     """Return the positions of the tools; None: they are being computed."""
-    team = known.visibility.caller.team
+    team = known.visibility.caller.owner
     return _LAYOUTS.find(known.topology, known.metrics, known.groups, team=team)
 
 
 def _find_topology(request: RoomRequest) -> Topology | None:
     """Return the relations in memory; None: no gateway of this process serves."""
     try:
-        return runtime.load_effects(request).topology(request.caller.team)
+        return runtime.load_effects(request).topology(request.caller.owner)
     except NotReady:
         return None
 

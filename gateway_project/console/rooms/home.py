@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from django.conf import settings
@@ -14,7 +14,9 @@ from django.urls import path
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from execution.status import RunStatus
 from execution.store import views
+from execution.view import RunFilter
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import meta_tools
@@ -27,6 +29,8 @@ from tools.store.overview import ServerSummary
 
 DAYS: Final = 7
 MAX_RUNS: Final = 8
+MAX_UNRESOLVED: Final = 100
+"""Runs of unknown outcome that are counted."""
 MAX_TROUBLED: Final = 6
 TROUBLES: Final = frozenset({"failing", "sign-in needed"})
 HEALTHY: Final = frozenset({"up", "starting"})
@@ -60,17 +64,17 @@ def show_home(request: RoomRequest) -> HttpResponse:
     sees_all = caller.has_scope(SCOPE_ALL)
     servers = overview.load_visible_summaries(caller)
     troubled = [server for server in servers if server.state in TROUBLES]
-    activity = report.build_activity(caller.team, days=DAYS, at=now, is_all=sees_all)
-    runs = views.load_summaries(
-        None if sees_all else caller,
-        teams=load_approver(caller).teams,
-        limit=MAX_RUNS,
+    activity = report.build_activity(caller.owner, days=DAYS, at=now, is_all=sees_all)
+    load_runs = partial(
+        views.load_summaries, None if sees_all else caller, teams=load_approver(caller).teams
     )
+    unresolved = len(load_runs(wanted=RunFilter(status=RunStatus.UNKNOWN), limit=MAX_UNRESOLVED))
     return render_room(
         request,
         "console/home.html",
         title="Home",
-        verdict=describe_health(servers),
+        verdict=describe_health(servers, unresolved=unresolved),
+        unresolved=unresolved,
         troubled=troubled[:MAX_TROUBLED],
         more_troubled=max(0, len(troubled) - MAX_TROUBLED),
         has_servers=bool(servers),
@@ -79,19 +83,24 @@ def show_home(request: RoomRequest) -> HttpResponse:
         today=find_today(activity, now),
         chart=make_chart(activity, now.date()),
         saving=load_saving(caller),
-        runs=runs,
+        runs=load_runs(limit=MAX_RUNS),
         may_add_servers=sees_all,
     )
 
 
-def describe_health(servers: Sequence[ServerSummary]) -> dict[str, Any]:
-    """Return the health of the servers in words and as a state of a badge."""
+def describe_health(servers: Sequence[ServerSummary], *, unresolved: int) -> dict[str, Any]:
+    """Return the health of the installation in words and as a state of a badge.
+
+    Args:
+        servers: Those that the viewer sees.
+        unresolved: Runs with calls of unknown outcome.
+    """
     enabled = [server for server in servers if server.enabled]
     troubled = [server for server in enabled if server.state in TROUBLES]
     well = [server for server in enabled if server.state in HEALTHY]
     if not enabled:
         return {"state": "muted", "word": "No servers", "up": 0, "troubled": 0, "other": 0}
-    state, word = ("warn", "Needs attention") if troubled else ("ok", "All is well")
+    state, word = ("warn", "Needs attention") if troubled or unresolved else ("ok", "All is well")
     if troubled and not well:
         state, word = "bad", "No server answers"
     return {

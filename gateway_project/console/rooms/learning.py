@@ -21,7 +21,7 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.forget_patterns import forget_patterns
-from gateway_project.use_cases.override_threshold import override_threshold
+from gateway_project.use_cases.override_threshold import name_threshold, override_threshold
 from graph.store import patterns
 from learning.memory.event import KIND_CODES, EventOutcome
 from learning.store import events, thresholds
@@ -42,7 +42,7 @@ Select = Callable[..., Any]
 @require_safe
 def show_learning(request: RoomRequest) -> HttpResponse:
     """Show how far stated confidences are from outcomes, and the newest of what was learned."""
-    dated = REPORTS.load(request.caller.team, days=DAYS, at=timezone.now())
+    dated = REPORTS.load(request.caller.owner, days=DAYS, at=timezone.now())
     visibility = load_visibility(request)
     newest = _select(request, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
     return render_room(
@@ -53,7 +53,10 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         report=dated and dated.report,
         as_of=dated and dated.built_at,
         chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability] if dated else [],
-        thresholds=_select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED],
+        thresholds=[
+            (row, name_threshold(row))
+            for row in _select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED]
+        ],
         patterns=[_describe_pattern(row, visibility) for row in newest],
     )
 
@@ -67,7 +70,7 @@ def list_thresholds(request: RoomRequest) -> HttpResponse:
         request,
         "console/learning/thresholds.html",
         title="Thresholds of speculation",
-        thresholds=page.items,
+        thresholds=[(row, name_threshold(row)) for row in page.items],
         next_cursor=_encode_next(page),
     )
 
@@ -90,8 +93,9 @@ def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     return render_room(
         request,
         "console/learning/threshold.html",
-        title=f"Threshold: {row.scope}",
+        title=f"Threshold: {name_threshold(row)}",
         threshold=row,
+        name=name_threshold(row),
         in_force=row.threshold if row.override is None else row.override,
         changes=changes,
         chart=[{"at": one.at.timestamp(), "value": one.after} for one in reversed(changes)],
@@ -122,7 +126,7 @@ def list_patterns(request: RoomRequest) -> HttpResponse:
 def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
     """Say what is deleted with a pattern, and delete it."""
     row = _find(request, patterns.select_visible, pk, "pattern")
-    if row.team_id != request.caller.team and not request.caller.has_scope(SCOPE_ALL):
+    if row.team_id != request.caller.owner and not request.caller.has_scope(SCOPE_ALL):
         raise NotFound(f"pattern {pk} of your team")
     if request.method == "POST":
         forget_patterns(request.caller, [pk])
@@ -190,7 +194,7 @@ def _encode_next(page: Page[Any]) -> str:
 
 
 def _select(request: RoomRequest, select: Select) -> Any:
-    return select(request.caller.team, every_team=request.caller.has_scope(SCOPE_ALL))
+    return select(request.caller.owner, every_team=request.caller.has_scope(SCOPE_ALL))
 
 
 def _find(request: RoomRequest, select: Select, pk: int, what: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway_project.access.roles import ADMINISTER, CONTROL, CURATE, READ, SEARCH
+from gateway_project.access.roles import ADMINISTER, APPROVE, CURATE, READ, SEARCH
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 
 
@@ -73,7 +73,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
                 label="Approvals",
                 question="What needs my word?",
                 icon="check",
-                scope=CONTROL,
+                scope=APPROVE,
                 counted=APPROVALS,
             ),
         ),

@@ -201,6 +201,7 @@ def _act_on_team(request: RoomRequest, team: Any, action: str) -> HttpResponse:
             team.name,
             new_name=request.POST.get("name", "").strip(),
             approve_from=request.POST.get("approve_from"),
+            requires_second_person="requires_second_person" in request.POST,
         )
     elif action == "remove":
         curate_teams.remove_member(caller, team.name, person)

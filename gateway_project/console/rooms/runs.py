@@ -25,7 +25,7 @@ from gateway_project import flow
 from gateway_project.access.roles import CALL, CONTROL, READ
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
-from gateway_project.api.runs import make_key, read_key
+from gateway_project.api.runs import make_key, read_key, read_run_filter
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
 from gateway_project.console.rooms import audit_sentences, result_text, run_picture
@@ -49,6 +49,7 @@ MAX_EVENTS: Final = 200
 MAX_TASKS: Final = 500
 """Tasks and items on the page of a run."""
 MAX_PROBLEMS: Final = 20
+FILTERS: Final = ("status", "tool", "user", "team", "since", "until", "min_duration_s")
 RERUN: Final = "rerun_unknown"
 CONFIRMED: Final = ("abort", RERUN)
 """Actions that a page explains before they are carried out."""
@@ -62,13 +63,11 @@ STATES: Final = tuple(
 def show_runs(request: RoomRequest) -> HttpResponse:
     """List the caller's runs, those of teams they administer, and for superusers all."""
     wanted = read_page_request(Request(request), key=(str, str))
-    status = request.GET.get("status", "")
-    if status and status not in [known.value for known in RunStatus]:
-        raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
+    filters = {name: value for name in FILTERS if (value := request.GET.get(name, ""))}
     found = views.load_summaries(
         None if request.caller.has_scope(SCOPE_ALL) else request.caller,
         teams=load_approver(request.caller).teams,
-        status=RunStatus(status) if status else None,
+        wanted=read_run_filter(filters),
         after=read_key(wanted.after),
         limit=wanted.limit + 1,
     )
@@ -79,9 +78,9 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         title="Runs",
         runs=page.items,
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
-        chosen=status,
+        filters=filters,
         statuses=[known.value for known in RunStatus],
-        is_first=not wanted.after and not status,
+        is_first=not wanted.after and not filters,
         states=STATES,
     )
 

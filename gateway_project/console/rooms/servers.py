@@ -258,14 +258,14 @@ def _list_tools(effects: Effects, caller: Caller, server: str) -> list[Catalogue
 def _load_calls(caller: Caller) -> RecentCalls:
     """Return the calls of the last day that a caller may know of."""
     since, is_all = timezone.now() - DAY, caller.has_scope(SCOPE_ALL)
-    return load_recent_calls(caller.team, since=since, is_all=is_all)
+    return load_recent_calls(caller.owner, since=since, is_all=is_all)
 
 
 def _load_hours(caller: Caller, server: ServerSummary) -> list[CallsOfHour]:
     """Return a server's calls by hour, as far as a caller may know of them."""
     is_all = caller.has_scope(SCOPE_ALL)
     return load_calls_by_hour(
-        server.pk, caller.team, hours=HOURS, at=timezone.now(), is_all=is_all
+        server.pk, caller.owner, hours=HOURS, at=timezone.now(), is_all=is_all
     )
 
 

@@ -74,7 +74,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
     )
     page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
     visibility = load_visibility(request)
-    dated = REPORTS.load(caller.team, days=DAYS, at=timezone.now())
+    dated = REPORTS.load(caller.owner, days=DAYS, at=timezone.now())
     return render_room(
         request,
         "console/speculation/overview.html",
@@ -370,6 +370,7 @@ _KINDS: Final[Mapping[str, str]] = {
     Outcome.MODIFIED: "warn",
     Outcome.MISS: "bad",
     Outcome.REJECTED: "bad",
+    Outcome.FAILED: "bad",
 }
 """Kind of the badge of each outcome."""
 

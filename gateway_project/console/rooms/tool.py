@@ -76,11 +76,11 @@ def _render_tool(
     request: RoomRequest, effects: Effects, tool: CatalogueTool, **more: Any
 ) -> HttpResponseBase:
     caller = request.caller
-    load_topology(effects, caller.team)
+    load_topology(effects, caller.owner)
     described = runtime.run_coroutine(flow.describe_tool, effects, caller, tool.tool)
     fields = schema_form.build_fields(tool.input_schema)
     is_all = caller.has_scope(SCOPE_ALL)
-    calls = load_recent_calls(caller.team, since=timezone.now() - DAY, is_all=is_all)
+    calls = load_recent_calls(caller.owner, since=timezone.now() - DAY, is_all=is_all)
     may_curate = caller.has_scope(CURATE)
     may_change = may_curate and caller.can_decide_for_team(tool.team)
     context = {
@@ -104,8 +104,8 @@ def _render_tool(
         "schema_text": result_text.write_json(tool.input_schema),
         "output_tree": schema_form.list_tree(tool.output_schema) if tool.output_schema else (),
         "annotations": result_text.write_json(tool.annotations) if tool.annotations else "",
-        "used": effects.usage(caller.team).get(tool.pk, 0),
-        "expected_ms": effects.estimate_p95_ms(caller.team, tool.pk),
+        "used": effects.usage(caller.owner).get(tool.pk, 0),
+        "expected_ms": effects.estimate_p95_ms(caller.owner, tool.pk),
         "recent": calls.by_tool.get(tool.pk),
         "may_curate": may_curate,
         "may_change": may_change,

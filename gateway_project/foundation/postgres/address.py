@@ -21,7 +21,13 @@ CONNECT_TIMEOUT_S = 10
 IDLE_IN_TRANSACTION_S = 60
 """A process that stalls within a transaction for longer loses its connection, which releases the
 locks that others wait for."""
-SESSION_OPTIONS = f"-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_S}s"
+LOCK_WAIT_S = 10
+"""A statement that waits longer for a lock fails: a table that somebody locked is then an outage
+like any other, and does not use up the threads for the database."""
+SESSION_OPTIONS = (
+    f"-c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_S}s "
+    f"-c lock_timeout={LOCK_WAIT_S}s"
+)
 
 
 def cluster_from_config(config: Config) -> Cluster:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS
 
-from gateway_project.foundation.postgres import client
+from gateway_project.foundation.postgres import archive, client
 from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
 
 
@@ -39,7 +39,10 @@ def create_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(descriptor)
         try:
-            _run_pg_dump(target, partial, path)
+            run_pg_dump(target, partial, path)
+            with open(partial, "r+b") as file:
+                archive.seal(file)
+                os.fsync(file.fileno())
             os.replace(partial, path)
             _fsync_folder(path.parent)
         finally:
@@ -51,7 +54,17 @@ def create_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
         ) from None
 
 
-def _run_pg_dump(target: DatabaseTarget, partial: str, path: Path) -> None:
+def run_pg_dump(target: DatabaseTarget, partial: str, path: Path) -> None:
+    """Dump a schema.
+
+    Args:
+        target: The database.
+        partial: File to write.
+        path: Its final name, for messages.
+
+    Raises:
+        BackupError: If it cannot be dumped.
+    """
     result = subprocess.run(
         [
             client.find_program("pg_dump"),

@@ -44,6 +44,11 @@ FAILURE_PATTERNS = tuple(
             "DATABASE_URL",
         ),
         (
+            r"unsupported startup parameter(?: in options)?: (\S+)",
+            "the pooler at {place} rejects the parameter {0}: add it to ignore_startup_parameters "
+            "in its configuration",
+        ),
+        (
             r"too many clients already|remaining connection slots|too many connections",
             "{place} has no connection to spare: raise its max_connections or close some clients",
         ),
@@ -80,6 +85,32 @@ def explain_failure(error: Exception, parameters: Mapping[str, Any]) -> str:
         if match := pattern.search(message):
             return advice.format(*match.groups(), **values)
     return f"cannot use the database at {values['place']}: {_extract_first_line(message)}"
+
+
+def explain_refused(error: Exception) -> str | None:
+    """Return what lets a refused statement pass; None if it was not refused."""
+    reason = _extract_first_line(str(error))
+    if "read-only transaction" in reason:
+        return f"{reason}: make it writable, or name the primary server in DATABASE_URL"
+    if "permission denied" not in reason:
+        return None
+    if "create extension" in reason:
+        return f"{reason}: have an administrator run `CREATE EXTENSION vector` in the database"
+    if "for schema" in reason:
+        return (
+            f"{reason}: have an administrator run `GRANT ALL ON SCHEMA public` to the user of "
+            "DATABASE_URL"
+        )
+    return f"{reason}: grant the user of DATABASE_URL read and write access"
+
+
+def explain_pooler(parameters: Mapping[str, Any]) -> str:
+    """Return why a pooler in transaction mode cannot be used, and what to do about it."""
+    return (
+        f"{_format_address(parameters)} is a pooler in transaction mode, and Foregate needs "
+        "sessions (LISTEN, locks): set its pool_mode to session for this database, or name the "
+        "server itself in DATABASE_URL"
+    )
 
 
 def explain_unsuitable(

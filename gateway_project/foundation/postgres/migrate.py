@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pkgutil import iter_modules
+from typing import ClassVar
 
 from django.apps import apps
 from django.core.management import call_command
@@ -14,41 +15,83 @@ from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from gateway_project.foundation.postgres import failures
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
 LOCK_KEY = 0x464F5245_47415445
 """Key of the advisory lock: "FOREGATE" in ASCII."""
 
 
-class MigrationsPending(Exception):
-    """The database lacks migrations of this version; the message says what to do."""
+ADDITIVE_SUFFIX = "_additive"
+"""End of the names of migrations after which older programs still fit: these neither read what it
+adds, nor have to write it. Its name is all that an older program can know of a newer migration."""
+
+
+class SchemaMismatch(DatabaseUnavailable):
+    """Program and database do not fit together; the message says what to do.
+
+    Attributes:
+        code: Stable word for programs.
+    """
+
+    code: ClassVar[str]
+
+
+class MigrationsPending(SchemaMismatch):
+    """The database lacks migrations of this version."""
+
+    code = "database_unmigrated"
+
+
+class DatabaseNewer(SchemaMismatch):
+    """A newer version has migrated the database, and this one does not fit it any more."""
+
+    code = "database_newer"
 
 
 def list_pending_migrations(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
     """List the migrations of all apps that are not applied yet, such as `tools.0001_initial`."""
-    applied = _load_applied(using)
-    return [f"{app}.{name}" for app, name in _list_on_disk() if (app, name) not in applied]
+    return _find_pending(_load_applied(using))
 
 
-def list_unknown_migrations(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
-    """List the applied migrations of installed apps that only a newer version has."""
+def find_newer(applied: Collection[tuple[str, str]]) -> list[str]:
+    """List migrations of installed apps that only a newer version has and that are not additive.
+
+    Args:
+        applied: App and name of each applied migration.
+    """
     known = set(_list_on_disk())
     labels = {app for app, _ in known}
-    newer = (item for item in _load_applied(using) if item[0] in labels and item not in known)
-    return [f"{app}.{name}" for app, name in sorted(newer)]
+    newer = {item for item in applied if item[0] in labels and item not in known}
+    return [f"{app}.{name}" for app, name in sorted(newer) if not name.endswith(ADDITIVE_SUFFIX)]
 
 
 def require_migrated(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Check with one query that all migrations of all apps are applied.
+    """Check with one query that program and database fit together.
 
     Raises:
-        MigrationsPending: If any is missing.
+        MigrationsPending: If migrations of this version are missing, of whatever app.
+        DatabaseNewer: If a newer version has applied migrations that are not additive.
     """
-    if pending := list_pending_migrations(using=using):
+    applied = _load_applied(using)
+    _require_not_newer(applied)
+    if pending := _find_pending(applied):
         raise MigrationsPending(
             f"the database lacks {len(pending)} migrations of this version, such as "
             f"{pending[0]}; run `manage.py migrate`"
         )
+
+
+def _require_not_newer(applied: Collection[tuple[str, str]]) -> None:
+    if newer := find_newer(applied):
+        raise DatabaseNewer(
+            f"a newer version of Foregate has migrated the database ({newer[-1]}), and this one "
+            "cannot use it; upgrade this one"
+        )
+
+
+def _find_pending(applied: Collection[tuple[str, str]]) -> list[str]:
+    return [f"{app}.{name}" for app, name in _list_on_disk() if (app, name) not in applied]
 
 
 def _load_applied(using: str) -> set[tuple[str, str]]:
@@ -79,9 +122,12 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
     """Apply the pending migrations and return them; of concurrent processes, one does the work.
 
     Raises:
+        DatabaseNewer: If a newer version has migrated the database.
         DatabaseUnavailable: If the database's user lacks a permission.
     """
-    if not list_pending_migrations(using=using):
+    applied = _load_applied(using)
+    _require_not_newer(applied)
+    if not _find_pending(applied):
         return []
     with lock_schema(using=using):
         pending = list_pending_migrations(using=using)
@@ -89,7 +135,9 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
             try:
                 call_command("migrate", database=using, interactive=False, verbosity=0)
             except ProgrammingError as error:
-                raise _explain_refused(error) from error
+                if reason := failures.explain_refused(error):
+                    raise DatabaseUnavailable(reason) from error
+                raise
         return pending
 
 
@@ -100,6 +148,7 @@ def lock_schema(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     The lock is released with the connection, even if the process is killed.
     """
     with connections[using].cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")  # a large table may take another process minutes
         cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK_KEY])
     try:
         yield
@@ -107,18 +156,4 @@ def lock_schema(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
         if connections[using].connection is not None:
             with connections[using].cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK_KEY])
-
-
-def _explain_refused(error: ProgrammingError) -> ProgrammingError | DatabaseUnavailable:
-    """Explain an error caused by a missing permission; return others unchanged."""
-    reason = str(error).splitlines()[0]
-    if "permission denied to create extension" in reason:
-        return DatabaseUnavailable(
-            f"{reason}: have an administrator run `CREATE EXTENSION vector` in the database"
-        )
-    if "permission denied" in reason:
-        return DatabaseUnavailable(
-            f"{reason}: have an administrator run `GRANT ALL ON SCHEMA public` to the user of "
-            "DATABASE_URL"
-        )
-    return error
+                cursor.execute("RESET lock_timeout")

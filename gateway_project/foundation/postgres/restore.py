@@ -2,39 +2,83 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
-import subprocess
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.migrations.loader import MigrationLoader
+import psycopg
+from django.apps import apps
+from django.db import DEFAULT_DB_ALIAS, Error, connections, transaction
 
-from gateway_project.foundation.postgres import client, migrate
+from gateway_project.foundation import notify
+from gateway_project.foundation.postgres import archive, migrate
+from gateway_project.foundation.postgres.archive import Contents
+from gateway_project.foundation.postgres.backup import create_backup
 from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
+from gateway_project.foundation.reasons import summarize_error
 
-MAGIC = b"PGDMP"
-CHUNK_BYTES = 256 * 1024
 LOCK_WAIT_S = 60
+SAVED_PREFIX = "before-restore-"
 
 SKIPPED_ENTRIES = re.compile(r"^\d+; \d+ \d+ (COMMENT - )?(EXTENSION|SCHEMA|DATABASE)\b")
 """Entries of a backup that already exist in the target and that its user may not own."""
 
+PSQL_COMMANDS = re.compile(rb"^\\(?:un)?restrict \w+\n", re.MULTILINE)
+"""Lines of pg_restore's output that are for psql."""
+
 NEWER_SETTINGS = {17: b"SET transaction_timeout = 0;\n"}
 """Statement that pg_restore writes and older servers reject, by the version that introduced it."""
+
+COPY_STATEMENT = re.compile(rb"COPY .* FROM stdin;\n")
+END_OF_ROWS = b"\\.\n"
+
+LIST_OBJECTS_SQL = """
+    SELECT format('DROP %s IF EXISTS %s CASCADE', kind, name) FROM (
+        SELECT 1, CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
+            WHEN 'S' THEN 'SEQUENCE' WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
+            oid::regclass::text, 'pg_class'::regclass, oid, relnamespace, relkind = 'S'
+        FROM pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+        UNION ALL
+        SELECT 2, 'ROUTINE', oid::regprocedure::text, 'pg_proc'::regclass, oid, pronamespace, true
+        FROM pg_proc
+        UNION ALL
+        SELECT 3, 'TYPE', oid::regtype::text, 'pg_type'::regclass, oid, typnamespace, true
+        FROM pg_type WHERE typtype IN ('e', 'd', 'r') OR typrelid IN (
+            SELECT oid FROM pg_class WHERE relkind = 'c')
+    ) AS object (rank, kind, name, class, oid, namespace, is_owned)
+    WHERE namespace = current_schema()::regnamespace AND NOT EXISTS (
+        SELECT FROM pg_depend
+        WHERE classid = class AND objid = object.oid AND deptype = 'e')
+    ORDER BY is_owned, rank
+"""
+"""Statements that drop all tables, views, functions and types of the schema but those of
+extensions. What may belong to a table comes after the tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreResult:
-    """A finished restore."""
+    """A finished restore.
+
+    Attributes:
+        path: The backup.
+        size_bytes: Its size.
+        migrated: Migrations applied to a backup that an older version wrote.
+        replaced: Backup of what was replaced; None if there was nothing, or none was wanted.
+        is_verified: Whether a digest proved that the file is as it was written.
+    """
 
     path: Path
     size_bytes: int
     migrated: tuple[str, ...]
-    """Migrations applied to a backup that an older version wrote."""
+    replaced: Path | None
+    is_verified: bool
 
 
 def has_data(*, using: str = DEFAULT_DB_ALIAS) -> bool:
@@ -42,180 +86,182 @@ def has_data(*, using: str = DEFAULT_DB_ALIAS) -> bool:
     return bool(connections[using].introspection.django_table_names(only_existing=True))
 
 
-def restore_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> RestoreResult:
+def restore_backup(
+    path: Path, *, keep_in: Path | None, at: datetime, using: str = DEFAULT_DB_ALIAS
+) -> RestoreResult:
     """Replace all data by that of a backup, and migrate it to this version.
 
-    Gateways may keep running: their queries wait until the restore has finished.
+    Gateways may keep running: their queries wait until the restore has finished. Dropping,
+    loading, migrating and checking are one transaction, so that whenever it ends, however its
+    process dies, the database holds the old data or the new.
+
+    Args:
+        path: The backup.
+        keep_in: Folder for a backup of what is replaced; None: it is not saved.
+        at: Now, for the name of that backup.
+        using: Alias of the database.
 
     Raises:
-        BackupError: If the file is not a complete backup or cannot be applied; nothing has
-            changed.
+        BackupError: If the file is not a complete backup, or cannot be applied, or what there is
+            cannot be saved; nothing has changed.
         DatabaseUnavailable: If there is no database.
     """
     path = path.absolute()
-    contents = _list_contents(path)
-    target = DatabaseTarget(using)
-    _require_known_migrations(path, using)
-    with migrate.lock_schema(using=using):
-        _replace_data(path, contents, target, using)
-        migrated = migrate.migrate_once(using=using)
-    return RestoreResult(path=path, size_bytes=path.stat().st_size, migrated=tuple(migrated))
+    with _open_backup(path) as file:
+        contents = archive.read_contents(file, path)
+        target = DatabaseTarget(using)
+        _require_suitable(contents, path, target)
+        with migrate.lock_schema(using=using):
+            replaced = _save_existing(keep_in, at, using)
+            outcome = "nothing was changed"
+            try:
+                with transaction.atomic(using=using):
+                    _replace_data(file, path, contents, target, using)
+                    migrated = migrate.migrate_once(using=using)
+                    _require_all_columns(path, using)
+                    outcome = "whether it was committed is unknown: look before you repeat it"
+            except (psycopg.Error, Error) as error:
+                raise BackupError(
+                    f"cannot restore {path}: {summarize_error(error)}; {outcome}"
+                ) from error
+            finally:
+                connections[using].close()  # it has pg_restore's settings
+        return RestoreResult(
+            path=path,
+            size_bytes=file.seek(0, os.SEEK_END),
+            migrated=tuple(migrated),
+            replaced=replaced,
+            is_verified=contents.is_sealed,
+        )
 
 
-def _list_contents(path: Path) -> list[str]:
-    """List the entries of a backup that are to be restored.
-
-    Raises:
-        BackupError: If it is not a backup of Foregate.
-    """
+@contextmanager
+def _open_backup(path: Path) -> Iterator[IO[bytes]]:
     try:
-        with path.open("rb") as file:
-            start = file.read(len(MAGIC))
+        file = path.open("rb")
     except OSError as error:
         raise BackupError(
             f"cannot read {path}: {error.strerror}; name a file that `manage.py backup` wrote"
         ) from None
-    if start != MAGIC:
-        raise BackupError(f"{path} is not a backup: name a file that `manage.py backup` wrote")
-    listed = _run_pg_restore(path, "--list").decode(errors="replace").splitlines()
-    if not any(" TABLE DATA " in line and " django_migrations " in line for line in listed):
-        raise BackupError(
-            f"{path} is a backup, but not of Foregate: name a file that `manage.py backup` wrote"
-        )
-    return [line for line in listed if not SKIPPED_ENTRIES.match(line)]
+    with file:
+        yield file
 
 
-def _require_known_migrations(path: Path, using: str) -> None:
-    """Check that this version knows all migrations of the backup.
+def _require_suitable(contents: Contents, path: Path, target: DatabaseTarget) -> None:
+    """Check that this version knows all migrations of the backup, and where to put its tables.
 
     Raises:
-        BackupError: If a newer version wrote it.
+        BackupError: If a newer version wrote it, or its schema has another name.
     """
-    output = _run_pg_restore(path, "--data-only", "--table=django_migrations", "--file=-")
-    rows = output.decode(errors="replace").partition("FROM stdin;\n")[2].partition("\n\\.\n")[0]
-    known = MigrationLoader(connections[using]).disk_migrations or {}
-    apps = {app for app, _ in known}
-    for row in rows.splitlines():
-        app, name = row.split("\t")[1:3]
-        if app in apps and (app, name) not in known:
-            raise BackupError(
-                f"{path} was written by a newer Foregate (it has {app}.{name}): upgrade first"
-            )
+    if newer := migrate.find_newer(contents.migrations):
+        raise BackupError(
+            f"{path} was written by a newer Foregate (it has {newer[0]}): upgrade first"
+        )
+    if contents.schema != target.schema:
+        raise BackupError(
+            f"{path} is of the schema {contents.schema!r} and the database uses "
+            f"{target.schema!r}: set the search_path of its user to {contents.schema!r}"
+        )
 
 
-def _run_pg_restore(path: Path, *arguments: str) -> bytes:
-    result = subprocess.run(
-        [client.find_program("pg_restore"), *arguments, str(path)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    if result.returncode:
-        raise _build_damaged_error(path, result.stderr)
-    return result.stdout
+def _save_existing(folder: Path | None, at: datetime, using: str) -> Path | None:
+    """Save what a restore replaces, and remove what killed restores left of that.
 
-
-def _build_damaged_error(path: Path, output: bytes) -> BackupError:
-    return BackupError(
-        f"{path} is damaged or incomplete ({client.extract_error_line(output)}): nothing was "
-        "changed; use another backup"
-    )
-
-
-def _replace_data(path: Path, contents: list[str], target: DatabaseTarget, using: str) -> None:
-    """Pipe the statements of pg_restore into psql, in one transaction.
-
-    The commit is sent only after pg_restore has read the whole file.
+    Raises:
+        BackupError: If it cannot be saved.
     """
-    with (
-        tempfile.NamedTemporaryFile("w", suffix=".list") as listing,
-        tempfile.TemporaryFile() as complaints,
-        tempfile.TemporaryFile() as refusals,
-    ):
-        listing.write("\n".join(contents))
-        listing.flush()
-        with (
-            _start_pg_restore(path, listing.name, complaints) as reader,
-            _start_psql(target, refusals) as writer,
-        ):
-            source, sink = _require_pipe(reader.stdout), _require_pipe(writer.stdin)
-            with contextlib.suppress(BrokenPipeError):  # psql reports why it ended
-                sink.write(_build_preparation_sql(using).encode())
-                _pump_statements(source, sink, target.server_major)
-                if reader.wait() == 0:
-                    sink.write(b"COMMIT;\n")
-            with contextlib.suppress(BrokenPipeError):
-                sink.close()
-        if writer.returncode:
-            raise BackupError(
-                f"cannot restore {path}: {client.extract_error_line(_read_from_start(refusals))}; "
-                "nothing was changed"
-            )
-        if reader.returncode:
-            raise _build_damaged_error(path, _read_from_start(complaints))
+    if folder is None or not has_data(using=using):
+        return None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for partial in folder.glob(f".{SAVED_PREFIX}*"):
+            partial.unlink()
+    except OSError as error:
+        raise BackupError(
+            f"cannot use {folder}: {error.strerror}; make it writable, or do not save what is "
+            "replaced (--no-backup)"
+        ) from None
+    return create_backup(folder / f"{SAVED_PREFIX}{at:%Y%m%dT%H%M%SZ}.backup", using=using).path
 
 
-def _start_pg_restore(path: Path, listing: str, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-    options = ["--clean", "--if-exists", "--no-owner", "--no-privileges"]
-    return subprocess.Popen(
-        [
-            client.find_program("pg_restore"),
-            *options,
-            f"--use-list={listing}",
-            "--file=-",
-            str(path),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=complaints,
-    )
+def _replace_data(
+    file: IO[bytes], path: Path, contents: Contents, target: DatabaseTarget, using: str
+) -> None:
+    """Drop all that the schema holds and load the backup, in the current transaction.
 
-
-def _start_psql(target: DatabaseTarget, refusals: IO[bytes]) -> subprocess.Popen[bytes]:
-    options = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"]
-    return subprocess.Popen(
-        [client.find_program("psql"), *target.build_arguments(), *options],
-        env=target.build_environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=refusals,
-    )
-
-
-def _build_preparation_sql(using: str) -> str:
-    """Return SQL that begins the transaction and drops all of Foregate's tables.
-
-    That includes tables which the backup does not contain.
+    Raises:
+        BackupError: If the file turns out to be damaged.
+        psycopg.Error: If the database refuses a statement.
     """
-    wrapper = connections[using]
-    tables = wrapper.introspection.django_table_names(only_existing=True, include_views=False)
-    names = ", ".join(wrapper.ops.quote_name(table) for table in sorted(tables))
-    statements = [
+    connection: psycopg.Connection[Any] = connections[using].connection
+    preparation = (
         "SET client_min_messages = warning",
+        f"SET lock_timeout = '{LOCK_WAIT_S}s'",
         "CREATE EXTENSION IF NOT EXISTS vector",
-        "BEGIN",
-        f"SET LOCAL lock_timeout = '{LOCK_WAIT_S}s'",
-    ]
-    if names:
-        statements.append(f"DROP TABLE {names} CASCADE")
-    return "".join(f"{statement};\n" for statement in statements)
+    )
+    _execute_all(connection, preparation)
+    _execute_all(connection, [row[0] for row in connection.execute(LIST_OBJECTS_SQL)])
+    with tempfile.NamedTemporaryFile("w", suffix=".list") as listing:
+        entries = (line for line in contents.entries if not SKIPPED_ENTRIES.match(line))
+        listing.write("\n".join(entries))
+        listing.flush()
+        options = ("--no-owner", "--no-privileges", f"--use-list={listing.name}", "--file=-")
+        for section in ("pre-data", "data", "post-data"):
+            with archive.read_sql(file, path, f"--section={section}", *options) as sql:
+                _load_section(connection, section, sql, target)
+    # Without pending checks of constraints, migrations may alter tables that they have filled.
+    _execute_all(connection, ("SET search_path TO DEFAULT", "SET CONSTRAINTS ALL IMMEDIATE"))
+    connection.execute("SELECT pg_notify(%s, '')", [notify.REPLACED])
 
 
-def _pump_statements(source: IO[bytes], sink: IO[bytes], server_major: int) -> None:
-    chunk = source.read(CHUNK_BYTES)
-    for major, setting in NEWER_SETTINGS.items():
-        if server_major < major:
-            chunk = chunk.replace(setting, b"", 1)
-    while chunk:
-        sink.write(chunk)
-        chunk = source.read(CHUNK_BYTES)
+def _load_section(
+    connection: psycopg.Connection[Any], section: str, sql: IO[bytes], target: DatabaseTarget
+) -> None:
+    """Execute what pg_restore writes of a section.
+
+    Rows are only in the section "data", where each statement is one line and functions, whose
+    bodies may look like anything, are not.
+    """
+    unknown = [line for major, line in NEWER_SETTINGS.items() if target.server_major < major]
+    if section != "data":
+        script = PSQL_COMMANDS.sub(b"", sql.read())
+        for line in unknown:
+            script = script.replace(line, b"", 1)
+        connection.execute(script)
+        return
+    for line in sql:
+        if COPY_STATEMENT.match(line):
+            with connection.cursor().copy(line) as copy:
+                for row in takewhile(END_OF_ROWS.__ne__, sql):
+                    copy.write(row)
+        elif line.strip() and not line.startswith((b"--", b"\\")) and line not in unknown:
+            connection.execute(line)
 
 
-def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # noqa: S101 - a pipe was asked for
-    return stream
+def _execute_all(connection: psycopg.Connection[Any], statements: Iterable[str]) -> None:
+    connection.execute(";".join(statements).encode())
 
 
-def _read_from_start(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    return file.read()
+def _require_all_columns(path: Path, using: str) -> None:
+    """Check that the tables of all models have all their columns.
+
+    Raises:
+        BackupError: If any is missing.
+    """
+    with connections[using].cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = current_schema()"
+        )
+        present = set(cursor.fetchall())
+    models = [model for model in apps.get_models() if model._meta.managed]
+    needed = {
+        (model._meta.db_table, str(field.column))
+        for model in models
+        for field in model._meta.local_concrete_fields
+    }
+    if missing := sorted(needed - present):
+        raise BackupError(
+            f"{path} lacks {'.'.join(missing[0])} of the tables it should have: nothing was "
+            "changed; use another backup"
+        )

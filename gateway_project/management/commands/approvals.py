@@ -17,12 +17,14 @@ from execution.store import worker_rows
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
 from gateway_project.access import callers
+from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.decide_approval import SecondPersonRequired
 
 ACTIONS = ("show", "approve", "reject")
 MINUTE_S = 60
@@ -51,8 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         caller = _load_caller(options["user"])
         if options["action"] is None:
             self._print_report(
@@ -70,7 +71,12 @@ class Command(BaseCommand):
                 approval = decide_approval.decide_approval(
                     caller, approval_id, approve=approve, via="command"
                 )
-        except (UnknownApproval, ApprovalNotPending) as error:
+        except (
+            UnknownApproval,
+            ApprovalNotPending,
+            NotPermitted,
+            SecondPersonRequired,
+        ) as error:
             raise CommandError(f"{error.code}: {error}") from None
         self._print_report(_report_approval(approval, options), options)
         if options["action"] != "show" and not _is_executor_alive():

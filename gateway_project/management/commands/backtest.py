@@ -16,9 +16,9 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.import_file import display_name, read_content
 from gateway_project.management.progress import show_progress
-from gateway_project.management.teams import find_named_team
+from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
-from gateway_project.wiring.thresholds import load_presets
+from gateway_project.use_cases.load_presets import load_presets
 from learning import outcomes
 from learning.prediction import ResolvedPrediction
 from learning.thresholds import backtest
@@ -96,9 +96,8 @@ def _read_file(file: str) -> list[ResolvedPrediction]:
 
 
 def _load(team: str | None) -> list[ResolvedPrediction]:
-    if migrate.list_pending_migrations():
-        raise CommandError("the database is not migrated; run `manage.py migrate`")
-    return outcomes.load_resolved(find_named_team(team), limit=MAX_LOADED)
+    migrate.require_migrated()
+    return outcomes.load_resolved(find_owner(team), limit=MAX_LOADED)
 
 
 def _replay(

@@ -21,8 +21,9 @@ from execution.view import RunView
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.management import question, run_reports
+from gateway_project.management import question
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.runs import approval_text
 from gateway_project.runs import plan as run_plan
@@ -60,7 +61,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         action = options["action"]
         _check_options(action, options)
-        run_reports.require_migrated()
+        migrate.require_migrated()
         caller, sealer = _load_caller(options["user"]), _load_sealer()
         try:
             is_replan = action is Action.REPLAN  # needs the run's own workflow

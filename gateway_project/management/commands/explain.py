@@ -41,7 +41,7 @@ from learning.store import events
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 from tools.embed.load import make_embedder
 from tools.query_text import read_query
-from tools.store import catalogue
+from tools.store import catalogue, teams
 
 _TOOL_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
 """Matches text in the format of a tool id."""
@@ -64,11 +64,16 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         team = find_named_team(options["team"])
         scopes = frozenset({SCOPE_ALL})
-        caller = Caller(user=callers.LOCAL_ADMIN, team=team, scopes=scopes, kind="command")
+        caller = Caller(
+            user=callers.LOCAL_ADMIN,
+            team=team,
+            person=teams.find_private_team(callers.LOCAL_ADMIN),
+            scopes=scopes,
+            kind="command",
+        )
         stored_catalogue = catalogue.load_catalogue()
         if options["b"] is None:
             self._explain_intent(options, stored_catalogue, caller)
@@ -110,7 +115,7 @@ class Command(BaseCommand):
         telemetry.configure_logging(settings.FOREGATE, process="explain", quiet=True)
         answer = intents.suggest_for_team(options["a"], parameters={}, team=options["team"])
         answer_json, ranking = answer.as_json(), answer.explain_json()
-        similar = find_similar_events(options["a"], team=caller.team, config=settings.FOREGATE)
+        similar = find_similar_events(options["a"], team=caller.owner, config=settings.FOREGATE)
         if options["json"]:
             report = answer_json | ranking
             report["similar_events"] = [event_to_json(event) for event in similar]
@@ -183,7 +188,7 @@ def _explain_unusable(tools: Iterable[CatalogueTool]) -> Iterator[str]:
 
 def _load_topology(caller: Caller, name_by_pk: dict[int, str]) -> Topology:
     """Return the relations between tools visible to the caller."""
-    every = relations.load_topology(caller.team).iterate_relations()
+    every = relations.load_topology(caller.owner).iterate_relations()
     return Topology(one for one in every if one.source in name_by_pk and one.target in name_by_pk)
 
 

@@ -58,8 +58,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         form = _choose_format(options)
         whole = export.build_document(
             team=find_named_team(options["team"]), with_metrics=options["metrics"]

@@ -64,8 +64,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         telemetry.configure_logging(settings.FOREGATE, process="graph_stats", quiet=True)
         now = timezone.now()
         taken = _refresh_graph(options, now)

@@ -57,8 +57,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         telemetry.configure_logging(settings.FOREGATE, process="import_graph", quiet=True)
         caller = load_importer(
             options["user"],

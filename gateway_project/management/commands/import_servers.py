@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -57,6 +56,11 @@ class Command(BaseCommand):
             help="move secrets in arguments and addresses to sealed variables of the server; "
             "without it, you are asked at a terminal",
         )
+        parser.add_argument(
+            "--team",
+            metavar="NAME",
+            help="team that alone sees the servers (default: unchanged; of new ones everybody)",
+        )
         parser.add_argument("--dry-run", action="store_true", help="show what would change")
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
@@ -73,7 +77,10 @@ class Command(BaseCommand):
         entries, moved = parsed.entries, list[str]()
         if _confirm_sealing(parsed.entries, options):
             entries, moved = _move_secrets(parsed.entries)
-        registrations = [_make_registration(entry, origin, choice) for entry in entries]
+        registrations = [
+            replace(_make_registration(entry, origin, choice), team=options["team"])
+            for entry in entries
+        ]
         registered = _register_or_simulate(registrations, dry_run=dry_run)
         report = {
             "dry_run": dry_run,
@@ -247,8 +254,7 @@ def _load_sealer_for_dry_run() -> Sealer:
     home = settings.FOREGATE.home
     if (home / "keys" / "sealing.keys").exists():
         return sealing.load_or_create_sealer(home)
-    with tempfile.TemporaryDirectory() as folder:
-        return sealing.load_or_create_sealer(Path(folder))
+    return sealing.make_ephemeral_sealer()
 
 
 def _describe_change(item: RegistrationResult, *, dry_run: bool) -> str:

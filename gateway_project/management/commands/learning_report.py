@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from gateway_project.foundation import telemetry
-from gateway_project.management import run_reports
-from gateway_project.management.teams import find_named_team
+from gateway_project.foundation.postgres import migrate
+from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
 from learning import metrics
 from learning.calibration import IDENTITY
@@ -44,6 +44,7 @@ _OUTCOME_TITLES: Final = {
     "miss": "wrong",
     "rejected": "rejected",
     "modified": "changed",
+    "failed": "failed",
     "expired": "nothing heard of",
 }
 
@@ -65,10 +66,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        run_reports.require_migrated()
+        migrate.require_migrated()
         telemetry.configure_logging(settings.FOREGATE, process="learning_report", quiet=True)
         report = build_report(
-            find_named_team(options["team"]),
+            find_owner(options["team"]),
             days=options["days"],
             at=timezone.now(),
             token_price=settings.FOREGATE.token_price,
@@ -140,6 +141,9 @@ def _make_intent_table(title: str, figures: IntentFigures) -> Table:
     table.add_row("waste", _format_share(figures.waste), f"< {metrics.WASTE_LIMIT:.0%}")
     table.add_row("time saved", f"{figures.saved_s:,.1f} s", "")
     table.add_row("time wasted", f"{figures.wasted_s:,.1f} s", "")
+    table.add_row("mean confidence", _format_mean(figures.mean_confidence, "{:.2f}"), "")
+    table.add_row("mean duration", _format_mean(figures.mean_execution_s, "{:.2f} s"), "")
+    table.add_row("sooner than by own calls", _format_mean(figures.speed_up, "{:.1f} times"), "")
     table.add_row("tokens saved", f"{figures.tokens:,}", "")
     table.add_row("money saved", _format_money(figures.saved_money), "")
     table.add_row("money wasted", _format_money(figures.wasted_money), "")
@@ -232,6 +236,10 @@ def _iterate_gains(report: LearningReport) -> Iterator[str]:
             f"ready at waste {_format_share(calls.total.waste)}; {calls.total.saved_s:,.1f} s "
             "saved"
         )
+
+
+def _format_mean(value: float | None, form: str) -> str:
+    return "unknown" if value is None else form.format(value)
 
 
 def _format_share(share: Share) -> str:

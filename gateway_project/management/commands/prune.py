@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from gateway_project.foundation.postgres import migrate
@@ -47,8 +47,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         report = prune(settings.FOREGATE, at=timezone.now(), dry_run=options["dry_run"])
         if options["json"]:
             self.stdout.write(json.dumps(asdict(report) | {"dry_run": options["dry_run"]}))

@@ -7,13 +7,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from gateway_project.management import question
 
 
 class Command(BaseCommand):
-    help = "Replace all data with a backup, all or nothing."
+    help = "Replace all data with a backup, all or nothing; what there was is saved first."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,6 +24,11 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--yes", action="store_true", help=("replace the data without confirmation")
+        )
+        parser.add_argument(
+            "--no-backup",
+            action="store_true",
+            help="do not save what is replaced, for a database that cannot be saved any more",
         )
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
@@ -33,7 +40,11 @@ class Command(BaseCommand):
         try:
             if not yes and restore.has_data():
                 _confirm_restore(file)
-            done = restore.restore_backup(file)
+            done = restore.restore_backup(
+                file,
+                keep_in=None if options["no_backup"] else settings.FOREGATE.home / "backups",
+                at=timezone.now(),
+            )
         except (BackupError, DatabaseUnavailable) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
@@ -41,12 +52,21 @@ class Command(BaseCommand):
                 "path": str(done.path),
                 "size_bytes": done.size_bytes,
                 "migrated": list(done.migrated),
+                "replaced": str(done.replaced) if done.replaced else None,
+                "verified": done.is_verified,
             }
             self.stdout.write(json.dumps(values))
             return
         self.stdout.write(f"Restored {done.path}")
+        if done.replaced:
+            self.stdout.write(f"Saved what it replaced to {done.replaced}")
         if done.migrated:
             self.stdout.write(f"Brought it up to date: {', '.join(done.migrated)}")
+        if not done.is_verified:
+            self.stdout.write(
+                "An earlier version wrote the file, without a digest: not all damage to it can be "
+                "noticed. Look whether all is there."
+            )
 
 
 def _confirm_restore(file: Path) -> None:

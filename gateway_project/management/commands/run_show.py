@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, OutputWrapper
 
 from execution.view import RunView
+from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_reports
 from gateway_project.runs.run_json import event_to_json, run_to_json
 
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        run_reports.require_migrated()
+        migrate.require_migrated()
         # Nothing but the JSON goes to stdout.
         out = self.stderr if options["json"] else self.stdout
         if options["follow"]:

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from execution.status import RunStatus
 from execution.store import views
-from execution.view import RunSummary
+from execution.view import RunFilter, RunSummary
+from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_reports
 from gateway_project.runs import table as run_table
 from gateway_project.runs.run_json import summary_to_json
@@ -45,9 +46,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        run_reports.require_migrated()
+        migrate.require_migrated()
         status = RunStatus(options["status"]) if options["status"] else None
-        lines = views.load_summaries(None, status=status, limit=options["limit"])
+        lines = views.load_summaries(None, wanted=RunFilter(status=status), limit=options["limit"])
         if options["json"]:
             report = {"runs": [summary_to_json(line) for line in lines]}
             self.stdout.write(json.dumps(report, indent=2))

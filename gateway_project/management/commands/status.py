@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from rich.markup import escape
 from rich.table import Table
 
@@ -33,8 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        if migrate.list_pending_migrations():
-            raise CommandError("the database is not migrated; run `manage.py migrate`")
+        migrate.require_migrated()
         state = overview.load_overview() | {"memory": _load_memory()}
         if options["json"]:
             self.stdout.write(json.dumps(state, indent=2))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import structlog
 from mcp.server import Server
 
 from gateway_project.foundation.task_group import TaskGroup
@@ -23,10 +25,12 @@ from gateway_project.mcp.attach.host import (
 )
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.mcp.server import InFlightCounter
-from gateway_project.readiness import NotReady
+from gateway_project.readiness import NotReady, Readiness
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,24 +105,71 @@ class AttachHosting:
         prepared = await self._runtime.get_prepared()
         if prepared.find_caller is None:
             raise AttachRefused("it serves no other")
+        find_caller = partial(prepared.find_caller, user, group)
         try:
-            caller = await prepared.find_caller(user, group)
-        except LookupError as error:
+            caller = await find_caller()
+        except (LookupError, NotReady) as error:
             raise AttachRefused(str(error)) from None
-        return _Attachment(self._server, caller, self._in_flight)
+        rights = AttachedRights(caller, find_caller, self._runtime.readiness)
+        return _Attachment(self._server, rights, self._in_flight)
+
+
+class AttachedRights:
+    """The rights of an attached client's user, as they are now.
+
+    Args:
+        caller: As admitted.
+        find_caller: Finds the caller again.
+        readiness: Of the host, which changes with the database.
+    """
+
+    def __init__(
+        self, caller: Caller, find_caller: Callable[[], Awaitable[Caller]], readiness: Readiness
+    ) -> None:
+        self._caller: Caller | NotReady = caller
+        self._find_caller = find_caller
+        self._readiness = readiness
+
+    def get_caller(self) -> Caller:
+        """Return the caller.
+
+        Raises:
+            NotReady: If there is no such user any more.
+        """
+        if isinstance(self._caller, NotReady):
+            raise self._caller
+        return self._caller
+
+    async def follow(self) -> None:
+        """Follow changes until cancelled; while the database is away, rights stay as they were."""
+        change = self._readiness.next_change
+        while True:
+            await change.wait()
+            change = self._readiness.next_change  # before the rights are read
+            try:
+                self._caller = await self._find_caller()
+            except LookupError as error:
+                self._caller = NotReady("unknown_user", str(error))
+            except NotReady as unavailable:
+                log.warning("attach.rights_not_refreshed", reason=str(unavailable))
 
 
 class _Attachment:
     """One attached client."""
 
-    def __init__(self, server: Server[Any], caller: Caller, in_flight: InFlightCounter) -> None:
+    def __init__(
+        self, server: Server[Any], rights: AttachedRights, in_flight: InFlightCounter
+    ) -> None:
         self._server = server
-        self._caller = caller
+        self._rights = rights
         self._in_flight = in_flight
 
     async def __call__(self, lines: SocketLines, writer: SocketWriter) -> None:
         options = mcp_server.make_initialization_options(self._server)
         idle = self._in_flight.wait_until_idle
-        with callers.bind_connection_caller(self._caller):
-            async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
-                await self._server.run(received, sent, options)
+        async with TaskGroup() as group:
+            following = group.create_task(self._rights.follow())
+            with callers.bind_connection_caller(self._rights.get_caller):
+                async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
+                    await self._server.run(received, sent, options)
+            following.cancel()

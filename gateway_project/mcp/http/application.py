@@ -9,10 +9,11 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway_project.access.throttle import client_network
 from gateway_project.foundation import endpoint
 from gateway_project.mcp.http.answers import RequestRejected
-from gateway_project.mcp.http.body import ClientGone, read_body, replay_body
-from gateway_project.mcp.http.checks import header_text
+from gateway_project.mcp.http.body import ClientGone, hold_body, replay_body
+from gateway_project.mcp.http.checks import HeaderMap, header_text
 from gateway_project.mcp.http.probes import Probes
 from gateway_project.mcp.http.request_threads import RequestThreads
 from gateway_project.mcp.http.service import HttpService
@@ -21,6 +22,8 @@ SERVICE_SCOPE_KEY: Final = "foregate.service"
 """Key of the service in the scope of the requests that it does not serve itself."""
 MAX_FORM_BYTES: Final = 16 * 1024 * 1024
 """Largest body of a request to the console or the API."""
+PROBES: Final = "/health"
+"""Path of the probes, which count as one holder: their own."""
 BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 log = logging.getLogger(__name__)
@@ -75,22 +78,32 @@ class Application:
     async def _serve_otherwise(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of the console or of the API, which can reach the service."""
         headers = dict(scope["headers"])
+        holder = _find_holder(scope, headers)
         try:
-            if scope["method"] not in BODILESS:
-                content = await read_body(
-                    receive,
-                    declared=header_text(headers, b"content-length"),
-                    max_bytes=MAX_FORM_BYTES,
-                )
-                receive = replay_body(content, receive)
+            if scope["method"] in BODILESS:
+                await self._serve_in_thread(scope, receive, send, holder=holder)
+                return
+            async with hold_body(
+                receive,
+                declared=header_text(headers, b"content-length"),
+                holder=holder,
+                max_bytes=MAX_FORM_BYTES,
+            ) as content:
+                replayed = replay_body(content, receive)
+                await self._serve_in_thread(scope, replayed, send, holder=holder)
         except RequestRejected as error:
             await error.problem.send(send)
         except ClientGone:
             return
-        else:
-            async with self._threads.lend(send) as watched:
-                inner = {**scope, SERVICE_SCOPE_KEY: self.service}
-                await self._otherwise(inner, receive, watched)
+
+    async def _serve_in_thread(
+        self, scope: Scope, receive: Receive, send: Send, *, holder: str
+    ) -> None:
+        async with self._threads.lend(
+            send, holder=holder, is_privileged=holder == PROBES
+        ) as watched:
+            inner = {**scope, SERVICE_SCOPE_KEY: self.service}
+            await self._otherwise(inner, receive, watched)
 
     async def _handle_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -119,3 +132,14 @@ class Application:
         except Exception:
             log.exception("the MCP endpoint failed")
             raise
+
+
+def _find_holder(scope: Scope, headers: HeaderMap) -> str:
+    """Return who counts as the sender of a request before it is authenticated.
+
+    Whoever invents a token or a cookie is soon refused, as it costs little to check.
+    """
+    if scope["path"].startswith(PROBES):
+        return PROBES
+    sent = header_text(headers, b"authorization") or header_text(headers, b"cookie")
+    return sent or client_network((scope.get("client") or ("",))[0])

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.bearers import (
+    OUTAGE_GRACE_S,
     BearerToken,
     BearerTokenCache,
     TokenRefused,
@@ -59,7 +60,7 @@ class LocalAuthenticator:
     """Admits every request; only for loopback addresses."""
 
     def __init__(self) -> None:
-        nobody = Caller(user="", team=None, scopes=frozenset(), kind="http")
+        nobody = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
         self._bearer = BearerToken(
             digest="", active_token=ActiveToken(caller=nobody), checked_at=0.0
         )
@@ -73,8 +74,20 @@ class LocalAuthenticator:
         return self._bearer, None
 
 
-async def judge_token(bearers: BearerTokenCache, headers: HeaderMap, address: str) -> BearerToken:
+async def judge_token(
+    bearers: BearerTokenCache,
+    headers: HeaderMap,
+    address: str,
+    *,
+    outage_grace_s: float = OUTAGE_GRACE_S,
+) -> BearerToken:
     """Return the bearer token of a request.
+
+    Args:
+        bearers: Knows the tokens.
+        headers: Of the request.
+        address: The client's.
+        outage_grace_s: As of `BearerTokenCache.authenticate`.
 
     Raises:
         RequestRejected: If it is missing or invalid, or cannot be checked now.
@@ -85,7 +98,9 @@ async def judge_token(bearers: BearerTokenCache, headers: HeaderMap, address: st
             "a bearer token is required: `manage.py create_token` creates one"
         )
     try:
-        return await bearers.authenticate(token.strip(), address=address)
+        return await bearers.authenticate(
+            token.strip(), address=address, outage_grace_s=outage_grace_s
+        )
     except TokenRefused:
         raise answer_unauthorized(
             "the token is unknown, expired or revoked", error="invalid_token"

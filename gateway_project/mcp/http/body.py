@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
@@ -12,12 +14,15 @@ from starlette.types import Message, Receive
 from gateway_project.foundation import json_pieces
 from gateway_project.foundation.computing import run_in_message_thread
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
+from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.mcp import refused_lines
 from gateway_project.mcp.http.answers import reject
 from gateway_project.mcp.refused_lines import MAX_SEARCHED, MAX_SEARCHED_ENDS
 
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """The same limit as for a line over stdio: arguments may carry documents as base64."""
+BODY_BYTES: Final = Bound(total=256 * 1024 * 1024, each=MAX_BODY_BYTES, fraction=0.5)
+"""Bytes of bodies in memory at once, and those that one holder sent."""
 CHUNK_TIMEOUT_S: Final = 15.0
 """Longest pause between two chunks of a body."""
 BODY_TIMEOUT_S: Final = 120.0
@@ -27,24 +32,72 @@ HTTP_BAD_REQUEST: Final = 400
 _CLOSE: Final = ((b"connection", b"close"),)  # the rest of the body is not read
 
 
+body_bytes: Final = Shares(BODY_BYTES)
+"""The process's, by who sent them."""
+
+
 class ClientGone(Exception):
     """The client disconnected before its request was complete."""
 
 
-async def read_body(receive: Receive, *, declared: str, max_bytes: int = MAX_BODY_BYTES) -> bytes:
-    """Return the body of a request.
+@asynccontextmanager
+async def hold_body(
+    receive: Receive, *, declared: str, holder: Hashable, max_bytes: int = MAX_BODY_BYTES
+) -> AsyncIterator[bytes]:
+    """Yield the body of a request, whose bytes count as the holder's until the block is left.
 
     Args:
         receive: Of the request.
         declared: Its `Content-Length`; empty if it has none.
+        holder: Who sent it.
         max_bytes: Largest body that is accepted.
 
     Raises:
-        RequestRejected: If the body is too large or too slow.
+        RequestRejected: If the body is too large or too slow, or too much is held.
         ClientGone: If the client disconnects.
     """
-    if declared.isdigit() and int(declared) > max_bytes:
+    size = int(declared) if declared.isdigit() else 0
+    if size > max_bytes:
         raise _build_too_large_error(max_bytes)
+    held = _HeldBytes(holder)
+    try:
+        held.take(size)
+        yield await _read_body(receive, held, max_bytes=max_bytes)
+    finally:
+        body_bytes.give_back(holder, held.size)
+
+
+class _HeldBytes:
+    """Bytes that were taken from `body_bytes` for one body.
+
+    Attributes:
+        size: Their number.
+    """
+
+    def __init__(self, holder: Hashable) -> None:
+        self._holder = holder
+        self.size = 0
+
+    def take(self, size: int) -> None:
+        """Take what is missing from a size.
+
+        Raises:
+            RequestRejected: If too much is held.
+        """
+        missing = size - self.size
+        if missing <= 0:
+            return
+        if not body_bytes.take(self._holder, missing):
+            raise reject(
+                429,
+                "throttled",
+                "too many large requests are being read; wait for one to end",
+                headers=(*_CLOSE, (b"retry-after", b"1")),
+            )
+        self.size = size
+
+
+async def _read_body(receive: Receive, held: _HeldBytes, *, max_bytes: int) -> bytes:
     chunks: list[bytes] = []
     size = 0
     loop = asyncio.get_running_loop()
@@ -57,6 +110,7 @@ async def read_body(receive: Receive, *, declared: str, max_bytes: int = MAX_BOD
                 size += len(chunk)
                 if size > max_bytes:
                     raise _build_too_large_error(max_bytes)
+                held.take(size)
                 chunks.append(chunk)
                 if not message.get("more_body", False):
                     return chunks[0] if len(chunks) == 1 else b"".join(chunks)

@@ -16,7 +16,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from gateway_project.access.bearers import BearerToken
 from gateway_project.foundation import endpoint, telemetry
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.mcp import callers
 from gateway_project.mcp.http import body, checks
 from gateway_project.mcp.http.access_log import AccessLog
@@ -25,8 +26,9 @@ from gateway_project.mcp.http.authenticate import Authenticator, answer_unauthor
 from gateway_project.mcp.http.checks import HeaderMap, header_text
 from gateway_project.mcp.http.names import AllowedNames
 
-MAX_OPEN_REQUESTS: Final = 256
-"""Requests that one token may have open at once, streams included."""
+OPEN_REQUESTS: Final = Bound(total=1_500, each=256)
+"""Requests for MCP and streams of events that are open at once, and those of one user. Fewer than
+the connections, so that some are left for short requests."""
 CLOSED_BY_CLIENT: Final = 499
 LISTEN_METHOD: Final = "subscriptions/listen"
 REQUEST_ID_HEADER: Final = b"x-request-id"
@@ -42,7 +44,11 @@ ServeScope = Callable[[Scope, Receive, Send], Awaitable[None]]
 log = structlog.get_logger("foregate.http")
 
 
-class OpenRequests:
+open_requests: Final = Shares(OPEN_REQUESTS)
+"""The process's, by user."""
+
+
+class EndlessRequests:
     """Tracks requests that would stay open as long as their client, so that they can be ended."""
 
     def __init__(self) -> None:
@@ -130,11 +136,11 @@ class EndpointGate:
         self._serve = serve
         self._has_group = has_group
         self._access_log = access_log
-        self._open_requests = OpenRequests()
+        self._endless = EndlessRequests()
 
     def close(self) -> None:
         """End endless requests and refuse new ones."""
-        self._open_requests.close()
+        self._endless.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; failures are reported in its response and in the log."""
@@ -162,15 +168,23 @@ class EndpointGate:
         checks.check_method(scope["method"], headers)
         client = scope.get("client")
         bearer, caller = await self._authenticate(headers, client[0] if client else "")
-        if len(bearer.open_timeouts) >= MAX_OPEN_REQUESTS:
-            raise reject(
-                429, "throttled", f"{MAX_OPEN_REQUESTS} requests are open; wait for one to end"
-            )
         group = endpoint.find_group(scope["path"])
         if group is not None:
             self._check_group(group, caller)
         callers.note_caller(scope, caller, token=bearer.digest, group=group)
-        await self._serve_while_valid(bearer, scope, headers, receive, reply)
+        user = caller.user if caller else ""
+        is_superuser = caller is None or caller.has_scope(SCOPE_ALL)
+        if not open_requests.take(user, is_privileged=is_superuser):
+            raise reject(
+                429,
+                "throttled",
+                f"{open_requests.count_of(user)} requests of yours are open; wait for one to end",
+                headers=((b"retry-after", b"1"),),
+            )
+        try:
+            await self._serve_while_valid(bearer, scope, headers, receive, reply)
+        finally:
+            open_requests.give_back(user)
         return caller
 
     def _check_group(self, group: str, caller: Caller | None) -> None:
@@ -201,14 +215,20 @@ class EndpointGate:
         endless = scope["method"] == "GET" or header_text(headers, b"mcp-method") == LISTEN_METHOD
         try:
             async with bearer.enforce_validity() as end:
-                with self._open_requests.track_request(end, endless=endless):
-                    # A request counts as open while its body arrives: the body is in memory.
-                    receive = await _receive_body(scope, headers, receive)
-                    await self._serve(scope, receive, reply.send)
+                with self._endless.track_request(end, endless=endless):
+                    if scope["method"] != "POST":
+                        await self._serve(scope, receive, reply.send)
+                        return
+                    caller = scope[callers.CALLER_SCOPE_KEY]
+                    declared = header_text(headers, b"content-length")
+                    holder = caller.user if caller else ""
+                    async with body.hold_body(receive, declared=declared, holder=holder) as held:
+                        checks.check_era(headers, held)
+                        await self._serve(scope, body.replay_body(held, receive), reply.send)
         except TimeoutError:
             if not end.expired():
                 raise
-            if self._open_requests.is_closing:
+            if self._endless.is_closing:
                 raise reject(503, "stopping", "the gateway is shutting down") from None
             raise answer_unauthorized(
                 "the token is no longer valid", error="invalid_token"
@@ -262,15 +282,6 @@ class EndpointGate:
         if b"mcp-session-id" in headers:
             fields["session"] = header_text(headers, b"mcp-session-id")[:8]
         self._access_log.record(fields)
-
-
-async def _receive_body(scope: Scope, headers: HeaderMap, receive: Receive) -> Receive:
-    """Read the body of a request and return a `receive` that replays it."""
-    if scope["method"] != "POST":
-        return receive
-    content = await body.read_body(receive, declared=header_text(headers, b"content-length"))
-    checks.check_era(headers, content)
-    return body.replay_body(content, receive)
 
 
 def _read_request_id(headers: HeaderMap) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -55,21 +56,26 @@ class Probes:
         raise reject(404, "not_found", "MCP is spoken at /mcp", code=METHOD_NOT_FOUND)
 
     def _answer_ready(self) -> HttpAnswer:
-        readiness = self._service().runtime.readiness
-        if readiness.current is not None:
+        obstacle = self._service().runtime.readiness.find_obstacle()
+        if obstacle is None:
             return make_json_answer({"status": "ok"})
-        code = readiness.trouble.code if readiness.trouble else "starting"
-        return make_json_answer({"status": "unavailable", "reason": code}, status=503)
+        return make_json_answer({"status": "unavailable", "reason": obstacle.code}, status=503)
 
     async def _answer_metrics(self, scope: Scope) -> HttpAnswer:
         service = self._service()
         client = (scope.get("client") or ("",))[0]
-        bearer = await judge_token(await service.get_token_cache(), dict(scope["headers"]), client)
+        bearer = await judge_token(
+            await service.get_token_cache(),
+            dict(scope["headers"]),
+            client,
+            outage_grace_s=math.inf,  # a monitor is needed most where an outage is long
+        )
         if not bearer.active_token.caller.has_scope(METRICS_SCOPE):
             raise answer_lacking_scope(METRICS_SCOPE)
         try:
-            exposition = (await service.runtime.get_prepared()).render_metrics
+            render = (await service.runtime.get_prepared()).render_metrics
         except NotReady as error:
             raise answer_unavailable(str(error)) from None
-        body = await exposition() if exposition else b""
+        is_away = service.runtime.readiness.find_obstacle() is not None
+        body = await render(is_database_away=is_away) if render else b""
         return HttpAnswer(status=200, headers=((b"content-type", METRICS_TYPE),), body=body)

@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,7 +18,8 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from gateway_project.foundation import stop_guard
-from gateway_project.mcp.http.protocol import BoundedProtocol
+from gateway_project.mcp.http.protocol import BoundedProtocol, BoundedWebSocket, Connections
+from tools.upstream.network import parse_networks
 
 CALL_GRACE_S: Final = 5
 """Time for calls in flight to finish after a request to stop."""
@@ -26,7 +28,6 @@ STOP_TIMEOUT_S: Final = 15.0
 KILL_TIMEOUT_S: Final = STOP_TIMEOUT_S + 3.0
 """Grace after a signal, enforced by the guard process even if the event loop is stuck."""
 KEEP_ALIVE_S: Final = 30
-MAX_CONNECTIONS: Final = 2_000
 MAX_WEBSOCKET_BYTES: Final = 4_096
 """Largest message of a websocket's client, which has nothing to send."""
 
@@ -75,6 +76,7 @@ def serve_http(
     *,
     tls: TlsFiles | None = None,
     websockets: bool = False,
+    proxies: str = "",
 ) -> None:
     """Serve until a signal asks to stop.
 
@@ -83,14 +85,20 @@ def serve_http(
         listener: Already bound, so that a port in use is noticed before anything starts.
         tls: Checked certificate files; None for plain HTTP.
         websockets: Whether the application serves websockets too.
+        proxies: Networks, separated by commas, of the proxies whose word on where a request comes
+            from is believed.
 
     Raises:
         SystemExit: If the application failed; the log has the reason.
     """
+    trusted = parse_networks(proxies)
+    connections = Connections(proxies=trusted)
     configuration = uvicorn.Config(
         application,
-        http=BoundedProtocol,
-        ws="websockets-sansio" if websockets else "none",
+        http=partial(BoundedProtocol, connections=connections),  # type: ignore[arg-type]
+        ws=partial(BoundedWebSocket, connections=connections)  # type: ignore[arg-type]
+        if websockets
+        else "none",
         ws_max_size=MAX_WEBSOCKET_BYTES,
         ws_per_message_deflate=False,  # the same message would be compressed for each viewer
         lifespan="on",
@@ -98,8 +106,8 @@ def serve_http(
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
+        proxy_headers=bool(trusted),
+        forwarded_allow_ips=[str(network) for network in trusted],
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=CALL_GRACE_S,
         ssl_certfile=str(tls.certificate) if tls else None,

@@ -90,6 +90,7 @@ class HttpService:
     async def run_service(self) -> AsyncIterator[None]:
         """Serve while the context is open; it must be entered and left in one task."""
         telemetry.http_sessions.set_function(lambda: self._sessions.session_count)
+        telemetry.ready.set_function(lambda: self.runtime.readiness.find_obstacle() is None)
         attachable = self._hosting.open() if self._hosting else nullcontext()
         async with TaskGroup() as group, self._sessions.run(), attachable:
             tasks = [

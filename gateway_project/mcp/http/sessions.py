@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 from uuid import uuid4
@@ -14,14 +16,14 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
+from gateway_project.foundation.shares import Bound
 from gateway_project.mcp import callers
 from gateway_project.mcp.http.body import MAX_BODY_BYTES
 from gateway_project.mcp.http.legacy import LegacyTransport
 from gateway_project.mcp.http.modern import ModernHandler, is_modern
 
-MAX_SESSIONS: Final = 2_000
-MAX_SESSIONS_PER_CALLER: Final = 200
-"""Limit for one caller, so that none can lock out the others."""
+SESSIONS: Final = Bound(total=2_000, each=200)
+"""Sessions of the process, and of one user."""
 SESSION_IDLE_S: Final = 1_800.0
 
 
@@ -34,8 +36,7 @@ class Sessions(StreamableHTTPSessionManager):
     Args:
         server: Of the SDK.
         idle_s: Seconds without a request after which a session ends.
-        max_sessions: Limit of open sessions.
-        max_each: Limit of open sessions of one caller.
+        bound: How many sessions there may be.
     """
 
     def __init__(
@@ -43,18 +44,17 @@ class Sessions(StreamableHTTPSessionManager):
         server: Server[Any],
         *,
         idle_s: float = SESSION_IDLE_S,
-        max_sessions: int = MAX_SESSIONS,
-        max_each: int = MAX_SESSIONS_PER_CALLER,
+        bound: Bound = SESSIONS,
     ) -> None:
         super().__init__(
             server,
             session_idle_timeout=idle_s,
-            max_sessions=max_sessions,
+            max_sessions=bound.total,
             max_request_body_size=MAX_BODY_BYTES,
             # The gate has checked this already; without it the SDK builds one per request.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._max_each = max_each
+        self._bound = bound
         self._modern = ModernHandler(
             server, lifespan=lambda: self._lifespan_state, otherwise=self._handle_request
         )
@@ -78,9 +78,15 @@ class Sessions(StreamableHTTPSessionManager):
     def _admit_session(
         self, requestor: AuthorizationContext | None
     ) -> StreamableHTTPServerTransport | None:
-        owned = sum(owner == requestor for owner in self._session_owners.values())
-        full = self.max_sessions is not None and self.session_count >= self.max_sessions
-        if requestor is None or full or owned >= self._max_each:
+        if requestor is None:
+            return None
+        owned = [
+            one
+            for one, owner in self._session_owners.items()
+            if owner["client_id"] == requestor["client_id"]
+        ]
+        has_room = self._bound.admits(held=len(owned), in_all=self.session_count)
+        if not has_room and not self._end_longest_idle(owned):
             return None
         session_id = uuid4().hex
         transport = LegacyTransport(
@@ -91,6 +97,27 @@ class Sessions(StreamableHTTPSessionManager):
         self._session_owners[session_id] = requestor
         self._server_instances[session_id] = transport
         return transport
+
+    def _end_longest_idle(self, owned: Sequence[str]) -> bool:
+        """End the session of these that has been idle for longest; return whether one was idle.
+
+        Many clients never close theirs; one that comes back after all is told that the session is
+        unknown, and opens another (MCP 2025-11-25, Transports, Session Management).
+        """
+        # The SDK sets a deadline while no request is in flight, and moves it with each.
+        idle = [
+            (scope.deadline, one)
+            for one in owned
+            if (scope := self._server_instances[one].idle_scope) and scope.deadline < math.inf
+        ]
+        if not idle:
+            return False
+        _, longest = min(idle)
+        transport = self._server_instances.pop(longest)
+        del self._session_owners[longest]
+        if transport.idle_scope:
+            transport.idle_scope.cancel()
+        return True
 
 
 @lru_cache(maxsize=10_000)

@@ -23,6 +23,9 @@ MIN_TOOL_PROBABILITY: Final = 0.15
 """No workflow is suggested if the likeliest tool is less probable than this."""
 MIN_RISKY_PROBABILITY: Final = 0.3
 """Minimum probability of a destructive tool in a workflow."""
+MIN_ASKED_SHARE: Final = 0.3
+"""Least fit of a destructive tool to a clause of the intent, relative to the best-fitting tool by
+text: one that fits less was taught by runs alone, which is not enough to destroy something."""
 MIN_ALTERNATIVE_SHARE: Final = 0.25
 """Share of the likeliest set's confidence below which another set is no substitute for it if it
 only holds an unlikely destructive tool: then it is reduced."""
@@ -59,10 +62,10 @@ def choose_set(ranking: Ranking, context: SuggestionContext) -> ChosenTools | No
     """Choose the likeliest set whose tools are all callable and compatible.
 
     No two may exclude each other, none may replace another, and a destructive tool must itself be
-    likely (see `MIN_RISKY_PROBABILITY`). If no tool clearly fits (see `FAINT_PROBABILITY`), sets
-    are tried by confidence instead. If no set qualifies, the likeliest is reduced to its
-    compatible tools. Required tools are added. The confidence is that of the chosen set, halved
-    if a tool was removed.
+    likely (see `MIN_RISKY_PROBABILITY`) and asked for (see `MIN_ASKED_SHARE`). If no tool clearly
+    fits (see `FAINT_PROBABILITY`), sets are tried by confidence instead. If no set qualifies, the
+    likeliest is reduced to its compatible tools. Required tools are added. The confidence is that
+    of the chosen set, halved if a tool was removed.
 
     Args:
         ranking: Sets of tools, the likeliest first.
@@ -106,10 +109,18 @@ def find_objection(ranked: RankedSet, context: SuggestionContext) -> str:
 
 
 def is_risky(pk: int, ranking: Ranking, context: SuggestionContext) -> bool:
-    """Whether a tool is destructive and too unlikely to be suggested."""
+    """Whether a tool is destructive, and too unlikely or not what the intent's words ask for."""
     tool = context.find_tool(pk)
+    if tool is None or not tool.is_destructive:
+        return False
     probability = ranking.tool_probabilities.get(pk, 1.0)
-    return tool is not None and tool.is_destructive and probability < MIN_RISKY_PROBABILITY
+    return probability < MIN_RISKY_PROBABILITY or not _is_asked_for(pk, ranking)
+
+
+def _is_asked_for(pk: int, ranking: Ranking) -> bool:
+    """Whether the words of an intent ask for a tool, whatever past runs say."""
+    shares = ranking.clause_shares.get(pk)
+    return shares is None or not len(shares) or float(max(shares)) >= MIN_ASKED_SHARE
 
 
 def find_exclusion(topology: Topology, tools: Iterable[int]) -> Relation | None:
@@ -195,9 +206,14 @@ def _find_conflict(chosen: ChosenTools, context: SuggestionContext) -> str:
 
 
 def _find_risk(ranked: RankedSet, ranking: Ranking, context: SuggestionContext) -> str:
-    """Name a destructive tool of the set that is too unlikely; empty if there is none."""
+    """Name a destructive tool of the set that is risky; empty if there is none."""
     for tool in ranked.tools:
         if is_risky(tool, ranking, context):
+            if not _is_asked_for(tool, ranking):
+                return (
+                    f"{display_id(context, tool)} may destroy something, and only past runs "
+                    "suggest it"
+                )
             probability = ranking.tool_probabilities[tool]
             return (
                 f"{display_id(context, tool)} may destroy something and has a probability of "

@@ -13,7 +13,7 @@ from tests.execution.workflows import drawn, given, task
 from tests.gateway.catalogues import catalogue, server, tool
 from tools.danger import Danger
 
-ANN = Caller(user="ann", team=1, scopes=frozenset({"call"}), kind="http")
+ANN = Caller(user="ann", team=1, person=None, scopes=frozenset({"call"}), kind="http")
 LOG_OUTPUT = {
     "type": "object",
     "properties": {
@@ -152,7 +152,7 @@ def test_a_server_that_is_switched_off_is_a_problem():
 
 
 def test_a_caller_without_the_call_scope_gets_an_error():
-    caller = Caller(user="bob", team=None, scopes=frozenset({"search"}), kind="http")
+    caller = Caller(user="bob", team=None, person=None, scopes=frozenset({"search"}), kind="http")
     assert "'bob' may not call tools" in only_problem(log("a"), caller=caller).message
 
 

@@ -33,7 +33,7 @@ def held(**tasks):
         last_seq=7,
         status=RunStatus.RUNNING,
         workflow=WORKFLOW,
-        caller=Caller(user="u", team=None, scopes=frozenset(), kind="stdio"),
+        caller=Caller(user="u", team=None, person=None, scopes=frozenset(), kind="stdio"),
         tasks={
             (name.split("_")[0], int(name.split("_")[1]) if "_" in name else -1): task
             for name, task in tasks.items()

@@ -27,7 +27,7 @@ SKIPPED, SUCCEEDED = TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
         (
             OnError.SAFE_TO_FAIL,
             {"ordered": SUCCEEDED, "needs": SKIPPED, "other": SUCCEEDED},
-            "succeeded",
+            "partial_success",
         ),
     ],
 )
@@ -49,6 +49,34 @@ async def test_the_failure_policy_decides_the_effect_of_a_failure(policy, ends, 
     assert recorded.errors["bad", -1] == "no such file"
     if status == "failed":
         assert (recorded.code, recorded.error) == ("tool_error", "task 'bad': no such file")
+
+
+async def test_a_task_that_was_skipped_is_not_a_failure_that_its_policy_allows():
+    """Copy, then delete the original: without a copy, nothing is deleted."""
+    recorded, tools = run_of(
+        {"id": "read", "on_error": "continue"},
+        {"id": "copy", "on_error": "safe_to_fail", "depends_on": ["read"]},
+        {"id": "delete", "depends_on": ["copy"]},
+        {"id": "log"},
+        answers={"read": says("no such file", is_error=True)},
+    )
+    assert await finish(tools) == "partial_success"
+    assert (recorded.stands("copy"), recorded.stands("delete")) == (SKIPPED, SKIPPED)
+    assert {call.task for call in tools.calls} == {"read", "log"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "error"),
+    [
+        (OnError.CONTINUE, "no task succeeded; task 'a': no such file"),
+        (OnError.SAFE_TO_FAIL, "no task succeeded"),
+    ],
+)
+async def test_a_run_of_which_nothing_succeeded_has_failed(policy, error):
+    no = says("no such file", is_error=True)
+    recorded, tools = run_of({"id": "a"}, {"id": "b"}, on_error=policy, answers={"a": no, "b": no})
+    assert await finish(tools) == "failed"
+    assert (recorded.code, recorded.error) == ("nothing_succeeded", error)
 
 
 async def test_the_policy_of_a_task_overrides_that_of_the_run():

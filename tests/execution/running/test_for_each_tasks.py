@@ -43,4 +43,6 @@ async def test_a_failure_stops_hundreds_of_lists():
     async with asyncio.timeout(PATIENCE_S):
         assert await tools.execution().run() is RunStatus.FAILED
     assert recorded.code == "tool_error"
-    assert recorded.stands(f"each{count - 1}") is TaskStatus.CANCELLED
+    assert recorded.stands(f"each{count - 1}") is TaskStatus.SKIPPED
+    assert recorded.tasks[f"each{count - 1}", -1].error_code == "stopped"
+    assert recorded.errors[f"each{count - 1}", -1] == "the run stopped after 0 of 1 items"

@@ -71,7 +71,8 @@ async def test_a_lost_item_is_repeated_even_if_a_failure_stops_the_run():
     limits.release_slot("s", other)
     assert await holding is RunStatus.FAILED
     assert [(call.task, call.item) for call in tools.calls] == [("bad", -1), ("a", 0)]
-    assert recorded.stands("a") is CANCELLED, "its second item was never called"
+    assert recorded.stands("a") is TaskStatus.SKIPPED, "its second item was never called"
+    assert recorded.errors["a", -1] == "the run stopped after 1 of 2 items"
 
 
 @pytest.mark.parametrize("each", [False, True])

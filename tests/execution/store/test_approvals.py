@@ -150,7 +150,9 @@ def test_pending_approvals_are_listed_oldest_first(sealer):
 
 def test_thousands_of_requests_do_not_hide_those_of_others(sealer, monkeypatch):
     monkeypatch.setattr(approvals, "MAX_LISTED_PER_USER", 2)
-    bob = Caller(user="bob", team=TeamFactory().pk, scopes=frozenset({"call"}), kind="http")
+    bob = Caller(
+        user="bob", team=TeamFactory().pk, person=None, scopes=frozenset({"call"}), kind="http"
+    )
     many = [waiting(sealer, caller=ADMIN) for _ in range(4)]
     bobs = waiting(sealer, caller=bob)
     assert [one.id for one in approvals.load_pending()] == [many[0].pk, many[1].pk, bobs.pk]
@@ -161,8 +163,10 @@ def test_thousands_of_requests_do_not_hide_those_of_others(sealer, monkeypatch):
 
 def test_lists_can_be_restricted_to_users_and_teams(sealer):
     team = TeamFactory()
-    bob = Caller(user="bob", team=team.pk, scopes=frozenset({"call"}), kind="http")
-    anns = waiting(sealer, caller=Caller(user="ann", team=None, scopes=frozenset(), kind="http"))
+    bob = Caller(user="bob", team=team.pk, person=None, scopes=frozenset({"call"}), kind="http")
+    anns = waiting(
+        sealer, caller=Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
+    )
     bobs = waiting(sealer, caller=bob)
     waiting(sealer, caller=ADMIN)
     assert [one.id for one in approvals.load_pending(["ann"])] == [anns.pk]

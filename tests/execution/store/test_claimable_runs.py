@@ -9,7 +9,7 @@ from gateway_project.foundation.caller import Caller
 from tests.execution.stored import ADMIN, held, shift_clock
 
 pytestmark = pytest.mark.django_db
-BOB = Caller(user="bob", team=None, scopes=frozenset({"call"}), kind="http")
+BOB = Caller(user="bob", team=None, person=None, scopes=frozenset({"call"}), kind="http")
 
 
 def queued(sealer, caller=ADMIN):

@@ -326,7 +326,9 @@ def test_waiting_callers_get_runs_claimed_in_turn(sealer):
 
 
 def test_a_run_is_resumed_under_the_group_it_was_started_under(sealer):
-    desk = Caller(user="admin", team=None, scopes=frozenset(), kind="http", group="desk")
+    desk = Caller(
+        user="admin", team=None, person=None, scopes=frozenset(), kind="http", group="desk"
+    )
     run = held(sealer, owner="", caller=desk).run
     assert take(sealer, run).caller == desk
     assert take(sealer, held(sealer, owner="").run).caller.group is None

@@ -73,10 +73,14 @@ def test_another_request_with_the_same_key_is_refused(sealer, other):
 def test_an_idempotency_key_belongs_to_one_user_team_and_group(sealer):
     team = TeamFactory()
     others = [
-        Caller(user="eve", team=None, scopes=frozenset(), kind="http"),
-        Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http"),
-        Caller(user="admin", team=None, scopes=frozenset(), kind="http", group="desk"),
-        Caller(user="admin", team=None, scopes=frozenset(), kind="http", group="hall"),
+        Caller(user="eve", team=None, person=None, scopes=frozenset(), kind="http"),
+        Caller(user="admin", team=team.pk, person=None, scopes=frozenset(), kind="http"),
+        Caller(
+            user="admin", team=None, person=None, scopes=frozenset(), kind="http", group="desk"
+        ),
+        Caller(
+            user="admin", team=None, person=None, scopes=frozenset(), kind="http", group="hall"
+        ),
     ]
     made = {held(sealer, key="k").run, *(held(sealer, key="k", caller=one).run for one in others)}
     assert len(made) == 5

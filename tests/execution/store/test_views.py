@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 import pytest
@@ -7,6 +8,7 @@ from execution.models import Approval
 from execution.status import RunStatus
 from execution.store import approvals, decisions, payloads, views
 from execution.store.runs import UnknownRun
+from execution.view import RunFilter
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import (
     ADMIN,
@@ -37,7 +39,7 @@ def test_a_run_is_visible_to_its_user_and_team_only(sealer, other):
 
 def test_a_run_of_a_team_is_invisible_without_the_team(sealer):
     team = TeamFactory()
-    member = Caller(user="admin", team=team.pk, scopes=frozenset(), kind="http")
+    member = Caller(user="admin", team=team.pk, person=None, scopes=frozenset(), kind="http")
     run = held(sealer, caller=member).run
     assert views.load_view(run, caller=member, sealer=sealer).team == team.pk
     with pytest.raises(UnknownRun):
@@ -101,7 +103,32 @@ def test_lists_name_the_newest_first_with_their_figures(sealer, django_assert_nu
 def test_lists_can_be_filtered_by_status(sealer):
     held(sealer)
     failed = ended(sealer, "failed")
-    assert [one.id for one in views.load_summaries(ADMIN, status=RunStatus.FAILED)] == [failed]
+    assert [
+        one.id for one in views.load_summaries(ADMIN, wanted=RunFilter(status=RunStatus.FAILED))
+    ] == [failed]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_listed"),
+    [
+        ({"tool": "s:a"}, True),
+        ({"tool": "s"}, True),
+        ({"tool": "s:"}, False),
+        ({"tool": "other:a"}, False),
+        ({"user": "admin"}, True),
+        ({"user": "adm"}, False),
+        ({"team": 999_999}, False),
+        ({"since": datetime(2020, 1, 1, tzinfo=UTC)}, True),
+        ({"until": datetime(2020, 1, 1, tzinfo=UTC)}, False),
+        ({"min_duration_s": 0.0}, True),
+        ({"min_duration_s": 3_600.0}, False),
+        ({"tool": "s:b", "user": "admin", "status": RunStatus.FAILED}, True),
+    ],
+)
+def test_lists_can_be_filtered(sealer, wanted, is_listed):
+    failed = ended(sealer, "failed")
+    listed = [one.id for one in views.load_summaries(ADMIN, wanted=RunFilter(**wanted))]
+    assert listed == ([failed] if is_listed else [])
 
 
 def test_events_are_read_from_where_the_reader_is(sealer):

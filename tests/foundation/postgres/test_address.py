@@ -57,6 +57,13 @@ def test_a_session_idle_in_a_transaction_ends_after_a_minute() -> None:
         assert cursor.fetchone() == ("1min",)
 
 
+@pytest.mark.django_db
+def test_a_statement_waits_for_a_lock_for_a_bounded_time() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == (f"{address.LOCK_WAIT_S}s",)
+
+
 def test_a_bad_url_names_the_variable_and_not_the_password() -> None:
     with pytest.raises(ConfigurationError, match=r"^DATABASE_URL has a port") as caught:
         address.build_django_database(Config(database_url="postgres://me:secret@h:x/db"))

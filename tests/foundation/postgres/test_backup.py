@@ -1,22 +1,29 @@
 """Save and read back a real database; whatever is wrong with the file, nothing stored is lost."""
 
+import contextlib
+import os
+import random
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import connections
+from django.db import OperationalError, connections
 from psycopg.conninfo import make_conninfo
 from pytest_django.plugin import DjangoDbBlocker
 
-from gateway_project.foundation.postgres import binaries, client, restore
-from gateway_project.foundation.postgres.backup import create_backup
+from gateway_project.foundation import notify
+from gateway_project.foundation.postgres import archive, binaries, client, migrate, restore
+from gateway_project.foundation.postgres.backup import create_backup, run_pg_dump
 from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.cluster import ServerError
+from gateway_project.foundation.postgres.restore import RestoreResult
 from tests.foundation.postgres import scratch
 from tests.foundation.postgres.scratch import ALIAS, query
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +52,19 @@ def stored() -> list[object]:
     return [row[0] for row in query("SELECT name FROM auth_group ORDER BY 1")]
 
 
+AT = datetime(2026, 11, 28, 12, 30, 15, tzinfo=UTC)
+
+
+def restored(path: Path, *, using: str = ALIAS) -> RestoreResult:
+    """Restore a backup; what it replaces is saved beside it."""
+    return restore.restore_backup(path, keep_in=path.parent / "backups", at=AT, using=using)
+
+
+def known_parameters() -> dict[str, object]:
+    parameters = connections[ALIAS].get_connection_params()
+    return {key: parameters[key] for key in ("host", "port", "user", "dbname")}
+
+
 @pytest.fixture
 def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Put a script in the place of one of PostgreSQL's programs."""
@@ -62,7 +82,7 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
 
 
 def test_a_restore_replaces_all_data_with_the_backup(kept: Path) -> None:
-    done = restore.restore_backup(kept, using=ALIAS)
+    done = restored(kept, using=ALIAS)
     assert stored() == ["saved"]
     assert done.size_bytes == kept.stat().st_size
     assert done.migrated == ()
@@ -70,10 +90,10 @@ def test_a_restore_replaces_all_data_with_the_backup(kept: Path) -> None:
 
 
 def test_a_restored_database_can_be_saved_and_restored_again(kept: Path) -> None:
-    restore.restore_backup(kept, using=ALIAS)
+    restored(kept, using=ALIAS)
     again = create_backup(kept.with_name("again"), using=ALIAS).path
     groups()
-    restore.restore_backup(again, using=ALIAS)
+    restored(again, using=ALIAS)
     assert stored() == ["saved"]
 
 
@@ -83,35 +103,81 @@ def test_only_the_owner_may_read_a_backup(kept: Path) -> None:
 
 
 def test_another_client_continues_during_a_restore(kept: Path) -> None:
-    parameters = connections[ALIAS].get_connection_params()
-    known = {key: parameters[key] for key in ("host", "port", "user", "dbname")}
-    with psycopg.connect(make_conninfo(**known), autocommit=True) as other:
+    with psycopg.connect(make_conninfo(**known_parameters()), autocommit=True) as other:
         select = "SELECT name FROM auth_group"
         assert other.execute(select, prepare=True).fetchall() == [("later",)]
-        restore.restore_backup(kept, using=ALIAS)
+        restored(kept, using=ALIAS)
         assert other.execute(select, prepare=True).fetchall() == [("saved",)]
 
 
-def test_a_backup_of_an_older_version_is_brought_up_to_date(database: None, kept: Path) -> None:
-    call_command("migrate", "sessions", "zero", database=ALIAS, verbosity=0)
-    old = create_backup(kept.with_name("old"), using=ALIAS).path
-    call_command("migrate", "sessions", database=ALIAS, verbosity=0)
-    query("CREATE TABLE refers (key varchar REFERENCES django_session)")
-    done = restore.restore_backup(old, using=ALIAS)
-    query("DROP TABLE refers")
-    assert done.migrated == ("sessions.0001_initial",)
-    assert query("SELECT count(*) FROM django_session") == [(0,)]
+def back_up_older(path: Path, app: str, migration: str) -> Path:
+    """Back up a database as an earlier version left it, and bring it up to date again."""
+    call_command("migrate", app, migration, database=ALIAS, verbosity=0)
+    saved = create_backup(path, using=ALIAS).path
+    call_command("migrate", app, database=ALIAS, verbosity=0)
+    return saved
 
 
-def test_a_backup_from_before_functions_that_there_are_now_is_brought_up_to_date(
+def unsealed(path: Path) -> Path:
+    """Remove the digest, which earlier versions did not write."""
+    path.write_bytes(path.read_bytes().rstrip(b"\n").rpartition(b"\n")[0])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("app", "migration", "later"),
+    [
+        ("sessions", "zero", "sessions.0001_initial"),
+        ("gateway_project", "0007", "gateway_project.0008_retired_user_names"),
+    ],
+    ids=["tables", "functions"],
+)
+def test_a_backup_from_before_what_there_is_now_is_brought_up_to_date(
+    database: None, kept: Path, app: str, migration: str, later: str
+) -> None:
+    old = back_up_older(kept.with_name("old"), app, migration)
+    query("CREATE TYPE mood AS ENUM ('good')")
+    query("CREATE TABLE refers (key varchar REFERENCES django_session, mood mood)")
+    query("CREATE VIEW seen AS SELECT * FROM refers")
+    done = restored(old, using=ALIAS)
+    assert later in done.migrated
+    assert query("SELECT to_regclass('refers'), to_regclass('seen'), to_regtype('mood')") == [
+        (None, None, None)
+    ]
+    query("INSERT INTO gateway_project_retiredusername VALUES ('x', 1)")
+
+
+def test_a_backup_without_a_digest_is_restored_if_an_earlier_version_wrote_it(
     database: None, kept: Path
 ) -> None:
-    call_command("migrate", "gateway_project", "0007", database=ALIAS, verbosity=0)
-    old = create_backup(kept.with_name("old"), using=ALIAS).path
-    call_command("migrate", "gateway_project", database=ALIAS, verbosity=0)
-    done = restore.restore_backup(old, using=ALIAS)
-    assert "gateway_project.0008_retired_user_names" in done.migrated
-    query("INSERT INTO gateway_project_retiredusername VALUES ('x', 1)")
+    old = unsealed(back_up_older(kept.with_name("old"), "gateway_project", "0008"))
+    assert not restored(old).is_verified
+    with pytest.raises(BackupError, match="its last line, with the digest, is missing"):
+        restored(unsealed(kept))
+
+
+def test_what_a_restore_replaces_is_saved(kept: Path) -> None:
+    done = restored(kept)
+    assert done.is_verified
+    assert done.replaced is not None
+    assert done.replaced.name == "before-restore-20261128T123015Z.backup"
+    restored(done.replaced)
+    assert stored() == ["later"]
+
+
+def test_what_a_killed_restore_saved_in_part_is_removed(kept: Path) -> None:
+    folder = kept.parent / "backups"
+    folder.mkdir()
+    (folder / ".before-restore-x.backup.abc").touch()
+    done = restored(kept)
+    assert list(folder.iterdir()) == [done.replaced]
+
+
+def test_nothing_is_replaced_that_cannot_be_saved(kept: Path) -> None:
+    (kept.parent / "backups").touch()
+    with pytest.raises(BackupError, match=r"backups: File exists; .*--no-backup"):
+        restored(kept)
+    assert stored() == ["later"]
 
 
 def test_a_backup_of_a_newer_version_is_refused(kept: Path) -> None:
@@ -119,17 +185,14 @@ def test_a_backup_of_a_newer_version_is_refused(kept: Path) -> None:
     newer = create_backup(kept.with_name("newer"), using=ALIAS).path
     query("DELETE FROM django_migrations WHERE name = '9999_x'")
     with pytest.raises(BackupError, match=r"newer Foregate \(it has auth\.9999_x\): upgrade"):
-        restore.restore_backup(newer, using=ALIAS)
+        restored(newer, using=ALIAS)
     assert stored() == ["later"]
 
 
-def flipped(content: bytes) -> bytes:
-    middle = len(content) * 2 // 3
-    return (
-        content[:middle]
-        + bytes(byte ^ 0xFF for byte in content[middle : middle + 64])
-        + (content[middle + 64 :])
-    )
+def flip(content: bytes, bit: int) -> bytes:
+    changed = bytearray(content)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
 
 
 @pytest.mark.parametrize(
@@ -139,18 +202,44 @@ def flipped(content: bytes) -> bytes:
         lambda content: content[: len(content) // 3],
         lambda content: content[: len(content) * 9 // 10],
         lambda content: content[:-1],
-        flipped,
+        lambda content: content[:-100],
+        lambda content: flip(content, 8 * 2000),
+        lambda content: flip(content, 8 * len(content) * 2 // 3),
+        lambda content: flip(content, 8 * (len(content) - 80)),
+        lambda content: content + b"x",
     ],
-    ids=["start", "third", "most", "all but a byte", "flipped"],
+    ids=[
+        *("start", "third", "most", "all but a byte", "no digest"),
+        *("flip in contents", "flip in rows", "flip in digest", "more"),
+    ],
 )
 def test_a_damaged_file_changes_nothing(kept: Path, damage: Callable[[bytes], bytes]) -> None:
     kept.write_bytes(damage(kept.read_bytes()))
-    with pytest.raises(
-        BackupError, match=r"(damaged|cannot restore).*nothing was changed"
-    ) as caught:
-        restore.restore_backup(kept, using=ALIAS)
+    with pytest.raises(BackupError, match=r"damaged.*nothing was changed") as caught:
+        restored(kept)
     assert "\n" not in str(caught.value)
     assert stored() == ["later"]
+
+
+def find_taken_bits(path: Path, bits: Iterable[int]) -> list[int]:
+    """Flip bits of a file, one at a time; return those with which it is still taken."""
+    content, taken = path.read_bytes(), []
+    with path.open("r+b", buffering=0) as file:
+        for bit in bits:
+            byte = content[bit // 8]
+            os.pwrite(file.fileno(), bytes([byte ^ 1 << bit % 8]), bit // 8)
+            with contextlib.suppress(BackupError):
+                archive.read_contents(file, path)
+                taken.append(bit)
+            os.pwrite(file.fileno(), bytes([byte]), bit // 8)
+    return taken
+
+
+def test_no_flipped_bit_is_taken(kept: Path) -> None:
+    size = 8 * kept.stat().st_size
+    chosen = random.Random(3).sample(range(size), 200)  # noqa: S311 - the same bits each time
+    assert find_taken_bits(kept, [*chosen, *range(size - 8 * 100, size, 131)]) == []
+    restored(kept)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +256,7 @@ def test_a_file_that_is_not_a_backup_is_refused_by_name(
 ) -> None:
     make(kept)
     with pytest.raises(BackupError, match=f"{said}.*name a file that `manage.py backup` wrote"):
-        restore.restore_backup(kept, using=ALIAS)
+        restored(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
@@ -185,20 +274,111 @@ def test_a_backup_of_something_else_is_refused(kept: Path) -> None:
         check=True,
     )
     with pytest.raises(BackupError, match="is a backup, but not of Foregate"):
-        restore.restore_backup(kept, using=ALIAS)
+        restored(kept, using=ALIAS)
     assert stored() == ["later"]
+
+
+def test_a_backup_of_another_django_project_is_refused(kept: Path) -> None:
+    query("CREATE SCHEMA blog")
+    query("CREATE TABLE blog.django_migrations AS SELECT 1 AS id, 'blog' AS app, '0001' AS name")
+    try:
+        target = client.DatabaseTarget(ALIAS)
+        target.schema = "blog"
+        run_pg_dump(target, str(kept), kept)
+    finally:
+        query("DROP SCHEMA blog CASCADE")
+    with pytest.raises(BackupError, match="is a backup, but not of Foregate"):
+        restored(kept)
+    assert stored() == ["later"]
+
+
+def test_a_backup_of_another_schema_is_refused(kept: Path) -> None:
+    parameters = connections[ALIAS].settings_dict
+    query("CREATE SCHEMA other")
+    connections[ALIAS].close()
+    before = parameters["OPTIONS"]
+    parameters["OPTIONS"] = {**before, "options": "-c search_path=other,public"}
+    try:
+        with pytest.raises(BackupError, match=r"is of the schema 'public' and .* uses 'other'"):
+            restored(kept)
+    finally:
+        parameters["OPTIONS"] = before
+        connections[ALIAS].close()
+        query("DROP SCHEMA other")
+    assert stored() == ["later"]
+
+
+def test_a_backup_that_lacks_a_column_changes_nothing(kept: Path) -> None:
+    query("ALTER TABLE auth_user RENAME COLUMN email TO mail")
+    broken = create_backup(kept.with_name("broken"), using=ALIAS).path
+    query("ALTER TABLE auth_user RENAME COLUMN mail TO email")
+    with pytest.raises(BackupError, match=r"lacks auth_user\.email .*nothing was changed"):
+        restored(broken)
+    assert stored() == ["later"]
+
+
+@pytest.mark.parametrize("step", ["_replace_data", "_require_all_columns"])
+def test_a_restore_whose_connection_is_lost_changes_nothing(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    real = getattr(restore, step)
+
+    def lose(*arguments: object) -> None:
+        real(*arguments)
+        query("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(restore, step, lose)
+    with pytest.raises(BackupError, match=r"terminating connection .*nothing was changed"):
+        restored(kept)
+    assert stored() == ["later"]
+
+
+def test_a_commit_without_an_answer_is_not_called_undone(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = restore._require_all_columns
+
+    def lose(*arguments: object) -> None:
+        real(*arguments)
+        [(pid,)] = query("SELECT pg_backend_pid()")
+        with psycopg.connect(make_conninfo(**known_parameters())) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+    monkeypatch.setattr(restore, "_require_all_columns", lose)
+    with pytest.raises(BackupError, match="whether it was committed is unknown"):
+        restored(kept)
+
+
+def test_an_upgrade_that_fails_changes_nothing(
+    database: None, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = back_up_older(kept.with_name("old"), "sessions", "zero")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OperationalError("keys/sealing.keys is missing")
+
+    monkeypatch.setattr(migrate, "call_command", fail)
+    with pytest.raises(BackupError, match=r"sealing\.keys is missing; nothing was changed"):
+        restored(old)
+    assert stored() == ["later"]
+
+
+def test_listeners_hear_of_a_restore(kept: Path) -> None:
+    with psycopg.connect(make_conninfo(**known_parameters()), autocommit=True) as other:
+        other.execute(f"LISTEN {notify.REPLACED}")
+        restored(kept)
+        heard = next(other.notifies(timeout=PATIENCE_S))
+    assert heard.channel == notify.REPLACED
 
 
 def test_tables_that_are_in_use_too_long_are_left_alone(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restore, "LOCK_WAIT_S", 0.1)
-    parameters = connections[ALIAS].get_connection_params()
-    known = {key: parameters[key] for key in ("host", "port", "user", "dbname")}
-    with psycopg.connect(make_conninfo(**known)) as other:
+    with psycopg.connect(make_conninfo(**known_parameters())) as other:
         other.execute("SELECT * FROM auth_group")
-        with pytest.raises(BackupError, match="lock timeout; nothing was changed"):
-            restore.restore_backup(kept, using=ALIAS)
+        with pytest.raises(BackupError, match=r"lock timeout.*nothing was changed"):
+            restored(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
@@ -206,9 +386,9 @@ def test_a_reader_that_fails_at_its_end_changes_nothing(
     kept: Path, scripted: Callable[[str, str], None]
 ) -> None:
     real = client.find_program("pg_restore")
-    scripted("pg_restore", f'{real} "$@"; case "$*" in *--clean*) exit 1 ;; esac')
+    scripted("pg_restore", f'{real} "$@"; case "$*" in *post-data*) exit 1 ;; esac')
     with pytest.raises(BackupError, match="damaged or incomplete"):
-        restore.restore_backup(kept, using=ALIAS)
+        restored(kept, using=ALIAS)
     assert stored() == ["later"]
 
 
@@ -275,14 +455,3 @@ def test_says_whether_there_is_data_to_lose(kept: Path) -> None:
 )
 def test_reports_the_first_error_of_a_programs_output(output: bytes, said: str) -> None:
     assert client.extract_error_line(output) == said
-
-
-@pytest.mark.parametrize(("major", "sent"), [(16, b"a\nb\n"), (18, None)])
-def test_settings_that_an_older_server_rejects_are_left_out(
-    tmp_path: Path, major: int, sent: bytes | None
-) -> None:
-    source, sink = tmp_path / "source", tmp_path / "sink"
-    source.write_bytes(b"a\nSET transaction_timeout = 0;\nb\n")
-    with source.open("rb") as reader, sink.open("wb") as writer:
-        restore._pump_statements(reader, writer, major)
-    assert sink.read_bytes() == (sent or source.read_bytes())

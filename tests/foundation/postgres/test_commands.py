@@ -1,8 +1,10 @@
 import io
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from gateway_project.foundation.postgres import backup, restore
@@ -22,9 +24,15 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Let restores succeed without doing anything, and note them."""
     done: list[Path] = []
 
-    def fake(path: Path) -> RestoreResult:
+    def fake(path: Path, *, keep_in: Path | None, at: datetime) -> RestoreResult:
         done.append(path)
-        return RestoreResult(path=path, size_bytes=7, migrated=("tools.0002_more",))
+        return RestoreResult(
+            path=path,
+            size_bytes=7,
+            migrated=("tools.0002_more",),
+            replaced=keep_in,
+            is_verified=False,
+        )
 
     monkeypatch.setattr(restore, "restore_backup", fake)
     monkeypatch.setattr(restore, "has_data", lambda: True)
@@ -54,10 +62,14 @@ def test_restore_says_what_it_did(restored: list[Path]) -> None:
     said = run("restore", "/x", "--yes")
     assert "Restored /x" in said
     assert "tools.0002_more" in said
-    assert json.loads(run("restore", "/x", "--yes", "--json")) == {
+    assert f"Saved what it replaced to {settings.FOREGATE.home / 'backups'}" in said
+    assert "without a digest" in said
+    assert json.loads(run("restore", "/x", "--yes", "--no-backup", "--json")) == {
         "path": "/x",
         "size_bytes": 7,
         "migrated": ["tools.0002_more"],
+        "replaced": None,
+        "verified": False,
     }
     assert restored == [Path("/x"), Path("/x")]
 
@@ -95,7 +107,7 @@ def test_restore_into_an_empty_database_asks_nothing(
 def test_restore_that_fails_is_one_line(
     restored: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(path: Path) -> None:
+    def fail(path: Path, **_: object) -> None:
         raise BackupError("it is damaged")
 
     monkeypatch.setattr(restore, "restore_backup", fail)

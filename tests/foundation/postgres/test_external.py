@@ -1,10 +1,13 @@
 """An external server of an older version, reached over the network with a password."""
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -73,8 +76,10 @@ def connect(
 ) -> Iterator[Connect]:
     """Make the server the tests' other database, as DATABASE_URL would."""
 
-    def make(*, password: str = quote(PASSWORD, safe=""), name: str = "postgres") -> str:
-        url = f"postgresql://me:{password}@127.0.0.1:{port}/{name}"
+    def make(
+        *, password: str = quote(PASSWORD, safe=""), name: str = "postgres", through: int = port
+    ) -> str:
+        url = f"postgresql://me:{password}@127.0.0.1:{through}/{name}"
         entry = address.build_django_database(Config(database_url=url))
         connections.settings[ALIAS] = {**connections["default"].settings_dict, **entry}
         connections.settings[ALIAS].pop(address.EMBEDDED, None)
@@ -107,6 +112,52 @@ def test_a_missing_database_is_reported(connect: Connect) -> None:
         query("SELECT 1", using=connect(name="none"))
 
 
+@pytest.fixture
+def pooled(port: int, tmp_path: Path) -> Iterator[Callable[[str], int]]:
+    """Start PgBouncer before the server in a mode; return its port."""
+    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if program is None:
+        pytest.skip("PgBouncer is not installed")
+    with contextlib.ExitStack() as started:
+
+        def start(mode: str) -> int:
+            own = free_port()
+            settings = tmp_path / f"{mode}.ini"
+            settings.write_text(
+                f"[databases]\n"
+                f"postgres = host=127.0.0.1 port={port} user=me password={PASSWORD}\n"
+                f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {own}\n"
+                f"unix_socket_dir =\nauth_type = any\npool_mode = {mode}\n"
+                "ignore_startup_parameters = options\n"
+            )
+            user = ("-u", "nobody") if os.geteuid() == 0 else ()
+            pooler = subprocess.Popen(
+                [program, *user, settings], stderr=subprocess.DEVNULL, cwd=tmp_path
+            )
+            started.enter_context(pooler)
+            started.callback(pooler.terminate)
+            processes.until(lambda: is_listening(own))
+            return own
+
+        yield start
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_pooler_in_transaction_mode_is_refused_when_it_is_connected_to(
+    connect: Connect, pooled: Callable[[str], int]
+) -> None:
+    with pytest.raises(DatabaseUnavailable, match="is a pooler in transaction mode"):
+        query("SELECT 1", using=connect(through=pooled("transaction")))
+
+
+def test_a_pooler_in_session_mode_is_used(connect: Connect, pooled: Callable[[str], int]) -> None:
+    assert query("SELECT 1", using=connect(through=pooled("session"))) == [(1,)]
+
+
 def test_is_migrated_saved_and_restored_like_the_embedded_one(
     connect: Connect, tmp_path: Path
 ) -> None:
@@ -115,5 +166,7 @@ def test_is_migrated_saved_and_restored_like_the_embedded_one(
     query("INSERT INTO auth_group (name) VALUES ('saved')", using=alias)
     saved = create_backup(tmp_path / "one.backup", using=alias).path
     query("DELETE FROM auth_group", using=alias)
-    restore.restore_backup(saved, using=alias)
+    restore.restore_backup(
+        saved, keep_in=tmp_path, at=datetime(2026, 11, 28, tzinfo=UTC), using=alias
+    )
     assert query("SELECT name FROM auth_group", using=alias) == [("saved",)]

@@ -33,6 +33,7 @@ OPERATION_OF: Final[dict[str, tuple[str, str]]] = {
     "access-tokens": ("POST", "tokens/"),
     "approval-approve": ("POST", "approvals/<uuid:approval>/decide/"),
     "approval-reject": ("POST", "approvals/<uuid:approval>/decide/"),
+    "change_keys": ("POST", "keys/"),
     "console-switch": ("PUT", "speculation/"),
     "danger": ("POST", "dangerous-operations/"),
     "danger-preview": ("POST", "dangerous-operations/preview/"),

@@ -132,7 +132,7 @@ def test_a_deactivated_person_has_no_way_in_until_reactivated(root):
 def test_runs_keep_to_a_person_who_is_renamed(root, payloads):
     zoe = make_user("zoe", "operator")
     theirs = make_client(zoe)
-    caller = Caller(user="zoe", team=None, scopes=frozenset({"call"}), kind="http")
+    caller = Caller(user="zoe", team=None, person=None, scopes=frozenset({"call"}), kind="http")
     run = waiting(payloads, caller=caller).run_id
     refused = root.send("PATCH", "people/zoe/", {"name": "zara"})
     assert "have not ended" in refused.json()["detail"]
@@ -145,7 +145,7 @@ def test_runs_keep_to_a_person_who_is_renamed(root, payloads):
 
 def test_a_deleted_person_takes_tokens_along_and_leaves_runs(root, payloads):
     make_client(make_user("zoe", "operator"))
-    caller = Caller(user="zoe", team=None, scopes=frozenset({"call"}), kind="http")
+    caller = Caller(user="zoe", team=None, person=None, scopes=frozenset({"call"}), kind="http")
     waiting(payloads, caller=caller)
     assert root.send("DELETE", "people/zoe/").status_code == 204
     assert not users.filter(username="zoe").exists()
@@ -263,18 +263,22 @@ def test_who_does_not_administer_the_team_knows_of_nobody(alpha, values):
 def test_a_team_is_created_changed_and_deleted_when_nothing_is_in_it(root):
     made = root.post("teams/", {"name": "a/b"})
     assert made.json() == {
-        "name": "a/b", "approve_from": "dangerous", "members": 0, "servers": 0,
+        "name": "a/b", "approve_from": "dangerous", "requires_second_person": False,
+        "members": 0, "servers": 0,
     }  # fmt: skip
     assert root.post("teams/", {"name": "a/b"}).status_code == 400
-    changed = root.send("PATCH", "teams/a/b/", {"name": "c", "approve_from": "write"})
-    assert (changed.json()["name"], changed.json()["approve_from"]) == ("c", "write")
+    changed = root.send("PATCH", "teams/a/b/", {"name": "c", "approve_from": "write"}).json()
+    assert (changed["name"], changed["approve_from"]) == ("c", "write")
+    changed = root.send("PATCH", "teams/c/", {"requires_second_person": True}).json()
+    assert (changed["approve_from"], changed["requires_second_person"]) == ("write", True)
     ServerFactory(team=Team.objects.get())
     refused = root.send("DELETE", "teams/c/")
     assert (refused.status_code, "servers" in refused.json()["detail"]) == (400, True)
     Team.objects.get().servers.all().delete()
     assert root.send("DELETE", "teams/c/").status_code == 204
     assert root.get("teams/c/").json()["code"] == "unknown_team"
-    assert actions() == ["team.registered", "team.changed", "team.renamed", "team.deleted"]
+    changes = ["team.changed", "team.renamed", "team.changed"]
+    assert actions() == ["team.registered", *changes, "team.deleted"]
 
 
 def test_members_are_set_and_removed(root, alpha):

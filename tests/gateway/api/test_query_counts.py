@@ -55,6 +55,7 @@ QUERY_COUNTS = {
     "teams/<path:name>/members/": 2,
     "teams/<path:name>/": 1,
     "thresholds/": 1,
+    "thresholds/backtest/": 1,
     "thresholds/<int:pk>/": 1,
     "thresholds/<int:pk>/history/": 2,
     "tokens/": 1,

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from gateway_project.access import idempotent_requests, tokens
 from gateway_project.api import views
-from gateway_project.api.throttling import OpenRequests, RateLimiter
-from gateway_project.foundation.caller import Caller
+from gateway_project.api.throttling import RateLimiter
+from gateway_project.foundation.json_pieces import LARGE_BYTES, MAX_VALUES
+from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.models import ApiToken, IdempotentRequest
 from learning.models import AdaptiveThreshold
 from tests.factories import (
@@ -66,6 +67,15 @@ def test_bad_bodies_are_answered_with_what_is_wrong(root, body, status):
         assert len(response.json()["detail"]) < 500
 
 
+@pytest.mark.parametrize("path", ["calls/", "workflows/", "intents/", "teams/", "feedback/"])
+def test_half_a_surrogate_is_refused_with_its_place_wherever_it_is_sent(root, path):
+    workflow = {"tasks": [{"id": "a", "tool": "a:b", "arguments": {}}]}
+    body = json.dumps({"workflow": workflow, "intent": "list \ud83d"}).encode()
+    response = root.post(path, body)
+    assert response.status_code == 400
+    assert response.json()["problems"][0]["path"] == "/intent"
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -80,6 +90,12 @@ def test_bad_bodies_are_answered_with_what_is_wrong(root, body, status):
         "tools/?cursor=WzFd",
         "speculations/?shadow=perhaps",
         "audit/?since=yesterday",
+        "audit/?until=2026-02-30",
+        "audit/?until=9999-12-31",
+        "runs/?since=0001-01-01",
+        "runs/?team=red",
+        "runs/?min_duration_s=nan",
+        "runs/?min_duration_s=-1",
         "audit/?export=pdf",
         "metrics/?days=0",
         "episodes/?kind=x",
@@ -267,16 +283,34 @@ def test_requests_beyond_the_limit_change_nothing(root, monkeypatch):
     assert not IdempotentRequest.objects.exists()
 
 
+LARGE = b" " * LARGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "words"),
+    [
+        (b"[" + b"[]," * MAX_VALUES + b"[]]", 413, "holds more than 500,000 values"),
+        (LARGE + b'{"a": NaN}', 400, "JSON parse error"),
+        (LARGE + b"[" * 1_000, 400, "nested deeper than 200 levels"),
+        (LARGE + b'{"a": 1', 400, "JSON parse error"),
+        (LARGE + b'{"tool": 1}', 400, ""),
+    ],
+)
+def test_large_bodies_are_judged_as_small_ones_are(root, content, status, words):
+    response = root.post("calls/", content)
+    assert response.status_code == status
+    assert words in response.json()["detail"]
+
+
 def test_a_caller_leaves_room_for_others(root, sign_in, monkeypatch):
-    open_requests = OpenRequests(1)
-    monkeypatch.setattr(views, "_OPEN", open_requests)
+    open_requests = Shares(Bound(total=10, each=1))
+    monkeypatch.setattr(views, "open_requests", open_requests)
     assert [root.get("servers/").status_code for _ in range(3)] == [200] * 3
-    caller = Caller(user="root", team=None, scopes=frozenset(), kind="http")
-    open_requests.begin(caller)  # one that lasts
+    open_requests.take("root")  # one that lasts
     refused = root.get("servers/")
     assert (refused.status_code, refused.json()["code"]) == (429, "throttled")
     assert sign_in("viewer").get("servers/").status_code == 200
-    open_requests.end(caller)
+    open_requests.give_back("root")
     assert root.get("servers/").status_code == 200
 
 
@@ -381,3 +415,47 @@ def test_a_token_for_another_endpoint_is_refused_wherever_it_is_sent(root):
         given = ApiClient().get("tools/", Authorization=f"{scheme} {root.token}x")
         assert given.status_code == 401
     assert ApiClient().get(f"tools/?access_token={root.token}").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "dangerous-operations/"),
+        ("POST", "dangerous-operations/preview/"),
+        ("POST", "feedback/"),
+        ("POST", "grants/"),
+        ("POST", "intents/"),
+        ("POST", "keys/"),
+        ("POST", "people/"),
+        ("POST", "relations/"),
+        ("POST", "search/"),
+        ("POST", "servers/"),
+        ("PATCH", "servers/git/"),
+        ("PUT", "budgets/git/"),
+        ("PUT", "speculation/"),
+        ("POST", "teams/"),
+        ("POST", "tokens/"),
+        ("POST", "tool-groups/"),
+        ("POST", "webhooks/"),
+        ("POST", "workflows/"),
+    ],
+)
+def test_unknown_fields_of_a_body_are_refused_by_name(root, method, path):
+    ServerFactory(name="git")
+    refused = root.send(method, path, {"nonsense": "red"})
+    assert refused.status_code == 400
+    assert refused.json()["code"] == "invalid_arguments"
+    assert "nonsense" in json.dumps(refused.json())
+    assert Server.objects.count() == 1
+
+
+def test_a_server_is_registered_with_its_team(root):
+    TeamFactory(name="red")
+    made = root.post("servers/", {"name": "time", "command": "uvx", "team": "red"})
+    assert (made.status_code, made.json()["team"]) == (201, "red")
+    again = root.post("servers/", {"name": "time", "command": "other"})
+    assert (again.status_code, again.json()["team"]) == (201, "red")
+    refused = root.post("servers/", {"name": "git", "command": "uvx", "team": "blue"})
+    assert refused.status_code == 400
+    assert "no team 'blue'; create it first" in refused.json()["detail"]
+    assert not Server.objects.filter(name="git").exists()

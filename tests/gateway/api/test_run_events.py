@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -14,10 +15,12 @@ from django.urls import reverse
 from gateway_project.access import roles
 from gateway_project.api import authentication, run_events
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.shares import Bound, Shares
+from gateway_project.mcp.http import gate
 from tests.factories import UserFactory
 from tests.patience import PATIENCE_S
 
-OWNER = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+OWNER = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 async def follow_nothing(*_, **__):
@@ -26,7 +29,7 @@ async def follow_nothing(*_, **__):
 
 
 async def test_a_silent_stream_ends_without_an_end_event_once_the_right_is_lost(monkeypatch):
-    monkeypatch.setattr(run_events, "CHECK_INTERVAL_S", 0.001)
+    monkeypatch.setattr(run_events, "RIGHT_CHECK_S", 0.001)
     monkeypatch.setattr(run_events, "HEARTBEAT_S", 0.002)
     effects = SimpleNamespace(runs=SimpleNamespace(follow_events=follow_nothing))
     answers = iter([True] * 5)
@@ -73,3 +76,25 @@ def test_a_changed_password_ends_what_other_sessions_read(home):
     ann.set_password("a-lasting-password-1")
     ann.save()
     assert authentication.load_session_caller(key) is None
+
+
+async def one_event():
+    yield b"event"
+    await asyncio.Event().wait()
+
+
+async def test_streams_of_one_user_leave_room_for_others(monkeypatch):
+    monkeypatch.setattr(gate, "open_requests", Shares(Bound(total=8, each=8)))
+    streams = [run_events._hold_place(OWNER, one_event()) for _ in range(3)]
+    assert [await anext(stream, None) for stream in streams] == [b"event", None, None]
+    other = run_events._hold_place(replace(OWNER, user="bob"), one_event())
+    assert await anext(other, None) == b"event"
+    for stream in (*streams, other):
+        await stream.aclose()
+    assert len(gate.open_requests) == 0
+
+
+async def test_a_stream_that_never_begins_holds_no_place(monkeypatch):
+    monkeypatch.setattr(gate, "open_requests", Shares(Bound(total=8, each=8)))
+    await run_events._hold_place(OWNER, one_event()).aclose()
+    assert gate.open_requests.take("ann")

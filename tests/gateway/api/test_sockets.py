@@ -12,7 +12,7 @@ from tests.factories import UserFactory
 SOCKETS = {
     "live/runs/": "read",
     "live/runs/<uuid:run>/": "read",
-    "live/approvals/": "control",
+    "live/approvals/": "approve",
     "live/speculation/": "read",
     "live/servers/": "read",
 }

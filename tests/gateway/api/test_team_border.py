@@ -97,7 +97,11 @@ def store_foreign(shared: Any, payloads: Any, *, name: str = CANARY) -> Foreign:
     team = TeamFactory(name=name)
     user = make_user(f"{name} user", "admin", team=team, team_role="admin")
     caller = Caller(
-        user=user.get_username(), team=team.pk, scopes=frozenset({"call"}), kind="http"
+        user=user.get_username(),
+        team=team.pk,
+        person=None,
+        scopes=frozenset({"call"}),
+        kind="http",
     )
     tool = ToolFactory(
         server__name=name, server__team=team, name="notes", description="Read bravo notes."
@@ -272,7 +276,7 @@ def test_the_other_team_reads_its_own(ours, shared, payloads):
     _, token = tokens.create_token(
         apps.get_model("auth", "User").objects.get(username=user),
         name="x",
-        scopes=["search", "read", "call", "control", "curate", "administer"],
+        scopes=["search", "read", "call", "control", "approve", "curate", "administer"],
         team=team,
     )
     theirs = type(ours)(token)

@@ -145,7 +145,7 @@ def test_what_is_named_outside_the_group_is_as_unknown_as_none(limited, inside):
 
 
 def test_runs_of_the_same_user_without_the_group_are_unknown(limited, payloads):
-    caller = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="http")
+    caller = Caller(user="ann", team=None, person=None, scopes=frozenset({"call"}), kind="http")
     free = waiting(payloads, caller=caller).run_id
     own = waiting(payloads, caller=caller.limit_to_group("desk")).run_id
     assert [one["run_id"] for one in limited.get("runs/").json()["items"]] == [str(own)]
@@ -227,7 +227,9 @@ def test_admins_curate_the_groups_of_their_team(sign_in):
 
 
 def test_a_use_case_says_what_it_cannot_store():
-    caller = Caller(user="a", team=None, scopes=frozenset({SCOPE_ALL}), kind="command")
+    caller = Caller(
+        user="a", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="command"
+    )
     with pytest.raises(InvalidToolGroup, match="lower-case"):
         curate_tool_groups.save_group(caller, "No", {})
     with pytest.raises(UnknownToolGroup):

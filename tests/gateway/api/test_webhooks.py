@@ -88,12 +88,13 @@ def test_a_taken_name_is_refused(root):
     assert (response.status_code, response.json()["code"]) == (400, "invalid_arguments")
 
 
-def test_there_are_not_too_many(root, monkeypatch):
+def test_a_team_has_not_too_many_whatever_others_have(root, monkeypatch):
     monkeypatch.setattr(curate_webhooks, "MAX_WEBHOOKS", 1)
     root.post("webhooks/", OPS)
     response = root.post("webhooks/", OPS | {"name": "more"})
     assert response.status_code == 400
     assert "delete some first" in response.json()["detail"]
+    assert root.post("webhooks/", OPS | {"team": TeamFactory().name}).status_code == 201
 
 
 def test_a_test_is_queued_and_its_delivery_read(root):
@@ -106,6 +107,14 @@ def test_a_test_is_queued_and_its_delivery_read(root):
     assert AuditEntry.objects.filter(action="webhook.tested", subject="ops").exists()
     root.send("PATCH", f"webhooks/{pk}/", {"enabled": False})
     assert root.post(f"webhooks/{pk}/test/").status_code == 400
+    assert WebhookDelivery.objects.count() == 1
+
+
+def test_tests_of_one_team_are_limited(root, monkeypatch):
+    monkeypatch.setattr(curate_webhooks, "MAX_TESTS", 1)
+    names = ("ops", "more")
+    pks = [root.post("webhooks/", OPS | {"name": name}).json()["id"] for name in names]
+    assert [root.post(f"webhooks/{pk}/test/").status_code for pk in pks] == [202, 429]
     assert WebhookDelivery.objects.count() == 1
 
 

@@ -33,7 +33,7 @@ def here(caller, sealer, home):
 @pytest.fixture
 def filled(here):
     """The same installation with something of everything."""
-    team = TeamFactory(name="ops", approve_from="write")
+    team = TeamFactory(name="ops", approve_from="write", requires_second_person=True)
     register_servers(
         here.caller,
         [

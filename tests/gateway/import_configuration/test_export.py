@@ -24,7 +24,7 @@ def test_everything_is_exported_and_nothing_secret(filled):
     assert CANARY not in json.dumps(exported)
     assert CANARY not in json.dumps(filled.export(with_variables=True))
     kept = {"sealed": "kept"}
-    assert exported["teams"] == {"ops": {"approve_from": "write"}}
+    assert exported["teams"] == {"ops": {"approve_from": "write", "requires_second_person": True}}
     assert exported["servers"] == {
         "git": {
             "command": "uvx",
@@ -125,7 +125,8 @@ def test_relations_that_are_shipped_or_observed_are_not_exported(filled):
 
 def test_only_superusers_export_compare_and_import(here):
     admin = Installation(
-        Caller(user="ann", team=None, scopes=frozenset(roles.SCOPES), kind="http"), here.sealer
+        Caller(user="ann", team=None, person=None, scopes=frozenset(roles.SCOPES), kind="http"),
+        here.sealer,
     )
     for use in (admin.export, lambda: admin.diff(EMPTY), lambda: admin.load(EMPTY)):
         with pytest.raises(RegistrationNotPermitted):

@@ -6,6 +6,8 @@ from django.core.management.base import CommandError
 
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
+from gateway_project.use_cases.register_servers import InvalidServerEntry
+from tests.factories import TeamFactory
 from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run, trusted
 from tools.models import Server
 from tools.store import launches
@@ -46,6 +48,16 @@ def test_an_import_updates_a_server_and_lists_the_changes(write):
     assert "   updated  git (command, env)" in out.splitlines()
     assert " unchanged  time" in out.splitlines()[1]
     assert Server.objects.get(name="git").command == "pipx"
+
+
+def test_servers_are_imported_for_one_team(write):
+    TeamFactory(name="red")
+    run(write(git=GIT), "--team", "red")
+    run(write(git=GIT | {"command": "pipx"}))
+    assert Server.objects.get(name="git").team.name == "red"
+    with pytest.raises(InvalidServerEntry, match="no team 'blue'"):
+        run(write(time=TIME), "--team", "blue")
+    assert names() == {"git"}
 
 
 def test_servers_that_are_not_in_the_file_are_left_alone(write):

@@ -15,6 +15,7 @@ from execution.store import views
 from gateway_project.access import callers, roles
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.shares import Bound
 from gateway_project.live import consumers, hub, mailbox, run_feed
 from tests.execution.stored import change, changes, held, write
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
@@ -26,7 +27,7 @@ RUNS = "/live/runs/"
 
 def caller_of(user, team=None):
     name = user.get_username()
-    return Caller(user=name, team=team, scopes=frozenset({"read"}), kind="http")
+    return Caller(user=name, team=team, person=None, scopes=frozenset({"read"}), kind="http")
 
 
 def started(sealer, user, **said):
@@ -270,7 +271,7 @@ async def test_a_viewer_who_sends_something_is_ended(theatre, ann):
 
 
 async def test_a_full_process_asks_to_come_back_later(theatre, ann, monkeypatch):
-    monkeypatch.setattr(hub, "MAX_VIEWERS", 1)
+    monkeypatch.setattr(hub, "VIEWERS", Bound(total=1, each=50))
     async with theatre.watch(ann, RUNS) as line:
         await line.read()
         async with theatre.watch(ann, RUNS) as second:
@@ -280,7 +281,7 @@ async def test_a_full_process_asks_to_come_back_later(theatre, ann, monkeypatch)
 async def test_a_user_has_at_most_so_many_connections_and_others_still_connect(
     theatre, ann, monkeypatch
 ):
-    monkeypatch.setattr(hub, "MAX_VIEWERS_OF_USER", 2)
+    monkeypatch.setattr(hub, "VIEWERS", Bound(total=100, each=2))
     bob = await run_in_database_thread(UserFactory, username="bob")
     async with theatre.watch(ann, RUNS) as first, theatre.watch(ann, "/live/servers/") as second:
         await first.read()

@@ -22,6 +22,7 @@ from gateway_project.use_cases import decide_approval
 from tests.execution.asking import waiting
 from tests.execution.stored import change, changes, held, write
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, UserFactory
+from tests.learning.taught import contributor
 from tools.store import servers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,10 +37,11 @@ def ann():
 
 def caller_of(user, team=None):
     name = user if isinstance(user, str) else user.get_username()
-    return Caller(user=name, team=team, scopes=frozenset({"read"}), kind="http")
+    return Caller(user=name, team=team, person=None, scopes=frozenset({"read"}), kind="http")
 
 
 def predict(user="ann", team=None):
+    team = contributor(team, user).owner
     made = Speculation(
         user=user,
         team_id=team,

@@ -36,11 +36,11 @@ UNWRITABLE = {
     "half": {"text": "a\ud83d"},
     "deep": {"text": functools.reduce(lambda inner, _: [inner], range(220), 1)},
 }
-LOCAL = Caller(user="local", team=None, scopes=frozenset({"*"}), kind="http")
+LOCAL = Caller(user="local", team=None, person=None, scopes=frozenset({"*"}), kind="http")
 
 
 def caller(user: str, *, team: int | None = None, scopes: tuple[str, ...] = ("call", "search")):
-    return Caller(user=user, team=team, scopes=frozenset(scopes), kind="http")
+    return Caller(user=user, team=team, person=None, scopes=frozenset(scopes), kind="http")
 
 
 def digest(token: str) -> str:
@@ -104,7 +104,7 @@ class Handled:
         holder = callers.caller_of(ctx, readiness.current)
         told = {
             "request_id": telemetry.current_request_id(),
-            "session": holder.session,
+            "session": holder.session_key[-1],
             "group": holder.group,
             "scopes": " ".join(sorted(holder.scopes)),
         }
@@ -205,7 +205,12 @@ async def code_of(response: aiohttp.ClientResponse) -> tuple[int, Any]:
 
 
 @asynccontextmanager
-async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localhost"):
+async def listening(
+    *,
+    open_to_all: bool = False,
+    hosts: str = "127.0.0.1,localhost",
+    connections: protocol.Connections | None = None,
+):
     tokens, handled, lines = Tokens(), Handled(), []
     tokens.give("tok-ann", caller("ann"))
     tokens.give("tok-bob", caller("bob"))
@@ -228,7 +233,10 @@ async def listening(*, open_to_all: bool = False, hosts: str = "127.0.0.1,localh
     listener = address.open_listener(address.parse_address("127.0.0.1:0"))
     configuration = uvicorn.Config(
         application,
-        http=protocol.BoundedProtocol,
+        http=functools.partial(
+            protocol.BoundedProtocol,
+            connections=protocol.Connections() if connections is None else connections,
+        ),
         lifespan="on",
         ws="none",
         log_config=None,

@@ -138,6 +138,21 @@ async def test_an_unavailable_database_is_not_queried_by_every_request(judge, to
     assert tokens.asked == asked + 2
 
 
+async def test_a_longer_grace_admits_a_token_that_others_no_longer_can(judge, tokens, clock):
+    await admit(judge)
+    tokens.away = True
+    clock.now += bearers.OUTAGE_GRACE_S + 1
+    await judge.recheck_tokens()
+    with pytest.raises(TokensUnavailable):
+        await admit(judge)
+    for _ in range(2):
+        found = await judge.authenticate("good", address="x", outage_grace_s=float("inf"))
+        assert found.active_token.caller.user == "ann"
+    tokens.away = False
+    clock.now += bearers.RETRY_PAUSE_S
+    assert not (await admit(judge)).is_ended
+
+
 async def test_requests_on_an_outdated_cache_end(judge, tokens, clock):
     bearer = await admit(judge)
     tokens.away = True

@@ -1,10 +1,12 @@
 import asyncio
+import functools
 import json
 
 import aiohttp
 import pytest
 
 from gateway_project.access import bearers
+from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.mcp.http import body, gate
 from tests.gateway.mcp_http.conftest import (
     ACCEPT,
@@ -237,16 +239,11 @@ async def test_a_body_that_is_no_message_is_refused(content, code):
 
 
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read(monkeypatch):
-    read = body.read_body
-
-    async def small(receive, *, declared):
-        return await read(receive, declared=declared, max_bytes=1_000)
-
     async def pieces():
         for _ in range(10):
             yield b"x" * 500
 
-    monkeypatch.setattr(body, "read_body", small)
+    monkeypatch.setattr(body, "hold_body", functools.partial(body.hold_body, max_bytes=1_000))
     async with listening() as gateway:
         headers = gateway.headers() | {"Content-Type": "application/json"}
         for content in (b"x" * 1_001, pieces()):
@@ -271,18 +268,18 @@ async def test_a_body_that_never_ends_is_given_up(monkeypatch):
 
 
 async def test_incomplete_bodies_count_as_open_requests(monkeypatch):
-    monkeypatch.setattr(gate, "MAX_OPEN_REQUESTS", 1)
-    read, coming, rest = body.read_body, asyncio.Event(), asyncio.Event()
+    monkeypatch.setattr(gate, "open_requests", Shares(Bound(total=4, each=1)))
+    hold, coming, rest = body.hold_body, asyncio.Event(), asyncio.Event()
 
-    async def noticed(receive, *, declared):
+    def noticed(receive, **given):
         coming.set()
-        return await read(receive, declared=declared)
+        return hold(receive, **given)
 
     async def pieces():
         yield b"{"
         await rest.wait()
 
-    monkeypatch.setattr(body, "read_body", noticed)
+    monkeypatch.setattr(body, "hold_body", noticed)
 
     async with listening() as gateway:
         headers = gateway.headers() | {"Content-Type": "application/json"}
@@ -373,3 +370,31 @@ async def test_each_request_of_a_session_is_handled_under_its_own_id():
             "tools/call", params, **{"X-Request-ID": "third"}
         ) as answer:
             assert "ann:third" in await answer.text()
+
+
+async def test_bodies_of_one_user_leave_room_for_others(monkeypatch):
+    monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=2_000, fraction=0.5)))
+    text = "x" * 900
+    async with listening() as gateway:
+        hanging = asyncio.create_task((await gateway.call("hang", text=text)).__aenter__())
+        await gateway.handled.began.wait()
+        async with await gateway.call("echo", text=text) as response:
+            assert await code_of(response) == (429, "throttled")
+        assert await gateway.text("echo", bearer="tok-bob") == "bob:"
+        gateway.handled.release.set()
+        (await hanging).release()
+        assert await gateway.text("echo", text=text) == f"ann:{text}"
+
+
+async def test_bytes_of_unknown_number_are_counted_as_they_come(monkeypatch):
+    monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=1_000, fraction=1.0)))
+
+    async def pieces():
+        for _ in range(3):
+            yield b"x" * 500
+
+    async with listening() as gateway:
+        headers = gateway.headers() | {"Content-Type": "application/json"}
+        async with gateway.http.post(gateway.url, data=pieces(), headers=headers) as response:
+            assert await code_of(response) == (429, "throttled")
+        assert len(body.body_bytes) == 0

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from gateway_project.foundation.shares import Bound
 from gateway_project.mcp.http import legacy
 from tests.gateway.mcp_http.conftest import (
     ACCEPT,
@@ -64,20 +65,43 @@ async def test_a_session_that_its_client_ends_is_over():
             assert response.status == 404
 
 
-async def test_no_one_has_more_sessions_than_their_share(monkeypatch):
+async def test_a_caller_at_the_limit_gives_up_the_session_that_was_idle_for_longest(monkeypatch):
     async with listening() as gateway:
-        monkeypatch.setattr(gateway.service._sessions, "_max_each", 2)
-        for _ in range(2):
-            await gateway.session("tok-ann")
+        monkeypatch.setattr(gateway.service._sessions, "_bound", Bound(total=9, each=2))
+        first, second = [await gateway.session("tok-ann") for _ in range(2)]
+        async with gateway.legacy("ping", {}, first) as response:
+            assert response.status == 200
+        third = await gateway.session("tok-ann")
+        for headers, status in ((second, 404), (first, 200), (third, 200)):
+            async with gateway.legacy("ping", {}, headers) as response:
+                assert response.status == status
+        assert gateway.service._sessions.session_count == 2
+
+
+async def test_no_one_has_more_sessions_in_use_than_their_share(monkeypatch):
+    async with listening() as gateway:
+        monkeypatch.setattr(gateway.service._sessions, "_bound", Bound(total=9, each=1))
+        headers = await gateway.session("tok-ann")
         hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "x"}}
-        async with gateway.legacy("initialize", hello, gateway.headers("tok-ann")) as response:
-            assert response.status == 503
-        await gateway.session("tok-bob")
+        async with gateway.http.get(gateway.url, headers=headers) as stream:
+            await stream.content.readline()
+            async with gateway.legacy("initialize", hello, gateway.headers("tok-ann")) as response:
+                assert response.status == 503
+            await gateway.session("tok-bob")
+
+
+async def test_another_team_gives_a_user_no_further_share(monkeypatch):
+    async with listening() as gateway:
+        gateway.tokens.give("tok-ann-team", caller("ann", team=7))
+        monkeypatch.setattr(gateway.service._sessions, "_bound", Bound(total=100, each=2))
+        for token in ("tok-ann", "tok-ann-team", "tok-ann-team"):
+            await gateway.session(token)
+        assert gateway.service._sessions.session_count == 2
 
 
 async def test_the_total_number_of_sessions_is_limited(monkeypatch):
     async with listening() as gateway:
-        monkeypatch.setattr(gateway.service._sessions, "max_sessions", 1)
+        monkeypatch.setattr(gateway.service._sessions, "_bound", Bound(total=1, each=1))
         await gateway.session("tok-ann")
         hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "x"}}
         async with gateway.legacy("initialize", hello, gateway.headers("tok-bob")) as response:

@@ -4,13 +4,18 @@ import base64
 import hashlib
 import json
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import escape
 from oauth2_provider.models import AccessToken, Grant, RefreshToken
 
 from gateway_project.access import oauth_tokens, retention, roles, tokens
@@ -111,6 +116,11 @@ def exchange(client_id, code, verifier, **values):
     return Client().post("/oauth/token/", body | values)
 
 
+def refresh(client_id, token):
+    body = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": token}
+    return Client().post("/oauth/token/", body)
+
+
 @pytest.fixture
 def client_id():
     return register().json()["client_id"]
@@ -204,6 +214,7 @@ def test_a_person_refuses(browser, client_id):
     body = fields | {"csrfmiddlewaretoken": browser.cookies["csrftoken"].value}
     answer = read_code(browser.post(address, body))
     assert answer["error"] == ["access_denied"]
+    assert answer["iss"] == ["http://testserver"]
     assert answer["state"] == ["s1"]
     assert not AuditEntry.objects.filter(action="oauth.authorized").exists()
 
@@ -241,12 +252,31 @@ def test_consent_is_asked_for_each_time(browser, client_id):
     ],
     ids=str,
 )
-def test_requests_are_refused_at_the_client_s_own_address(browser, client_id, values, error):
+def test_a_refused_request_shows_a_page_that_links_to_the_client(
+    browser, client_id, values, error
+):
     answer = browser.get(ask(client_id, make_verifier()[1], **values))
-    assert answer.status_code == 302, answer.content
-    assert answer["Location"].startswith(CALLBACK)
-    said = parse_qs(urlsplit(answer["Location"].replace("#", "?")).query)
-    assert said["error"][0] in (error, "unauthorized_client"), said
+    assert answer.status_code == 400, answer.content
+    assert "Location" not in answer
+    address = answer.context["return_address"]
+    assert escape(address) in answer.content.decode()
+    assert address.startswith(CALLBACK)
+    told = parse_qs(urlsplit(address).query)
+    assert told["error"][0] in (error, "unauthorized_client"), told
+    assert told["iss"] == ["http://testserver"]
+
+
+@pytest.mark.parametrize("prompt", ["none", "login", "none login", "x"])
+def test_nobody_is_sent_to_a_client_without_a_decision(browser, client_id, prompt):
+    for client in (browser, Client()):
+        answer = client.get(ask(client_id, make_verifier()[1], prompt=prompt, scope="x"))
+        assert not answer.headers.get("Location", "/").startswith("http")
+
+
+@pytest.mark.parametrize("scope", ["call", "unknown"])
+def test_no_browser_stores_the_consent_page(browser, client_id, scope):
+    answer = browser.get(ask(client_id, make_verifier()[1], scope=scope))
+    assert "no-store" in answer["Cache-Control"]
 
 
 @pytest.mark.parametrize(
@@ -267,8 +297,21 @@ def test_nobody_is_sent_to_another_address(browser, client_id, redirect):
     assert "Location" not in answer
 
 
-def test_an_unknown_client_is_refused_on_the_page(browser):
-    answer = browser.get(ask("nobody", make_verifier()[1]))
+@pytest.mark.parametrize("unknown", ["nobody", "a\0b", "x" * 10_000])
+def test_an_unknown_client_is_refused_on_the_page(browser, client_id, unknown):
+    answer = browser.get(ask(unknown, make_verifier()[1]))
+    assert answer.status_code == 400
+    assert "Location" not in answer
+    answer = consent(browser, ask(client_id, make_verifier()[1]), client_id=unknown)
+    assert answer.status_code in (200, 400)
+    assert "Location" not in answer
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize("decision", [{}, {"allow": ""}])
+def test_a_changed_form_sends_nobody_to_another_address(browser, client_id, decision):
+    address = ask(client_id, make_verifier()[1])
+    answer = consent(browser, address, redirect_uri="https://evil.example/cb", **decision)
     assert answer.status_code == 400
     assert "Location" not in answer
 
@@ -286,6 +329,79 @@ def test_a_code_is_used_once_by_the_client_that_asked_for_it(browser, client_id)
     code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
     assert exchange(client_id, code, verifier).status_code == 200
     assert exchange(client_id, code, verifier).status_code == 400
+
+
+@pytest.mark.parametrize("is_renewed", [False, True])
+def test_a_code_used_twice_ends_all_tokens_that_came_from_it(browser, client_id, is_renewed):
+    kept = get_tokens(browser, client_id)
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+    made = exchange(client_id, code, verifier).json()
+    if is_renewed:
+        made = refresh(client_id, made["refresh_token"]).json()
+    assert exchange(client_id, "x" * 30, verifier).status_code == 400
+    assert load(made["access_token"])
+    assert exchange(client_id, code, verifier).json()["error"] == "invalid_grant"
+    assert load(made["access_token"]) is None
+    assert refresh(client_id, made["refresh_token"]).status_code == 400
+    assert load(kept["access_token"])
+
+
+def test_a_deactivated_person_s_code_and_refresh_token_are_not_exchanged(browser, client_id):
+    made = get_tokens(browser, client_id)
+    verifier, challenge = make_verifier()
+    code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+    User.objects.update(is_active=False)
+    for answer in (exchange(client_id, code, verifier), refresh(client_id, made["refresh_token"])):
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
+    User.objects.update(is_active=True)
+    assert refresh(client_id, made["refresh_token"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"grant_type": "urn:ietf:params:oauth:grant-type:device_code"},
+        {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": "x"},
+        {"grant_type": "password", "username": "ann", "password": "x"},
+        {"grant_type": "client_credentials"},
+        {"grant_type": "refresh_token"},
+        {"grant_type": "authorization_code", "client_id": "a\0b"},
+        {"grant_type": "authorization_code", "code": "a\0b"},
+        {},
+    ],
+    ids=str,
+)
+def test_what_the_token_endpoint_does_not_serve_is_an_error_of_oauth(client_id, body):
+    answer = Client().post("/oauth/token/", {"client_id": client_id} | body)
+    assert answer.status_code in (400, 401)
+    assert answer.json()["error"] in {
+        "unsupported_grant_type", "invalid_request", "invalid_grant", "invalid_client"
+    }  # fmt: skip
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["code", "refresh token"])
+def test_of_several_exchanges_at_once_one_succeeds_and_its_tokens_end(browser, client_id, kind):
+    if kind == "code":
+        verifier, challenge = make_verifier()
+        code = read_code(consent(browser, ask(client_id, challenge)))["code"][0]
+        send = partial(exchange, client_id, code, verifier)
+    else:
+        send = partial(refresh, client_id, get_tokens(browser, client_id)["refresh_token"])
+
+    def answer_once(_number):
+        try:
+            return send()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(answer_once, range(4)))
+    assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
+    (made,) = (answer.json() for answer in answers if answer.status_code == 200)
+    assert load(made["access_token"]) is None
+    assert not AccessToken.objects.filter(user__isnull=False).exists()
 
 
 def test_a_code_does_not_become_a_token_for_another_resource(browser, client_id):
@@ -312,18 +428,13 @@ def test_a_resource_changed_on_the_page_makes_a_token_for_nothing(browser, clien
 
 def test_a_refresh_token_is_used_once_and_its_theft_ends_all(browser, client_id):
     first = get_tokens(browser, client_id)
-
-    def refresh(token):
-        body = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": token}
-        return Client().post("/oauth/token/", body)
-
-    second = refresh(first["refresh_token"])
+    second = refresh(client_id, first["refresh_token"])
     assert second.status_code == 200
     assert load(second.json()["access_token"]) is not None
     assert load(first["access_token"]) is None
-    assert refresh(first["refresh_token"]).status_code == 400
+    assert refresh(client_id, first["refresh_token"]).status_code == 400
     assert load(second.json()["access_token"]) is None
-    assert refresh(second.json()["refresh_token"]).status_code == 400
+    assert refresh(client_id, second.json()["refresh_token"]).status_code == 400
 
 
 def test_a_token_ends_with_its_time_its_user_its_client_and_its_revocation(browser, client_id):
@@ -415,6 +526,7 @@ def test_only_this_gateway_s_endpoint_is_its_own(resource, is_own):
         {"grant_types": ["urn:ietf:params:oauth:grant-type:device_code"]},
         {"client_name": "x" * 256},
         {"client_name": "a\0b"},
+        {"client_name": "a\ud83d"},
         {"token_endpoint_auth_method": "private_key_jwt"},
     ],
     ids=str,
@@ -442,14 +554,90 @@ def test_programs_of_this_machine_may_listen_at_any_port(browser):
     assert exchange(client_id, code, verifier, redirect_uri=other_port).status_code == 200
 
 
-def test_registrations_are_limited_by_address_size_and_number(monkeypatch):
-    assert register(client_uri="x" * 30_000).status_code == 413
-    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=2))
-    assert [register().status_code for _ in range(3)] == [201, 201, 429]
-    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle())
-    monkeypatch.setattr(oauth_server, "MAX_CLIENTS", 2)
+def test_the_secret_of_a_client_is_random_so_hashing_it_takes_no_work():
+    made = register(token_endpoint_auth_method="client_secret_post").json()
+    stored = OAuthClient.objects.get(client_id=made["client_id"]).client_secret
+    assert stored.split("$")[:2] == ["pbkdf2_sha256_random", "1"]
+    assert check_password(made["client_secret"], stored)
+    assert not check_password("x", stored)
+
+
+def test_registrations_are_limited_by_address_and_size(monkeypatch):
+    assert register(client_name="x" * 30_000).status_code == 413
+    monkeypatch.setattr(oauth_server, "_REGISTRATIONS", oauth_server.Throttle(limit=1))
+    assert register().status_code == 201
     assert register().status_code == 429
-    assert OAuthClient.objects.count() == 2
+
+
+def register_from(address):
+    body = {"client_name": "x", "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"}
+    made = Client(REMOTE_ADDR=address).post(
+        "/oauth/register/", json.dumps(body), content_type="application/json"
+    )
+    assert made.status_code == 201
+    return made.json()["client_id"]
+
+
+def list_clients():
+    return set(OAuthClient.objects.values_list("client_id", flat=True))
+
+
+def test_when_all_places_are_taken_the_address_with_most_makes_room(monkeypatch):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS", 4)
+    quiet = register_from("192.0.2.1")
+    oldest, *others = [register_from("192.0.2.2") for _ in range(3)]
+    new = register_from("192.0.2.3")
+    assert list_clients() == {quiet, *others, new}
+    assert oldest not in list_clients()
+
+
+def test_an_address_replaces_its_own_clients_that_nobody_authorized(browser, monkeypatch):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS_OF_ADDRESS", 2)
+    authorized = register_from("192.0.2.2")
+    get_tokens(browser, authorized)
+    oldest, other = register_from("192.0.2.2"), register_from("192.0.2.2")
+    new = register_from("192.0.2.2")
+    assert list_clients() == {authorized, other, new}
+    assert oldest not in list_clients()
+
+
+def test_whoever_authorized_most_clients_makes_room_with_the_one_unused_for_longest(
+    browser, monkeypatch
+):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS", 4)
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS_OF_ADDRESS", 9)
+    bob = Client(enforce_csrf_checks=True)
+    bob.force_login(UserFactory(username="bob", staff=True))
+    of_bob = register_from("192.0.2.1")
+    get_tokens(bob, of_bob)
+    of_ann = [register_from(f"192.0.2.{number}") for number in range(2, 5)]
+    for client in of_ann:
+        get_tokens(browser, client)
+    RefreshToken.objects.filter(application__client_id=of_ann[0]).update(updated=timezone.now())
+    new = register_from("192.0.2.9")
+    assert list_clients() == {of_bob, of_ann[0], of_ann[2], new}
+
+
+def test_a_client_that_a_person_entered_never_makes_room(monkeypatch):
+    monkeypatch.setattr(oauth_tokens, "MAX_CLIENTS", 1)
+    entered = register_from("192.0.2.1")
+    OAuthClient.objects.update(registered_from="")
+    register_from("192.0.2.2")
+    register_from("192.0.2.3")
+    assert entered in list_clients()
+    assert len(list_clients()) == 2
+
+
+def test_an_authorized_client_that_is_unused_for_a_month_is_deleted(browser, client_id):
+    get_tokens(browser, client_id)
+    retention.delete_old()
+    assert list_clients() == {client_id}
+    long_ago = timezone.now() - timedelta(days=31)
+    OAuthClient.objects.update(created=long_ago)
+    AccessToken.objects.update(expires=long_ago)
+    Grant.objects.update(expires=long_ago)
+    retention.delete_old()
+    assert list_clients() == set()
 
 
 def test_clients_that_nobody_authorized_are_deleted_after_a_day(browser, client_id):

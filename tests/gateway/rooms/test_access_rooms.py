@@ -121,8 +121,12 @@ def test_a_team_is_created_filled_renamed_and_deleted(root):
     refused = root.post(address, {"action": "delete"})
     assert b"still has memberships" in refused.content
     root.post(address, {"action": "remove", "person": "zoe"})
-    root.post(address, {"action": "change", "name": "y", "approve_from": "write"})
+    form = {"action": "change", "name": "y", "approve_from": "write"}
+    root.post(address, form)
     assert Team.objects.values_list("name", "approve_from").get() == ("y", "write")
+    root.post(address, form | {"requires_second_person": "yes"})
+    assert Team.objects.get().requires_second_person
+    assert "checked" in root.get(address).content.decode()
     root.post(address, {"action": "delete"})
     assert not Team.objects.exists()
     assert root.post(address, {"action": "delete"}).status_code == 404

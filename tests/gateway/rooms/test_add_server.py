@@ -12,7 +12,7 @@ from django.conf import settings
 from gateway_project.console.rooms import server_draft
 from gateway_project.console.rooms.server_draft import UnusableDraft
 from gateway_project.foundation import sealing
-from tests.factories import ServerFactory, ToolFactory
+from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.gateway.rooms.test_servers_room import text_of
 from tools.models import Server, ServerDiscovery
 from tools.store import configuration
@@ -141,6 +141,16 @@ def test_an_address_is_registered_with_its_header_sealed(root):
     assert (row["transport"], row["url"]) == ("http", "https://mcp.example.com/mcp")
     assert row["headers"] == {"Authorization": f"Bearer {SECRET}"}
     assert row["authorization"] == "none"
+
+
+def test_a_server_is_registered_for_the_team_that_was_chosen(root):
+    assert 'name="team"' not in check(root, way="command", command="uvx a").content.decode()
+    TeamFactory(name="red")
+    checked = check(root, way="command", command="uvx mcp-server-git")
+    assert "Only the team red" in checked.content.decode()
+    register(root, checked, **{"name-0": "git", "team": "red"})
+    register(root, checked, **{"name-0": "open", "team": ""})
+    assert (stored()["git"]["team"], stored()["open"]["team"]) == ("red", None)
 
 
 def test_a_server_that_one_signs_in_to_is_registered_as_such(root):

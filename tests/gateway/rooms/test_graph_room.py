@@ -202,7 +202,7 @@ class Postponed(Executor):
 def view_of(*pks):
     return Visibility(
         catalogue=catalogue(*(tool(f"s:t{n}", pk=n) for n in pks)),
-        caller=Caller(user="a", team=None, scopes=frozenset(), kind="console"),
+        caller=Caller(user="a", team=None, person=None, scopes=frozenset(), kind="console"),
     )
 
 

@@ -3,12 +3,14 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from gateway_project.console.rooms import home
+from gateway_project.console.rooms import home as home_room
+from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.models import EpisodicEvent
 from learning.report import Activity
 from learning.store.activity import CallCounts
+from tests.execution.stored import unknown
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tools.models import Server
 from tools.store import overview
@@ -73,6 +75,16 @@ def test_troubled_servers_beyond_the_first_are_counted(root):
     assert "1 more is in trouble" in " ".join(root.get("/").content.decode().split())
 
 
+def test_a_run_of_unknown_outcome_waits_for_its_people(root, member, home):
+    up()
+    unknown(sealing.load_or_create_sealer(home, name=sealing.PAYLOADS))
+    page = " ".join(root.get("/").content.decode().split())
+    assert "Needs attention" in page
+    assert "1 run made calls of which nobody knows" in page
+    assert '/runs/?status=unknown"' in page
+    assert "Needs attention" not in member.get("/").content.decode()
+
+
 def test_what_a_server_says_of_its_error_cannot_run(root):
     failing_server = failing(name="evil")
     Server.objects.filter(pk=failing_server.pk).update(
@@ -125,35 +137,39 @@ def test_the_chart_has_every_day_also_those_without_calls():
         saved_parallel_s=0.0,
         runs=0,
     )
-    chart = home.make_chart(activity, TODAY)
+    chart = home_room.make_chart(activity, TODAY)
     assert chart["days"][0] == "2026-11-18"
     assert chart["days"][-1] == "2026-11-24"
     assert chart["calls"] == [0, 0, 3, 0, 0, 0, 5]
     assert chart["errors"] == [0, 0, 1, 0, 0, 0, 0]
     assert chart["p95_ms"] == [None, None, 12, None, None, None, None]
     now = datetime(2026, 11, 25, tzinfo=UTC)
-    assert home.find_today(activity, now)["calls"] == 0
+    assert home_room.find_today(activity, now)["calls"] == 0
 
 
 def test_health_is_said_in_words():
     up()
-    assert home.describe_health(overview.load_server_summaries())["word"] == "All is well"
+    servers = overview.load_server_summaries()
+    assert home_room.describe_health(servers, unresolved=0)["word"] == "All is well"
+    assert home_room.describe_health(servers, unresolved=1)["word"] == "Needs attention"
     failing()
-    assert home.describe_health(overview.load_server_summaries())["state"] == "warn"
+    servers = overview.load_server_summaries()
+    assert home_room.describe_health(servers, unresolved=0)["state"] == "warn"
     Server.objects.filter(last_error="").update(enabled=False)
-    assert home.describe_health(overview.load_server_summaries())["word"] == "No server answers"
-    assert home.describe_health([])["word"] == "No servers"
+    servers = overview.load_server_summaries()
+    assert home_room.describe_health(servers, unresolved=0)["word"] == "No server answers"
+    assert home_room.describe_health([], unresolved=0)["word"] == "No servers"
 
 
 def test_tokens_saved_are_those_of_the_usable_tools_beside_the_gateways_own(settings):
-    caller = Caller(user="ann", team=None, scopes=frozenset(), kind="console")
+    caller = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="console")
     server = ServerFactory()
     for _ in range(100):
         ToolFactory(server=server)
     ToolFactory(server=server, pinned=False)
     ToolFactory(server=ServerFactory(team=TeamFactory()))
-    saving = home.load_saving(caller)
+    saving = home_room.load_saving(caller)
     assert saving.tools == 100
     assert saving.saved == saving.listed - saving.shown or saving.saved == 0
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"exposure": "full"})
-    assert home.load_saving(caller).saved == 0
+    assert home_room.load_saving(caller).saved == 0

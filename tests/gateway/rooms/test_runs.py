@@ -19,7 +19,7 @@ from tests.gateway.rooms.conftest import browser
 
 pytestmark = pytest.mark.django_db
 NASTY = "<script>alert(1)</script>"
-PERSON = Caller(user="ann", team=None, scopes=frozenset(), kind="http")
+PERSON = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="http")
 
 
 @pytest.fixture
@@ -59,7 +59,9 @@ def test_runs_are_filtered_by_state(root, sealer):
     over, open_run = ended(sealer), held(sealer).run
     shown = text(root, "/runs/?status=succeeded")
     assert (str(over) in shown, str(open_run) in shown) == (True, False)
-    assert "None is in this state" in text(root, "/runs/?status=failed")
+    assert str(over) in text(root, "/runs/?tool=s:a&user=admin&since=2020-01-01")
+    assert str(over) not in text(root, "/runs/?until=2020-01-01")
+    assert "None matches these filters" in text(root, "/runs/?status=failed")
     text(root, "/runs/?status=dancing", status=400)
 
 
@@ -125,7 +127,7 @@ def test_a_run_of_somebody_else_is_not_found(member, sealer, path):
 
 def test_an_admin_of_the_team_sees_and_controls_runs_of_its_members(sealer):
     team = TeamFactory()
-    who = Caller(user="bob", team=team.pk, scopes=frozenset(), kind="http")
+    who = Caller(user="bob", team=team.pk, person=None, scopes=frozenset(), kind="http")
     run = started(sealer, caller=who)
     admin = MembershipFactory(team=team, role="admin").user
     client = browser(admin)

@@ -194,6 +194,22 @@ def test_a_paused_run_lists_its_possible_actions(layered, second, reason, first)
     )
 
 
+def test_a_later_task_that_is_skipped_already_hides_no_layer():
+    later = {"id": "c", "tool": "s:t", "depends_on": ["x"]}
+    workflow = {"tasks": [*LAYERED["tasks"], {"id": "x", "tool": "s:t"}, later]}
+    shown = view(
+        task("a", TaskStatus.FAILED),
+        task("x"),
+        task("b", TaskStatus.SKIPPED),
+        task("c", TaskStatus.PENDING),
+        status=RunStatus.PAUSED,
+        workflow=workflow,
+        options={"per_layer_validation": True},
+    )
+    decision = told(shown)["decision"]
+    assert (decision["reason"], decision["layer"], decision["of"]) == ("layer_complete", 1, 2)
+
+
 def test_a_replan_during_reading_does_not_break_the_answer():
     shown = view(
         task("a"), status=RunStatus.PAUSED, workflow=LAYERED,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import structlog
+from aiohttp import web
 from django.core import mail
 from django.db import OperationalError
 
@@ -17,8 +18,14 @@ from gateway_project.foundation.notify import CATALOGUE, DELIVERIES, Notificatio
 from gateway_project.models import Webhook, WebhookDelivery
 from gateway_project.webhooks import send, store
 from gateway_project.webhooks.message import GIVE_UP_AFTER
-from gateway_project.webhooks.send import SenderDependencies, WebhookSender
+from gateway_project.webhooks.send import (
+    ATTEMPTS,
+    SLOW_ATTEMPTS,
+    SenderDependencies,
+    WebhookSender,
+)
 from gateway_project.webhooks.store import ATTEMPT_LEASE
+from tests.factories import TeamFactory
 from tests.gateway.webhooks.receiver import receiving
 from tests.patience import PATIENCE_S
 from tools.upstream.http.client import HttpClient
@@ -139,7 +146,8 @@ async def test_what_a_killed_process_was_sending_is_sent_by_another(
 ):
     async with receiving() as receiver, open_sender() as sender:
         await queue(receiver.url)
-        claim = await run_in_database_thread(store.claim_due, at=START, limit=8, sealer=sealer)
+        (due,) = await run_in_database_thread(store.load_due, at=START)
+        claim = await run_in_database_thread(store.claim_due, [due.pk], at=START, sealer=sealer)
         assert len(claim) == 1
         assert await sender.send_due() == ATTEMPT_LEASE.total_seconds()
         assert receiver.received == []
@@ -284,7 +292,7 @@ async def test_while_the_database_is_away_it_waits(open_sender, monkeypatch):
         raise OperationalError("away")
 
     loop = asyncio.get_running_loop()
-    monkeypatch.setattr(store, "claim_due", away)
+    monkeypatch.setattr(store, "load_due", away)
     async with open_sender() as sender, asyncio.timeout(PATIENCE_S):
         running = asyncio.create_task(sender.run())
         await tried.wait()
@@ -292,3 +300,101 @@ async def test_while_the_database_is_away_it_waits(open_sender, monkeypatch):
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
+
+
+@pytest.fixture
+def queue_for(sealer):
+    """Return a function that queues deliveries, longest due first, to webhooks of a team."""
+
+    async def queue_some(name, url, *, webhooks=1, each=1, **values):
+        def act():
+            team = TeamFactory(name=name)
+            for number in range(webhooks):
+                row = store.save_webhook(
+                    {"name": f"{number}", "url": url, "events": ["run.failed"], "team": team},
+                    secret=SECRET,
+                    sealer=sealer,
+                )
+                WebhookDelivery.objects.bulk_create(
+                    WebhookDelivery(
+                        webhook=row, event="test", data={}, occurred_at=START,
+                        next_attempt_at=START, **values,
+                    )
+                    for _ in range(each)
+                )  # fmt: skip
+
+        await run_in_database_thread(act)
+
+    return queue_some
+
+
+@asynccontextmanager
+async def hanging():
+    """Listen, and answer nothing until the block is left; yields the URL and who came."""
+    came, end = [], asyncio.Event()
+
+    async def wait(request):
+        came.append(request.path)
+        await end.wait()
+        return web.Response(status=204)
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", wait)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}", came
+    finally:
+        end.set()
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def sending(sender):
+    task = asyncio.create_task(sender.run())
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def test_hanging_receivers_of_one_team_do_not_delay_another_team(
+    open_sender, queue_for, monkeypatch
+):
+    monkeypatch.setattr(send, "TIMEOUT_S", PATIENCE_S)
+    async with hanging() as (url, came), receiving() as receiver, open_sender() as sender:
+        await queue_for("red", url, webhooks=10, each=4)
+        await queue_for("blue", receiver.url)
+        async with sending(sender):
+            await receiver.arrived.wait()
+            assert len(came) <= ATTEMPTS.each
+
+
+async def test_receivers_that_failed_before_have_few_places_of_their_own(
+    open_sender, queue_for, monkeypatch
+):
+    monkeypatch.setattr(send, "TIMEOUT_S", PATIENCE_S)
+    async with hanging() as (url, came), receiving() as receiver, open_sender() as sender:
+        for number in range(6):
+            await queue_for(f"red {number}", url, webhooks=3, each=3, error="no answer")
+        await queue_for("blue", receiver.url, webhooks=5, each=5)
+        async with sending(sender):
+            await receiver.arrived.wait()
+            while len(receiver.received) < 25:
+                receiver.arrived.clear()
+                await receiver.arrived.wait()
+            assert len(came) <= SLOW_ATTEMPTS.total
+
+
+async def test_a_webhook_has_at_most_so_many_messages_at_once(open_sender, queue_for, monkeypatch):
+    monkeypatch.setattr(send, "TIMEOUT_S", PATIENCE_S)
+    async with hanging() as (url, came), receiving() as receiver, open_sender() as sender:
+        await queue_for("red", url, each=20)
+        await queue_for("blue", receiver.url)
+        async with sending(sender):
+            await receiver.arrived.wait()
+            assert len(came) <= store.MAX_OF_WEBHOOK

@@ -17,7 +17,7 @@ from typing import Any
 
 import django
 
-from tests.upstream_calls import call_tool, send_request
+from tests.upstream_calls import SOMEBODY, call_tool, send_request
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.pool import UpstreamPool
@@ -49,7 +49,7 @@ async def answer(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"action": "accept", "content": content}
 
 
-USER = Downstream(session="suite", user="suite", capabilities=CAPABILITIES, ask=answer)
+USER = Downstream(capabilities=CAPABILITIES, ask=answer)
 
 
 async def call(pool: UpstreamPool, tool: str, **arguments: Any) -> UpstreamResult:
@@ -119,9 +119,10 @@ async def every_tool(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
 async def everything(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
     """Call, read and get whatever there is."""
     await every_tool(pool, context)
-    for resource in (await pool.list_items(NAME, "resources", downstream=USER)).items:
+    whose = {"caller": SOMEBODY, "downstream": USER}
+    for resource in (await pool.list_items(NAME, "resources", **whose)).items:
         await send_request(pool, NAME, "resources/read", {"uri": resource["uri"]}, downstream=USER)
-    for prompt in (await pool.list_items(NAME, "prompts", downstream=USER)).items:
+    for prompt in (await pool.list_items(NAME, "prompts", **whose)).items:
         await send_request(pool, NAME, "prompts/get", {"name": prompt["name"]}, downstream=USER)
 
 

@@ -98,7 +98,10 @@ async def person(url: str, context: Mapping[str, Any]) -> AsyncIterator[Person]:
         spec = replace(server.spec, authorization="oauth")
         rules = NetworkRules(allowed=parse_networks(config.allow_private))
         async with (
-            make_remote_with_sign_ins(sealer=means.sealer, rules=rules) as (remote, sign_ins),
+            make_remote_with_sign_ins(sealer=means.sealer, rules=rules, listing_user="") as (
+                remote,
+                sign_ins,
+            ),
             UpstreamPool([spec], remote=remote) as pool,
         ):
             yield Person(

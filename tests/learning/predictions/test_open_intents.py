@@ -4,9 +4,16 @@ import pytest
 
 from execution.predicted_workflow import PredictedTask
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence
+from learning.episodes import Episode
 from learning.memory.context import ContextKey
 from learning.predictions import open_intents
-from learning.predictions.open_intents import OpenIntents, PredictedIntent
+from learning.predictions.open_intents import (
+    NOT_RUN,
+    AheadRecord,
+    OpenIntents,
+    PredictedIntent,
+    find_telling_values,
+)
 
 ANN = ("ann", 1, "session")
 STEPS = (
@@ -15,7 +22,7 @@ STEPS = (
 )
 
 
-def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None):
+def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None, ran=NOT_RUN):
     return PredictedIntent(
         id=speculation or uuid4(),
         caller=caller,
@@ -28,7 +35,16 @@ def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None):
         is_runnable=True,
         context=ContextKey(context=1, domain=2),
         at=at,
+        ran=ran,
     )
+
+
+RAN = AheadRecord(
+    tasks=(),
+    took_ms=9.0,
+    values=find_telling_values({"id": "PR-4711"}),
+    episode=Episode(calls=(), intent="", certainty=1.0),
+)
 
 
 @pytest.fixture
@@ -101,3 +117,52 @@ def test_memory_is_bounded(opened, monkeypatch):
         opened.add(predicted(caller=(user, 1, "")))
     assert opened.list_open(ANN, at=101.0) == []
     assert len(opened._by_session) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "evidence"),
+    [
+        ({"id": "PR-4711"}, Evidence.USED),
+        ({"body": "See PR-4711."}, Evidence.USED),
+        ({"ids": [{"id": "PR-4711"}]}, Evidence.USED),
+        ({"id": "PR-4712"}, Evidence.OTHER_CALLS),
+        ({}, Evidence.OTHER_CALLS),
+    ],
+)
+def test_results_made_ahead_are_used_by_who_passes_a_value_of_them_on(opened, arguments, evidence):
+    opened.add(predicted(ran=RAN))
+    assert call(opened, 9, **arguments) == [evidence]
+
+
+def test_results_made_ahead_are_used_by_who_asks_for_one_of_them(opened):
+    opened.add(predicted(ran=RAN))
+    assert call(opened, 1, name="Ann") == [Evidence.USED]
+    assert call(opened, 9) == []
+
+
+def test_results_that_were_not_made_ahead_cannot_have_been_used(opened):
+    opened.add(predicted())
+    assert call(opened, 9, id="PR-4711") == [Evidence.OTHER_CALLS]
+
+
+def test_other_calls_contradict_the_newest_intent_only(opened):
+    first, second = predicted(ran=RAN), predicted()
+    opened.add(first)
+    opened.add(second)
+    assert opened.note_call(ANN, 9, {}, at=101.0) == [(second, Evidence.OTHER_CALLS)]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"id": 48213}, {"48213"}),
+        ("ann@example.org", {"ann@example.org"}),
+        (["src/main.py", {"sha": "9fceb02d0ae"}], {"src/main.py", "9fceb02d0ae"}),
+        ("The leaking boiler", {"The leaking boiler"}),
+        ({"state": "open", "count": 3, "done": True, "none": None}, set()),
+        (["2026", "2026-11-28", "2026-11-28T10:00:00Z", "12:30", 2.0], set()),
+        ("x" * 30_000, set()),
+    ],
+)
+def test_values_are_telling_that_two_places_hardly_share_by_chance(value, found):
+    assert find_telling_values(value) == found

@@ -34,7 +34,9 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ANN = Caller(user="ann", team=None, scopes=frozenset({SCOPE_ALL}), kind="stdio", session="s1")
+ANN = Caller(
+    user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio", session="s1"
+)
 START = 1_700_000_000.0
 STEPS = (
     PredictedTask(id="a", tool=1, arguments={"name": "Ann"}),

@@ -19,7 +19,7 @@ from learning.store import episodes
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.predictions.test_recorder import CHANGED, STEPS, World, run_ended
-from tests.learning.taught import observed
+from tests.learning.taught import contributor, observed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,8 +72,14 @@ async def test_it_waits_for_the_outcome_and_then_teaches_at_its_weight(world):
     assert await run_in_database_thread(
         lambda: episodes.load_waiting(settled_s=0.0, limit=9) == []
     )
+    world.call(1, name="Ann")  # asks for one of its results
     assert await world.outcome(speculation) == ("hit", 0.5)
     assert await stored() == {speculation: (0.5, after(world))}
+
+
+async def test_silence_teaches_nothing(world):
+    assert await world.outcome(run_ahead(world)) == ("expired", 0.0)
+    assert await stored() == {}
 
 
 async def test_accepted_it_teaches_fully_once_no_run_of_it_can_follow(world):
@@ -141,7 +147,9 @@ async def test_the_workflow_that_its_caller_states_teaches_instead(world, sealer
 
 def learn(sealer, episode):
     pk = uuid4()
-    episodes.insert_episodes({pk: OwnedEpisode(episode, None)}, sealer=sealer, weight=None)
+    episodes.insert_episodes(
+        {pk: OwnedEpisode(episode, contributor())}, sealer=sealer, weight=None
+    )
     means = LearningDependencies(sealer=sealer, payload_sealer=sealer, embedder=FakeEmbedder())
     assert learn_from_episode(pk, means) is None, "it waits"
     episodes.release_episode(pk, weight=0.5, at=datetime.now(UTC))

@@ -18,7 +18,6 @@ from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import Called, FakeUpstream, catalogue, server
 from tests.learning.sessions.live import ANN, CALL_S, FIND, READ, WRITE, Live
 from tools.catalogue import Catalogue
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
@@ -121,14 +120,13 @@ class Ahead:
         tool: str,
         *,
         caller: Caller = ANN,
-        downstream: Downstream = NO_CLIENT,
         is_fresh: bool = False,
         **arguments: Any,
     ) -> CallOutcome:
         """Make a client's call."""
         request = UpstreamRequest.to_call(f"records:{tool}", arguments)
         return await call(
-            replace(request, downstream=downstream),
+            request,
             caller=caller,
             catalogue=self.known,
             upstream=self.upstream,

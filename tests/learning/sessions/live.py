@@ -20,11 +20,14 @@ from learning.sessions.team_models import NextCallModels
 from tests.gateway.catalogues import catalogue, tool
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.result import UpstreamResult
 
-ANN = Caller(user="ann", team=1, scopes=frozenset({SCOPE_ALL}), kind="http", session="one")
-BOB = Caller(user="bob", team=2, scopes=frozenset({SCOPE_ALL}), kind="http", session="two")
+ANN = Caller(
+    user="ann", team=1, person=None, scopes=frozenset({SCOPE_ALL}), kind="http", session="one"
+)
+BOB = Caller(
+    user="bob", team=2, person=None, scopes=frozenset({SCOPE_ALL}), kind="http", session="two"
+)
 CALL_S = 0.25
 
 
@@ -108,7 +111,6 @@ class Live:
         *,
         caller: Caller = ANN,
         served: ServedEarly | None = None,
-        downstream: Downstream = NO_CLIENT,
         **arguments: Any,
     ) -> None:
         """Record a call that takes `CALL_S`, or no time if it was made ahead."""
@@ -123,7 +125,6 @@ class Live:
                 result=UpstreamResult.from_wire({"structuredContent": value or {}, "content": []}),
                 duration_s=duration_s,
                 served=served,
-                downstream=downstream,
             )
         )
 

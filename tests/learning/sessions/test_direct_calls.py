@@ -12,7 +12,7 @@ from learning.sessions.session import AnsweredCall, Session, StatedWords
 from tests.gateway.catalogues import tool
 from tools.danger import Danger
 
-ANN = Caller(user="ann", team=1, scopes=frozenset(), kind="http", session="one")
+ANN = Caller(user="ann", team=1, person=None, scopes=frozenset(), kind="http", session="one")
 READ = tool("git:log", pk=7, danger=Danger.READ)
 WRITE = tool("files:write", pk=8)
 
@@ -65,11 +65,20 @@ def test_statements_and_calls_are_passed_on_in_order():
     key = ("ann", 1, "one")
     call = {"at": 8.0, "duration_s": 2.0, "arguments": {"q": "x"}}
     assert passed(items) == [
-        (key, 1, Statement(text="show the log", at=5.0, found=frozenset({7}), is_intent=True)),
-        (key, 1, SessionCall(tool="git:log", pk=7, is_read_only=True, **call), "observation 0"),
         (
             key,
-            1,
+            ANN.contributor,
+            Statement(text="show the log", at=5.0, found=frozenset({7}), is_intent=True),
+        ),
+        (
+            key,
+            ANN.contributor,
+            SessionCall(tool="git:log", pk=7, is_read_only=True, **call),
+            "observation 0",
+        ),
+        (
+            key,
+            ANN.contributor,
             SessionCall(tool="files:write", pk=8, succeeded=False, **call),
             "observation 1",
         ),

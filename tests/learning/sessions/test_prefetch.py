@@ -23,11 +23,9 @@ from learning.sessions import analyst
 from tests.gateway.catalogues import catalogue, server
 from tests.learning.sessions.live import ANN, BOB, CALL_S, FIND, READ, WRITE, Live
 from tests.patience import PATIENCE_S
-from tools.upstream.downstream import NO_CLIENT, Downstream
 
 RECORD = "rec-1001"
 FOUND = {"records": [{"record_id": RECORD}]}
-BY_CONNECTION = Downstream(session="1/ann/c1", user="ann")
 
 
 class RecordingSpeculation(NoSpeculation):
@@ -37,10 +35,10 @@ class RecordingSpeculation(NoSpeculation):
         self.refused = refused
         self.dispatched = []
 
-    def dispatch(self, caller, early, *, downstream):
+    def dispatch(self, caller, early):
         if early.call.tool in self.refused:
             return (make_reason(ReasonCode.NOT_GRANTED, "Nobody granted it."),)
-        self.dispatched.append((caller, early, downstream))
+        self.dispatched.append((caller, early))
         return ()
 
 
@@ -57,9 +55,9 @@ def live(speculation):
 async def test_a_predicted_call_is_called_ahead_with_the_origin_of_its_arguments(
     live, speculation
 ):
-    live.call(FIND, FOUND, downstream=BY_CONNECTION, owner="ann")
+    live.call(FIND, FOUND, owner="ann")
     await live.pause()
-    ((caller, early, downstream),) = speculation.dispatched
+    ((caller, early),) = speculation.dispatched
     assert (caller, caller.session) == (ANN, ANN.session)
     assert (early.form, early.call.tool) == (SpeculationForm.NEXT_CALL, READ.tool)
     assert early.call.arguments == {"record_id": RECORD}
@@ -69,7 +67,6 @@ async def test_a_predicted_call_is_called_ahead_with_the_origin_of_its_arguments
     assert 0.0 < early.next_chance <= early.chance < 1.0
     assert early.saves_ms == pytest.approx(300.0)
     assert early.call.expected_s is None
-    assert downstream == BY_CONNECTION
 
 
 async def test_what_a_search_states_is_called_ahead_as_stated(live, speculation):
@@ -77,7 +74,7 @@ async def test_what_a_search_states_is_called_ahead_as_stated(live, speculation)
         ANN, f"read the record '{RECORD}'", context=describe_context(), hits={READ.pk: 0.9}
     )
     await live.pause()
-    ((_, early, _),) = speculation.dispatched
+    ((_, early),) = speculation.dispatched
     assert early.call.provenance["/record_id"].kind is ProvenanceKind.STATED
 
 
@@ -108,9 +105,7 @@ async def test_a_shadow_prediction_that_is_called_ahead_later_has_no_outcome_of_
     speculation.refused = ()
     live.call(READ, {"title": "b"}, record_id="rec-0")
     await live.pause()
-    assert {"record_id": RECORD} in [
-        early.call.arguments for _, early, _ in speculation.dispatched
-    ]
+    assert {"record_id": RECORD} in [early.call.arguments for _, early in speculation.dispatched]
     live.call(READ, {"title": "a"}, record_id=RECORD)
     await live.pause()
     assert live.list_resolved() == []
@@ -145,13 +140,13 @@ async def test_nothing_is_called_ahead_for_a_run_that_goes_on(live, speculation)
 
 
 async def test_what_follows_a_run_is_called_ahead_for_whoever_started_it(live, speculation):
-    live.call(WRITE, downstream=BY_CONNECTION)
+    live.call(WRITE)
     await live.pause()
     run, own = start_run(live)
     live.registry.record_run_end(run)
     await live.pause()
-    ((caller, early, downstream),) = speculation.dispatched
-    assert (caller.session, downstream) == (ANN.session, BY_CONNECTION)
+    ((caller, early),) = speculation.dispatched
+    assert (caller, caller.session) == (ANN, ANN.session)
     assert early.call.arguments == {"record_id": RECORD}
     assert live.list_predicted(own) == []
 
@@ -169,21 +164,8 @@ async def test_each_call_is_made_for_the_session_that_it_was_predicted_for(live,
     live.call(FIND, FOUND, owner="ann")
     live.call(FIND, {"records": [{"record_id": "rec-2002"}]}, caller=BOB, owner="bob")
     await live.pause()
-    made = [(who.user, early.call.arguments) for who, early, _ in speculation.dispatched]
+    made = [(who.user, early.call.arguments) for who, early in speculation.dispatched]
     assert made == [("ann", {"record_id": RECORD}), ("bob", {"record_id": "rec-2002"})]
-
-
-async def test_servers_know_the_caller_as_by_its_latest_call(live, speculation):
-    live.registry.record_search(
-        ANN, f"read the record '{RECORD}'", context=describe_context(), hits={READ.pk: 0.9}
-    )
-    await live.pause()
-    live.call(FIND, FOUND, downstream=replace(BY_CONNECTION, log_level="info"), owner="ann")
-    await live.pause()
-    assert [downstream for _, _, downstream in speculation.dispatched] == [
-        NO_CLIENT,
-        BY_CONNECTION,
-    ]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +203,7 @@ async def test_a_granted_tool_is_predicted_whatever_its_name(speculation):
     )
     live.call(FIND, FOUND, owner="ann")
     await live.pause()
-    assert [early.call.tool for _, early, _ in speculation.dispatched] == [touched.tool]
+    assert [early.call.tool for _, early in speculation.dispatched] == [touched.tool]
 
 
 async def test_a_served_call_teaches_and_predicts_as_any_other(live, speculation):
@@ -234,7 +216,7 @@ async def test_a_served_call_teaches_and_predicts_as_any_other(live, speculation
     found = {"records": [{"record_id": "rec-3003"}]}
     live.call(FIND, found, served=served, owner="zoe")
     await live.pause()
-    made = [early.call.arguments for _, early, _ in speculation.dispatched]
+    made = [early.call.arguments for _, early in speculation.dispatched]
     assert {"record_id": "rec-3003"} in made
     observed = [e for e in live.events if e.kind is EventKind.OBSERVATION]
     assert [e.data["observation"]["ms"] for e in observed] == [1_000 * CALL_S] * 2
@@ -254,7 +236,7 @@ async def test_how_long_a_tool_takes_is_known_once_enough_calls_were_seen(
     speculation.dispatched.clear()
     live.call(FIND, FOUND, owner="ann")
     await live.pause()
-    expected = [early.call.expected_s for _, early, _ in speculation.dispatched]
+    expected = [early.call.expected_s for _, early in speculation.dispatched]
     assert expected == [pytest.approx(CALL_S, rel=0.2)]
 
 

@@ -20,7 +20,9 @@ from tests.gateway.catalogues import tool
 from tools.danger import Danger
 from tools.upstream.result import UpstreamResult
 
-ANN = Caller(user="ann", team=1, scopes=frozenset({SCOPE_ALL}), kind="http", session="one")
+ANN = Caller(
+    user="ann", team=1, person=None, scopes=frozenset({SCOPE_ALL}), kind="http", session="one"
+)
 READ = tool("git:log", pk=7, danger=Danger.READ, category="code", definition_hash="abc")
 WRITE = tool("files:write", pk=8, definition_hash="def")
 RUN = UUID(int=5)

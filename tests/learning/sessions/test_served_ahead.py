@@ -23,7 +23,6 @@ from tests.learning.sessions.ahead import (
 )
 from tests.learning.sessions.live import ANN, BOB, CALL_S
 from tests.patience import PATIENCE_S
-from tools.upstream.downstream import Downstream
 
 RECORD = "rec-1001"
 READING = ("read_record", {"record_id": RECORD})
@@ -245,12 +244,9 @@ async def test_a_personal_server_is_called_ahead_through_the_connection_of_its_c
     personal = replace(SERVER, session="per_caller")
     ahead.known = catalogue(OWN_FIND, OWN_READ, OWN_WRITE, servers=(personal,))
     ahead.live.known = ahead.known
-    await ahead.request("find_records", owner="ann")
-    await ahead.pause()
-    assert READING not in ahead.list_sent()
-    connection = Downstream(session="1/ann/c1", user="ann")
-    await find_and_wait(ahead, downstream=connection)
-    assert ahead.upstream.calls[-1].request.downstream == connection
+    await find_and_wait(ahead)
+    assert READING in ahead.list_sent()
+    assert ahead.upstream.calls[-1].caller.client_key == ANN.client_key
 
 
 def count(name, **labels):

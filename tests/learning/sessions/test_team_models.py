@@ -8,6 +8,7 @@ import pytest
 
 from execution.speculation.waste_budget import default_threshold
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from gateway_project.foundation.caller import Contributor
 from graph.suggestion.next_call.chance import load_priors
 from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
@@ -112,7 +113,7 @@ async def test_a_session_of_this_process_is_counted_once_it_ends():
 
 async def test_a_session_without_calls_teaches_nothing():
     models = NextCallModels(load=lambda *_: [])
-    models.add_session(1, 5, [])
+    models.add_session(Contributor(1, 1), 5, [])
     assert not models._teams
 
 
@@ -227,7 +228,7 @@ async def test_while_the_database_is_away_own_sessions_wait():
 
     models = NextCallModels(load=load)
     calls = [CallObservation.from_json(one) for one in sessions[0].observations]
-    models.add_session(1, 5, calls)
+    models.add_session(Contributor(1, 1), 5, calls)
     await models.refresh(1)
     assert models.find_model(1) is None
     failing = False

@@ -1,5 +1,6 @@
 """Thresholds follow from a team's resolved predictions, with a history and overrides."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -193,3 +194,21 @@ def test_the_database_holds_one_threshold_for_each_scope():
     AdaptiveThreshold.objects.create(**values)
     with pytest.raises(IntegrityError), transaction.atomic():
         AdaptiveThreshold.objects.create(**values)
+
+
+def test_a_threshold_keeps_the_sealed_context_of_the_outcomes_it_is_from():
+    named = replace(resolved(), context_sealed="sealed")
+    record([named])
+    record([resolved()], history=History(named, resolved()))
+    assert set(AdaptiveThreshold.objects.values_list("domain_hash", "context_sealed")) == {
+        (None, ""), (1, "sealed"),
+    }  # fmt: skip
+
+
+def test_a_threshold_is_preset_once_and_outcomes_keep_its_override():
+    pk = thresholds.preset_threshold(None, KEY, is_domain=False, context_sealed="s", at=AT)
+    again = thresholds.preset_threshold(None, KEY, is_domain=False, context_sealed="t", at=AT)
+    assert again == pk
+    thresholds.set_override(pk, 0.75, user="root", at=AT)
+    record([resolved(succeeded=False) for _ in range(30)])
+    assert find(None).value == 0.75

@@ -81,3 +81,9 @@ def test_a_report_becomes_json_with_rounded_shares():
     nothing = report_to_json(replay(stream(200, lambda _c: 0.0), AdaptivePolicy(), presets={}))
     assert nothing["path"][-1] is None
     assert report_to_json(replay([], FixedPolicy(0.9), presets={}))["success"] is None
+
+
+def test_a_routine_that_always_succeeds_is_run_every_time():
+    routine = [resolved(0.9286, at=float(number)) for number in range(60)]
+    for policy in (AdaptivePolicy(), EmaPolicy(), FixedPolicy(0.92)):
+        assert replay(routine, policy, presets={}).speculated == 60

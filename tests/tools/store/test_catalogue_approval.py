@@ -11,7 +11,7 @@ from tools.danger import Danger
 from tools.models import Team, Tool
 from tools.store import catalogue
 
-ANN = Caller(user="ann", team=None, scopes=frozenset({"call"}), kind="stdio")
+ANN = Caller(user="ann", team=None, person=None, scopes=frozenset({"call"}), kind="stdio")
 
 pytestmark = pytest.mark.django_db
 

@@ -3,11 +3,13 @@ from functools import partial
 import pytest
 from cryptography.fernet import Fernet
 
-from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory
 from tests.tools.store.registrations import AT, GIT, having, register, specs
 from tools.models import Server
 from tools.store import discoveries, overview, servers
+from tools.upstream.errors import SecretsUnreadable
+from tools.upstream.spec import resolve_launch
 
 pytestmark = pytest.mark.django_db
 
@@ -41,10 +43,16 @@ def test_only_the_servers_asked_for_are_loaded(sealer, names, loaded):
     assert [spec.name for spec in specs(sealer, names=names)] == loaded
 
 
-def test_an_environment_sealed_by_another_installation_is_an_error(sealer):
+def test_secrets_sealed_by_another_installation_are_unreadable_and_harm_no_other(sealer):
     register(GIT, sealer=Sealer([Fernet.generate_key()]))
-    with pytest.raises(UnsealingFailed):
-        specs(sealer)
+    ServerFactory(name="other")
+    unreadable, other = specs(sealer)
+    assert (other.name, other.unreadable) == ("other", "")
+    assert unreadable.env == {}
+    assert "the secrets of server 'git' cannot be read" in unreadable.unreadable
+    assert "enter the secret again" in unreadable.unreadable
+    with pytest.raises(SecretsUnreadable, match="git"):
+        resolve_launch(unreadable, {})
 
 
 def test_the_launch_hash_follows_the_command_and_not_the_secrets(sealer):

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.fernet import Fernet
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection
 
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
@@ -215,3 +216,16 @@ def test_a_server_is_signed_in_to_from_now_on(sealer):
     assert found.mode == "none"
     sign_ins.set_mode(found.pk, "oauth")
     assert sign_ins.find_server(sealer=sealer, name="notes").mode == "oauth"
+
+
+def test_a_deactivated_user_has_no_sign_in_until_activated_again(sealer):
+    stored = sign_ins.store_sign_in(ANN, SIGN_IN, sealer=sealer)
+    shared = sign_ins.store_sign_in(ALL, SIGN_IN, sealer=sealer)
+    known = {ANN: stored.written_at, ALL: shared.written_at}
+    users = get_user_model().objects.filter(username="ann")
+    users.update(is_active=False)
+    assert sign_ins.load_sign_in(ANN, sealer=sealer) is None
+    assert sign_ins.load_changed(known, sealer=sealer) == {ANN: None}
+    assert sign_ins.load_sign_in(ALL, sealer=sealer) is not None
+    users.update(is_active=True)
+    assert sign_ins.load_sign_in(ANN, sealer=sealer) == stored

@@ -48,7 +48,7 @@ def test_a_group_is_there_for_its_team_alone():
     catalogue = load_catalogue()
 
     def sees(pk, name):
-        caller = Caller(user="a", team=pk, scopes=frozenset(), kind="http")
+        caller = Caller(user="a", team=pk, person=None, scopes=frozenset(), kind="http")
         return catalogue.has_group(name, caller)
 
     assert sees(team.pk, "desk")

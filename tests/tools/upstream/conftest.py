@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.upstream_calls import make_caller
 from tools.upstream import process, reap
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.downstream import Downstream
@@ -67,13 +68,21 @@ class Person:
         asked: Method and parameters of each question.
         told: Method and parameters of each notification.
         replies: What it answers, in order; the last one again and again.
+        caller: Who it is.
     """
 
-    def __init__(self, *replies: Any, session: str = "", **values: Any) -> None:
+    def __init__(self, *replies: Any, name: str = "somebody", **values: Any) -> None:
         self.asked: list[tuple[str, Mapping[str, Any]]] = []
         self.told: list[tuple[str, Mapping[str, Any]]] = []
         self.replies = list(replies)
-        self.downstream = Downstream(session=session, ask=self.ask, tell=self.tell, **values)
+        self.caller = make_caller(name)
+        values.setdefault("capabilities", {"roots": {}})
+        self.downstream = Downstream(ask=self.ask, tell=self.tell, **values)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Whose its requests are."""
+        return {"caller": self.caller, "downstream": self.downstream}
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         self.asked.append((method, params))

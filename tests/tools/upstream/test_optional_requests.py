@@ -11,7 +11,7 @@ from tests.servers.http_legacy import LegacyServer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import LONG_S, SOON, curious, eventually
 from tests.tools.upstream.http.conftest import remote, text
-from tests.upstream_calls import call_tool, send_request
+from tests.upstream_calls import SOMEBODY, call_tool, send_request
 from tools.upstream import connection as module
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerExited, UpstreamRefused
@@ -56,12 +56,11 @@ async def test_a_server_that_does_not_survive_the_log_level_is_not_sent_it_again
         assert (await told(pool))["levels"] == []
 
 
-async def test_what_a_client_itself_asks_for_is_sent_once_and_its_refusal_is_told():
-    async with UpstreamPool([curious(f"refuses={SET_LEVEL}")]) as pool:
-        with pytest.raises(UpstreamRefused):
-            await send_request(pool, "curious", SET_LEVEL, {"level": "info"}, downstream=LOUD)
+async def test_a_client_that_wants_fewer_messages_does_not_take_them_from_others():
+    quiet = Downstream(log_level="error")
     async with UpstreamPool([curious()]) as pool:
-        await send_request(pool, "curious", SET_LEVEL, {"level": "error"}, downstream=LOUD)
+        for wanted in (quiet, LOUD, quiet):
+            await call_tool(pool, "curious", "told", {}, downstream=wanted)
         assert (await told(pool))["levels"] == ["error", "info"]
 
 
@@ -111,5 +110,5 @@ async def test_refused_lists_and_subscriptions_fail_no_call_and_no_later_life():
         assert (await told(pool))["followed"] == []
         for kind in ("resources", "templates", "prompts"):
             with pytest.raises(UpstreamRefused):
-                await pool.list_items("curious", kind)
+                await pool.list_items("curious", kind, caller=SOMEBODY)
         assert (await told(pool))["followed"] == []

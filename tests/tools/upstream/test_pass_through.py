@@ -14,7 +14,7 @@ from tests.tools.upstream.conftest import (
     script,
     stateless,
 )
-from tests.upstream_calls import call_tool, send_request
+from tests.upstream_calls import SOMEBODY, call_tool, make_caller, send_request
 from tools.upstream import changes
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError, UpstreamRefused
@@ -30,8 +30,8 @@ async def told(pool: UpstreamPool) -> Any:
 
 async def test_a_listing_holds_all_pages_with_every_field_and_says_what_is_wrong():
     async with UpstreamPool([curious()]) as pool:
-        listing = await pool.list_items("curious", "resources")
-        prompts = await pool.list_items("curious", "prompts")
+        listing = await pool.list_items("curious", "resources", caller=SOMEBODY)
+        prompts = await pool.list_items("curious", "prompts", caller=SOMEBODY)
     assert listing.items == tuple(
         {"uri": f"test://{n}", "name": f"n{n}", "size": None, "custom": [n]} for n in range(3)
     )
@@ -44,9 +44,9 @@ async def test_a_listing_holds_all_pages_with_every_field_and_says_what_is_wrong
 
 async def test_a_server_need_not_know_templates_nor_what_it_does_not_offer():
     async with UpstreamPool([curious(), legacy()]) as pool:
-        assert (await pool.list_items("curious", "templates")).items == ()
+        assert (await pool.list_items("curious", "templates", caller=SOMEBODY)).items == ()
         for kind in ("resources", "templates", "prompts"):
-            assert (await pool.list_items("legacy", kind)).items == ()
+            assert (await pool.list_items("legacy", kind, caller=SOMEBODY)).items == ()
         assert json.loads((await call_tool(pool, "legacy", "methods", {})).content[0].text)[
             -1
         ] == ("tools/call")
@@ -55,12 +55,12 @@ async def test_a_server_need_not_know_templates_nor_what_it_does_not_offer():
 async def test_tools_are_asked_for_even_if_a_server_forgets_to_offer_them():
     async with UpstreamPool([curious("without=tools,prompts")]) as pool:
         assert len(await pool.list_tools("curious")) > 0
-        assert (await pool.list_items("curious", "prompts")).items == ()
+        assert (await pool.list_items("curious", "prompts", caller=SOMEBODY)).items == ()
 
 
 async def test_a_looping_listing_of_resources_is_cut():
     async with UpstreamPool([curious("pages=loop")]) as pool:
-        listing = await pool.list_items("curious", "resources")
+        listing = await pool.list_items("curious", "resources", caller=SOMEBODY)
     assert [item["uri"] for item in listing.items] == ["test://0", "test://1"]
     assert not listing.complete
     assert "the list of resources repeats a cursor" in listing.problems[-1]
@@ -104,24 +104,23 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
     async with UpstreamPool(
         [curious()], policy=SOON, on_updated=lambda *what: updated.append(what)
     ) as pool:
-        one, two = (Downstream(session=name) for name in ("one", "two"))
+        one, two = (make_caller(name) for name in ("one", "two"))
         for who in (one, two):
             uri = {"uri": "test://1"}
             assert (
-                await send_request(pool, "curious", "resources/subscribe", uri, downstream=who)
-                == {}
+                await send_request(pool, "curious", "resources/subscribe", uri, caller=who) == {}
             )
-        await send_request(pool, "curious", "resources/unsubscribe", uri, downstream=one)
+        await send_request(pool, "curious", "resources/unsubscribe", uri, caller=one)
         said = [["notifications/resources/updated", uri]]
         await call_tool(pool, "curious", "say", {"notifications": said})
-        await eventually(lambda: updated == [("curious", "test://1", {"two"})])
+        await eventually(lambda: updated == [("curious", "test://1", {two.client_key})])
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
         await pool.restart("curious")
         await eventually(lambda: len(updated) == 2)  # it may have changed in between
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
-        await send_request(pool, "curious", "resources/unsubscribe", uri, downstream=two)
+        await send_request(pool, "curious", "resources/unsubscribe", uri, caller=two)
         await call_tool(pool, "curious", "say", {"notifications": said})
         assert (await told(pool))["followed"][-1] == ["unsubscribe", "test://1"]
         assert len(updated) == 2
@@ -134,6 +133,22 @@ async def test_the_number_of_subscribed_resources_is_limited():
             await send_request(pool, "curious", "resources/subscribe", {"uri": "test://2"})
 
 
+async def test_one_user_who_follows_as_much_as_they_may_leaves_room_for_the_others():
+    clients = [make_caller("ann", f"client-{number}") for number in range(5)]
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_subscriptions=4)) as pool:
+
+        async def follow(caller, name):
+            uri = {"uri": f"test://{name}"}
+            await send_request(pool, "curious", "resources/subscribe", uri, caller=caller)
+
+        for number, client in enumerate(clients[:2]):
+            await follow(client, number)
+        for number, client in enumerate(clients[2:], 2):
+            with pytest.raises(UpstreamError, match="of 2 by you"):
+                await follow(client, number)
+        await follow(make_caller("bob"), "bobs")
+
+
 async def test_a_modern_server_is_subscribed_to_by_listening():
     updated = []
     async with UpstreamPool([INQUIRING], on_updated=lambda *what: updated.append(what)) as pool:
@@ -141,7 +156,7 @@ async def test_a_modern_server_is_subscribed_to_by_listening():
         for uri in ("test://clock", "test://other"):
             assert await send_request(pool, "inquiring", "resources/subscribe", {"uri": uri}) == {}
         await call_tool(pool, "inquiring", "touch", {})
-        await eventually(lambda: updated == [("inquiring", "test://clock", {""})])
+        await eventually(lambda: updated == [("inquiring", "test://clock", {SOMEBODY.client_key})])
         await send_request(pool, "inquiring", "resources/unsubscribe", {"uri": "test://clock"})
         await send_request(pool, "inquiring", "resources/unsubscribe", {"uri": "test://other"})
         await call_tool(pool, "inquiring", "touch", {})
@@ -167,11 +182,9 @@ async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
     person = Person(capabilities={"elicitation": {"form": {}}, "roots": {}}, log_level="warning")
     async with UpstreamPool([stateless()]) as pool:
         meta = {"traceparent": "00-1", "progressToken": 7, "vendor/x": [1]}
-        result = await call_tool(
-            pool, "stateless", "meta", {}, meta=meta, downstream=person.downstream
-        )
+        result = await call_tool(pool, "stateless", "meta", {}, meta=meta, **person.options)
         sent = json.loads(result.content[0].text)
-        await call_tool(pool, "stateless", "complain", {}, downstream=person.downstream)
+        await call_tool(pool, "stateless", "complain", {}, **person.options)
     protocol = "io.modelcontextprotocol/"
     assert sent.pop(protocol + "clientInfo")["name"] == "foregate"
     assert sent == {

@@ -123,7 +123,7 @@ async def test_messages_to_the_log_of_a_client_hold_no_secret():
     person = Person(log_level="debug")
     async with UpstreamPool([legacy(env=VARIABLE)]) as pool:
         arguments = {"variable": "ACME_TOKEN", "by": "log"}
-        await call_tool(pool, "legacy", "betray", arguments, downstream=person.downstream)
+        await call_tool(pool, "legacy", "betray", arguments, **person.options)
     assert person.told == [
         (
             "notifications/message",

@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import signal
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gateway_project.foundation.caller import Caller
 from tests.tools.upstream.conftest import (
     SOON,
     Person,
@@ -18,32 +20,31 @@ from tests.tools.upstream.conftest import (
     legacy,
     stateless,
 )
-from tests.upstream_calls import call_tool, send_request
-from tools.upstream.downstream import NO_CLIENT, Downstream
+from tests.upstream_calls import SOMEBODY, call_tool, make_caller, send_request
 from tools.upstream.errors import ServerExited, TooManySessions
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 
 OWN = legacy(session="per_caller")
-ANN, BOB, CARL = (Downstream(session=name) for name in ("ann", "bob", "carl"))
+ANN, BOB, CARL, DORA = (make_caller(name) for name in ("ann", "bob", "carl", "dora"))
 
 
-async def pid(pool: UpstreamPool, of: Downstream, name: str = "legacy") -> int:
-    result = await call_tool(pool, name, "about", {}, downstream=of)
+async def pid(pool: UpstreamPool, of: Caller, name: str = "legacy") -> int:
+    result = await call_tool(pool, name, "about", {}, caller=of)
     return int(json.loads(result.content[0].text)["pid"])
 
 
 async def test_each_caller_has_a_server_of_its_own_and_keeps_it():
     async with UpstreamPool([OWN]) as pool:
-        pids = [await pid(pool, of) for of in (ANN, BOB, NO_CLIENT)]
+        pids = [await pid(pool, of) for of in (ANN, BOB, DORA)]
         assert len(set(pids)) == 3
-        assert [await pid(pool, of) for of in (ANN, BOB, NO_CLIENT)] == pids
+        assert [await pid(pool, of) for of in (ANN, BOB, DORA)] == pids
     assert all(map(gone, pids))
 
 
 async def test_a_shared_server_is_one_for_all():
     async with UpstreamPool([legacy()]) as pool:
-        assert await pid(pool, ANN) == await pid(pool, BOB) == await pid(pool, NO_CLIENT)
+        assert await pid(pool, ANN) == await pid(pool, BOB) == await pid(pool, DORA)
 
 
 @pytest.mark.parametrize(
@@ -51,38 +52,38 @@ async def test_a_shared_server_is_one_for_all():
     [
         ("shared", "oauth_per_user", [True, False]),
         ("per_caller", "oauth_per_user", [False, False]),
-        ("per_caller", "none", [False, True]),
+        ("per_caller", "none", [False, False]),
     ],
 )
 async def test_callers_are_distinguished_by_session_or_user_as_configured(
     session, authorization, same
 ):
     spec = legacy(session=session, authorization=authorization)
-    first = Downstream(session="s1", user="ann")
-    others = [Downstream(session="s2", user="ann"), Downstream(session="s1", user="bob")]
+    first = make_caller("ann", "s1")
+    others = [make_caller("ann", "s2"), make_caller("bob", "s1")]
     async with UpstreamPool([spec]) as pool:
         mine = await pid(pool, first)
         assert [await pid(pool, of) == mine for of in others] == same
 
 
 async def test_a_callers_own_server_is_told_what_this_caller_can_be_asked():
-    person = Person({}, session="ann", capabilities={"roots": {}, "experimental": {"x": {}}})
+    person = Person({}, name="ann", capabilities={"roots": {}, "experimental": {"x": {}}})
     async with UpstreamPool([curious(session="per_caller")]) as pool:
-        result = await call_tool(pool, "curious", "told", {}, downstream=person.downstream)
+        result = await call_tool(pool, "curious", "told", {}, **person.options)
     assert json.loads(result.content[0].text)["client"] == {"roots": {}}
 
 
 async def test_callers_of_own_servers_are_asked_each_for_themselves():
-    ann, bob = (Person({"by": name}, session=name) for name in ("ann", "bob"))
+    ann, bob = (Person({"by": name}, name=name) for name in ("ann", "bob"))
     question = {"method": "roots/list"}
 
     async def answer(pool: UpstreamPool, person: Person) -> Any:
-        result = await call_tool(pool, "curious", "ask", question, downstream=person.downstream)
+        result = await call_tool(pool, "curious", "ask", question, **person.options)
         return json.loads(result.content[0].text)
 
     async with UpstreamPool([curious(session="per_caller")]) as pool, asyncio.TaskGroup() as group:
         waiting = group.create_task(
-            call_tool(pool, "curious", "wait", {}, downstream=bob.downstream, timeout_s=60)
+            call_tool(pool, "curious", "wait", {}, **bob.options, timeout_s=60)
         )
         assert await answer(pool, ann) == {"by": "ann"}
         assert await answer(pool, bob) == {"by": "bob"}
@@ -95,7 +96,7 @@ async def test_the_status_combines_all_connections():
         await pid(pool, ANN)
         await pid(pool, BOB)
         with pytest.raises(ServerExited):
-            await call_tool(pool, "legacy", "quit", {}, downstream=ANN)
+            await call_tool(pool, "legacy", "quit", {}, caller=ANN)
         await eventually(lambda: "exited with code 3" in pool.get_status("legacy").last_error)
         status = pool.get_status("legacy")
         assert (status.state, status.sessions, status.restarts) == ("ready", 2, 0)
@@ -109,7 +110,7 @@ async def test_a_failing_session_is_left_alone_and_harms_no_other():
     async with UpstreamPool([OWN], policy=SOON) as pool:
         bobs = await pid(pool, BOB)
         with pytest.raises(ServerExited):
-            await call_tool(pool, "legacy", "quit", {}, downstream=ANN)
+            await call_tool(pool, "legacy", "quit", {}, caller=ANN)
         assert await pid(pool, BOB) == bobs
 
 
@@ -125,12 +126,44 @@ async def test_the_least_recently_used_session_is_evicted():
 
 async def test_sessions_in_use_are_not_evicted():
     async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=1)) as pool:
-        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}, downstream=ANN))
+        call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}, caller=ANN))
         await eventually(lambda: pool.get_status("legacy").calls_in_flight == 1)
         with pytest.raises(TooManySessions, match="has 1 callers with their own connection"):
             await pid(pool, BOB)
-        assert await pid(pool, NO_CLIENT)
+        assert (await pool.list_tools("legacy")).tools
         call.cancel()
+
+
+async def test_one_user_leaves_connections_for_others():
+    clients = [replace(ANN, session=f"client {number}") for number in range(3)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:
+        calls = [
+            asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}, caller=client))
+            for client in clients[:2]
+        ]
+        await eventually(lambda: pool.get_status("legacy").calls_in_flight == 2)
+        with pytest.raises(TooManySessions, match="has 2 clients or runs of yours"):
+            await pid(pool, clients[2])
+        assert await pid(pool, BOB)
+        for call in calls:
+            call.cancel()
+
+
+async def test_more_clients_of_one_user_evict_no_connection_of_those_who_have_fewer():
+    anns = [make_caller("ann", f"client-{number}") for number in range(4)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=3)) as pool:
+        bobs = await pid(pool, BOB)
+        assert len({await pid(pool, client) for client in anns}) == 4
+        assert await pid(pool, BOB) == bobs
+
+
+async def test_a_user_with_too_many_connections_gives_up_an_idle_one_of_their_own():
+    clients = [replace(ANN, session=f"client {number}") for number in range(3)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:
+        bobs = await pid(pool, BOB)
+        anns = [await pid(pool, client) for client in clients]
+        await eventually(lambda: gone(anns[0]))
+        assert await pid(pool, BOB) == bobs
 
 
 async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
@@ -145,10 +178,10 @@ async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
 
 async def test_a_changed_entry_ends_all_sessions_and_a_restart_too():
     async with UpstreamPool([OWN]) as pool:
-        before = [await pid(pool, of) for of in (ANN, NO_CLIENT)]
+        before = [await pid(pool, of) for of in (ANN, DORA)]
         await pool.restart("legacy")
         assert all(map(gone, before))
-        before = [await pid(pool, of) for of in (ANN, NO_CLIENT)]
+        before = [await pid(pool, of) for of in (ANN, DORA)]
         pool.set_servers([legacy()])
         await eventually(lambda: all(map(gone, before)))
         assert await pid(pool, ANN) == await pid(pool, BOB)
@@ -237,12 +270,12 @@ async def test_an_update_concerns_those_whose_own_connection_told_of_it():
     ) as pool:
         uri = {"uri": "test://1"}
         for who in (ANN, BOB):
-            await send_request(pool, "curious", "resources/subscribe", uri, downstream=who)
+            await send_request(pool, "curious", "resources/subscribe", uri, caller=who)
         said = [["notifications/resources/updated", uri]]
         for who in (BOB, ANN):
-            await call_tool(pool, "curious", "say", {"notifications": said}, downstream=who)
+            await call_tool(pool, "curious", "say", {"notifications": said}, caller=who)
         await eventually(lambda: len(updated) == 2)
-    assert updated == [("curious", "test://1", {"bob"}), ("curious", "test://1", {"ann"})]
+    assert updated == [("curious", "test://1", {who.client_key}) for who in (BOB, ANN)]
 
 
 async def test_a_server_that_is_followed_starts_again_by_itself_when_it_dies():
@@ -253,5 +286,5 @@ async def test_a_server_that_is_followed_starts_again_by_itself_when_it_dies():
         await send_request(pool, "curious", "resources/subscribe", {"uri": "test://1"})
         ended = pool.get_status("curious").pid
         os.kill(ended, signal.SIGKILL)
-        await eventually(lambda: updated == [("curious", "test://1", {""})])
+        await eventually(lambda: updated == [("curious", "test://1", {SOMEBODY.client_key})])
         assert pool.get_status("curious").pid not in (None, ended)

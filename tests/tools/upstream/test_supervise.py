@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,11 @@ from tools.upstream.errors import (
     ServerExited,
     UpstreamError,
 )
+from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
+from tools.upstream.transport import UpstreamTransport
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 THREE = RetryPolicy(threshold=3, base_s=0.001, cap_s=0.001, open_s=30.0)
@@ -60,7 +63,7 @@ async def test_a_server_that_exits_at_once_says_why():
     assert "exited with code 1 while starting; its last output: no API key given" in str(
         caught.value
     )
-    assert (caught.value.exit_code, caught.value.last_stderr) == (1, "no API key given")
+    assert (caught.value.exit_code, caught.value.output) == (1, ("no API key given",))
     assert (status.state, status.last_error) == ("backoff", str(caught.value))
     assert status.last_error_at is not None
     assert seen.states("exits_at_once") == ["connecting", "backoff", "stopped"]
@@ -241,16 +244,13 @@ async def test_listings_of_every_shape_are_usable(shape, names, complete):
     assert bool(listing.problems) == (shape != "pages")
 
 
-async def test_a_broken_connection_is_one_servers_failure(monkeypatch):
-    async with UpstreamPool([legacy("good"), legacy("bad")], policy=SOON) as pool:
-        original = pool._shared.transport
+async def test_a_broken_connection_is_one_servers_failure():
+    class Broken(RemoteTransports):
+        def make_transport(self, *_args: Any, **_options: Any) -> UpstreamTransport:
+            raise RuntimeError("a bug")
 
-        def transport(spec: ServerSpec, user: str):
-            if spec.name == "bad":
-                raise RuntimeError("a bug")
-            return original(spec, user)
-
-        object.__setattr__(pool._shared, "transport", transport)
+    bad = ServerSpec(name="bad", transport="http", url="https://x.example")
+    async with UpstreamPool([legacy("good"), bad], remote=Broken(), policy=SOON) as pool:
         with pytest.raises(UpstreamError, match=r"broke down \(RuntimeError\)"):
             await echo(pool, "bad")
         assert pool.list_statuses()["bad"].state == "backoff"

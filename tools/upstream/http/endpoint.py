@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import aiohttp
 from yarl import URL
 
+from gateway_project.foundation.caller import Caller
 from tools.upstream.errors import SignInRequired
 from tools.upstream.http.address import RemoteAddress
 from tools.upstream.http.authorize import CredentialsProvider
@@ -23,8 +24,8 @@ class HttpEndpoint:
         spec: The server's entry.
         address: Its resolved address.
         client: The shared client.
+        caller: Whose rights the requests carry.
         authorize: Provides its tokens, if it needs any.
-        user: Name of the user, if tokens differ by user.
         learn: Called with each token sent, so that it can be redacted from the server's output.
     """
 
@@ -34,8 +35,8 @@ class HttpEndpoint:
         address: RemoteAddress,
         *,
         client: HttpClient,
+        caller: Caller,
         authorize: CredentialsProvider | None = None,
-        user: str = "",
         learn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.server = spec.name
@@ -44,7 +45,8 @@ class HttpEndpoint:
         self._headers = _lower_names(address.headers)
         self._client = client
         self._authorize = authorize
-        self._user = user
+        self._caller = caller
+        self._user = caller.user if spec.authorization == "oauth_per_user" else ""
         self._learn = learn
 
     async def open(
@@ -91,7 +93,7 @@ class HttpEndpoint:
         merged = {**self._headers, **headers}
         if self._authorize is not None:
             # By the endpoint's address, not `url`, which the server itself may have chosen.
-            tokens = await self._authorize.build_headers(str(self.url), self._user)
+            tokens = await self._authorize.build_headers(str(self.url), self._caller)
             for value in tokens.values():
                 self._learn(value.rpartition(" ")[2])
             merged.update(_lower_names(tokens))
@@ -104,7 +106,7 @@ class HttpEndpoint:
         if self._authorize is None:
             return False
         return await self._authorize.handle_refusal(
-            status=answer.status, www_authenticate=_read_challenge(answer), user=self._user
+            status=answer.status, www_authenticate=_read_challenge(answer), caller=self._caller
         )
 
     def _make_sign_in_error(self, answer: aiohttp.ClientResponse) -> SignInRequired:

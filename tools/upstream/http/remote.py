@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.limits import UpstreamLimits
@@ -52,7 +53,7 @@ class RemoteTransports:
         self,
         spec: ServerSpec,
         *,
-        user: str,
+        caller: Caller,
         limits: UpstreamLimits,
         environment: UpstreamEnvironment,
     ) -> UpstreamTransport:
@@ -60,7 +61,7 @@ class RemoteTransports:
 
         Args:
             spec: The server's entry.
-            user: Name of the user, if tokens differ by user; else empty.
+            caller: Whose rights its requests carry.
             limits: Caps on what it may send.
             environment: Clocks and environment variables.
 
@@ -89,7 +90,7 @@ class RemoteTransports:
             address,
             client=self.client,
             authorize=authorize,
-            user=user,
+            caller=caller,
             learn=origin.redactor.add_secrets,
         )
         return (SseTransport if spec.transport == "sse" else HttpTransport)(endpoint, origin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gateway_project.foundation.caller import GATEWAY, Caller
 from tools.upstream.errors import SignInRequired
 from tools.upstream.oauth import challenge
 from tools.upstream.oauth.sign_ins import SignInManager, build_sign_in_error
@@ -24,43 +25,43 @@ class SignInCredentials:
         server: Name of the server.
         is_per_user: Whether each user has their own sign-in.
         is_private: Whether the server's address may be in a private network.
-        listing_user: User whose sign-in serves the gateway's own requests; empty: none.
+        listing_user: User whose sign-in serves the gateway's own listings; empty: none.
     """
 
     sign_ins: SignInManager
     server: str
-    is_per_user: bool = False
-    is_private: bool = False
-    listing_user: str = ""
+    is_per_user: bool
+    is_private: bool
+    listing_user: str
 
-    async def build_headers(self, url: str, downstream_user: str) -> Mapping[str, str]:
+    async def build_headers(self, url: str, caller: Caller) -> Mapping[str, str]:
         """Return the headers that authorize a request.
 
         Args:
             url: Address of the request; tokens are sent only to the resource they are valid for.
-            downstream_user: Name of the user; empty for the gateway's own requests.
+            caller: Whose rights the request carries.
 
         Raises:
             SignInRequired: If there is no usable sign-in.
             SignInUnavailable: If it temporarily cannot be renewed.
         """
-        key = self._sign_in_key(downstream_user)
+        key = self._find_key(caller)
         sign_in = await self.sign_ins.get_usable(key, url, private=self.is_private)
         return {"Authorization": f"Bearer {sign_in.tokens.access}"}
 
-    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
+    async def handle_refusal(self, *, status: int, www_authenticate: str, caller: Caller) -> bool:
         """Handle a 401 or 403; return whether to repeat the request.
 
         Args:
             status: Status of the response.
             www_authenticate: Its header of that name, or empty.
-            user: As for `build_headers`.
+            caller: As for `build_headers`.
 
         Raises:
             SignInRequired: If a person must sign in, again or for more scopes.
             SignInUnavailable: If new tokens are temporarily unavailable.
         """
-        refusal, key = challenge.read_challenge(www_authenticate), self._sign_in_key(user)
+        refusal, key = challenge.read_challenge(www_authenticate), self._find_key(caller)
         if status == UNAUTHORIZED:
             return await self.sign_ins.renew(key, private=self.is_private)
         if status == FORBIDDEN and refusal.error == "insufficient_scope":
@@ -69,17 +70,18 @@ class SignInCredentials:
             raise build_sign_in_error(key, f"this takes more rights than were granted{scopes}")
         return False
 
-    def _sign_in_key(self, user: str) -> SignInKey:
+    def _find_key(self, caller: Caller) -> SignInKey:
+        """Return the sign-in of a caller; only the gateway's own requests use another user's."""
         if not self.is_per_user:
             return SignInKey(self.server, "")
-        user = user or self.listing_user
+        user = self.listing_user if caller == GATEWAY else caller.user
         if not user:
             raise SignInRequired(self.server, why="each user has their own")
         return SignInKey(self.server, user)
 
 
 def make_authorization(
-    sign_ins: SignInManager, spec: ServerSpec, *, listing_user: str = ""
+    sign_ins: SignInManager, spec: ServerSpec, *, listing_user: str
 ) -> SignInCredentials | None:
     """Return the credentials provider of a server; None if it needs no sign-in.
 
@@ -87,7 +89,7 @@ def make_authorization(
         sign_ins: The sign-in manager of the process.
         spec: The server's entry.
         listing_user: User whose sign-in is used to list tools of servers with per-user sign-ins;
-            calls always use the caller's own.
+            requests of callers always use their own. Empty: there is none.
     """
     if spec.authorization == "none":
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,10 @@ from tools.upstream.oauth.values import METHODS, AuthorizationServer, Method, OA
 
 NAME = "Foregate"
 REGISTERED_STATUSES = (200, 201)
+MAX_CREDENTIAL_CHARS = 2_000
+"""Of a registered client id, which is part of an address, and of its secret; they are about 50."""
+_USABLE = re.compile(r"[\x20-\x7e]+")
+"""RFC 6749, appendices A.1 and A.2."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +161,15 @@ def _parse_registration(body: Mapping[str, Any], redirect_uri: str) -> OAuthClie
             "not supported; register a client there manually, and enter its client id with the "
             "server"
         )
+    client_id = str(body["client_id"])
+    for credential in (client_id, *([secret] if secret else [])):
+        if len(credential) > MAX_CREDENTIAL_CHARS or not _USABLE.fullmatch(credential):
+            raise SignInFailed(
+                "the authorization server registered us with an unusable client id or secret; "
+                "register a client there manually, and enter its client id with the server"
+            )
     return OAuthClient(
-        client_id=str(body["client_id"]),
+        client_id=client_id,
         secret=secret,
         method=method,
         source="dynamic",

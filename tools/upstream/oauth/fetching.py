@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode
 
+from gateway_project.foundation.surrogates import has_lone_surrogate
 from tools.upstream.errors import UpstreamError
 from tools.upstream.oauth.failures import AuthorizationServerUnreachable, quote_foreign
 
@@ -124,9 +125,16 @@ async def post_json(fetch: FetchRequest, url: str, value: Any) -> FetchedRespons
 
 
 def parse_object(answer: FetchedResponse) -> dict[str, Any] | None:
-    """Parse the JSON object in a response's body; None if it is anything else."""
+    """Parse the JSON object in a response's body; None if it is anything else.
+
+    NaN is no JSON, and a text with half a surrogate could be neither stored nor shown.
+    """
     try:
-        value = json.loads(answer.body)
+        value = json.loads(answer.body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not has_lone_surrogate(value) else None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)

@@ -43,7 +43,9 @@ _USABLE = re.compile(r"[\x21-\x7e]+")
 
 class _TokenResponse(BaseModel):
     # Errors never quote invalid values: they may be tokens.
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", hide_input_in_errors=True, allow_inf_nan=False
+    )
 
     access_token: str
     token_type: str = "Bearer"  # noqa: S105 - the name of a scheme

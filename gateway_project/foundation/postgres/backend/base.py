@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
@@ -33,10 +33,14 @@ MIN_CONNECT_TIMEOUT_S = 2
 HEALTH_CHECK_TIMEOUT_S = 2.0
 """For an empty query at the start of a request that somebody waits for."""
 
-PGVECTOR_VERSIONS_SQL = """
+SUITABILITY_SQL = """
     SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-           (SELECT default_version FROM pg_available_extensions WHERE name = 'vector')
+           (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
+           pg_backend_pid()
 """
+BACKEND_SQL = "SELECT pg_backend_pid()"
+POOLER_ATTEMPTS = 3
+"""Other clients of a busy pooler may take the server connection that was just given back."""
 
 _checked_servers: set[tuple[str, str, str]] = set()
 
@@ -154,13 +158,38 @@ class DatabaseWrapper(base.DatabaseWrapper):
         key = (info.host, str(info.port), info.dbname)
         if self.alias == NO_DB_ALIAS or key in _checked_servers:
             return
-        with connection.cursor() as cursor:
-            installed, available = cursor.execute(PGVECTOR_VERSIONS_SQL).fetchone() or (None, None)
-        connection.rollback()
-        if reason := failures.explain_unsuitable(info.server_version, installed, available):
+        installed, available, backend_pid = _fetch_row(connection, SUITABILITY_SQL)
+        reason = failures.explain_unsuitable(info.server_version, installed, available)
+        if info.backend_pid != backend_pid and self._is_pooled_by_transaction(connection):
+            reason = failures.explain_pooler(self.get_connection_params())
+        if reason:
             connection.close()
             raise DatabaseUnavailable(reason)
         _checked_servers.add(key)
+
+    def _is_pooled_by_transaction(self, connection: Connection[Any]) -> bool:
+        """Whether a pooler lends its connections to the server for one transaction each.
+
+        Then a second client is lent the one that the first has just given back; in session mode,
+        each client has its own.
+        """
+        with self._connect(self.get_connection_params()) as other:
+            for _ in range(POOLER_ATTEMPTS):
+                lent = _fetch_row(connection, BACKEND_SQL)
+                # In session mode, a pool may have no second connection to lend.
+                if not _answers_soon(other.pgconn, HEALTH_CHECK_TIMEOUT_S):
+                    return False
+                if _fetch_row(other, BACKEND_SQL) == lent:
+                    return True
+        return False
+
+
+def _fetch_row(connection: Connection[Any], statement: LiteralString) -> tuple[Any, ...]:
+    """Return the only row of a query, and end its transaction."""
+    row: tuple[Any, ...] | None = connection.execute(statement).fetchone()
+    connection.rollback()
+    assert row is not None  # noqa: S101 - the queries here have one row
+    return row
 
 
 def _answers_soon(pgconn: PGconn, timeout_s: float) -> bool:

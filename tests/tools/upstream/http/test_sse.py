@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gateway_project.foundation.caller import Caller
 from tests.patience import PATIENCE_S
 from tests.servers import http_sdk
 from tests.servers.http_legacy import text as answer
@@ -157,11 +158,11 @@ class SignedIn:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    async def build_headers(self, url: str, downstream_user: str) -> dict[str, str]:
+    async def build_headers(self, url: str, caller: Caller) -> dict[str, str]:
         assert url == self.url
         return {"Authorization": "Bearer good"}
 
-    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
+    async def handle_refusal(self, *, status: int, www_authenticate: str, caller: Caller) -> bool:
         return False
 
 

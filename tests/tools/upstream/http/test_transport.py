@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from gateway_project.foundation.caller import Caller
 from tests.patience import PATIENCE_S
 from tests.servers import http_sdk
 from tests.servers.http_legacy import LegacyServer, news
@@ -324,11 +325,11 @@ class Tokens:
         self.tokens = list(tokens)
         self.refusals: list[tuple[int, str, str]] = []
 
-    async def build_headers(self, url: str, downstream_user: str) -> dict[str, str]:
+    async def build_headers(self, url: str, caller: Caller) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[0]}"}
 
-    async def handle_refusal(self, *, status: int, www_authenticate: str, user: str) -> bool:
-        self.refusals.append((status, www_authenticate, user))
+    async def handle_refusal(self, *, status: int, www_authenticate: str, caller: Caller) -> bool:
+        self.refusals.append((status, www_authenticate, caller.user))
         if len(self.tokens) > 1:
             self.tokens.pop(0)
             return True

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from gateway_project.foundation.caller import GATEWAY
 from tests.patience import PATIENCE_S
 from tests.servers import oauth_world
 from tests.tools.upstream.oauth.keeps import MemoryKeep
+from tests.upstream_calls import make_caller
 from tools.upstream.http.client import HttpClient
 from tools.upstream.oauth import authorization, clients, discovery, grants
 from tools.upstream.oauth.authorize import SignInCredentials
@@ -96,10 +98,11 @@ def process(keep, http, clock):
 def call(world):
     """Call the server as a transport does: with headers, and once more if that is worth it."""
 
-    async def run(authorization, user=""):
+    async def run(authorization, user=None):
+        caller = GATEWAY if user is None else make_caller(user)
         async with aiohttp.ClientSession() as session:
             for again in (True, False):
-                headers = await authorization.build_headers(world.mcp_url, user)
+                headers = await authorization.build_headers(world.mcp_url, caller)
                 message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
                 async with session.post(world.mcp_url, json=message, headers=headers) as answer:
                     if answer.status == 200:
@@ -107,7 +110,7 @@ def call(world):
                     said = answer.headers.get("WWW-Authenticate", "")
                     status = answer.status
                 retry = await authorization.handle_refusal(
-                    status=status, www_authenticate=said, user=user
+                    status=status, www_authenticate=said, caller=caller
                 )
                 if not (again and retry):
                     return status

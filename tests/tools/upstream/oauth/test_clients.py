@@ -123,6 +123,10 @@ async def test_without_any_client_identity_the_error_says_what_to_enter(world, r
         ((400, {"error": "invalid_redirect_uri"}), r"status 400: invalid_redirect_uri\)"),
         ((404, {}), "status 404"),
         ((201, {"client_id": ""}), "status 201"),
+        ((201, {"client_id": "x" * 200_000}), "unusable client id"),
+        ((201, {"client_id": "x\n"}), "unusable client id"),
+        ((201, {"client_id": "x", "client_secret": "é"}), "unusable client id or secret"),
+        ((201, {"client_id": "\ud83d"}), "status 201"),
         (
             (201, {"client_id": "c", "token_endpoint_auth_method": "private_key_jwt"}),
             "private_key",

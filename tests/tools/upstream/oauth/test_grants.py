@@ -146,6 +146,10 @@ async def test_a_refusal_ends_a_sign_in_and_repeats_no_secret(clock, status):
         (200, {"access_token": "a", "token_type": "DPoP"}),
         (200, {"access_token": "a", "expires_in": "soon"}),
         (200, {"access_token": "a", "refresh_token": "\x00"}),
+        (200, {"access_token": "a", "expires_in": float("nan")}),
+        (200, {"access_token": "a", "expires_in": "nan"}),
+        (200, {"access_token": "a", "expires_in": float("inf")}),
+        (200, {"access_token": "a", "scope": "read \ud83d"}),
     ],
     ids=lambda value: str(value)[:40],
 )

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateway_project.foundation.caller import GATEWAY
 from tests.tools.upstream.oauth.conftest import ALL, ANN, BOB
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.errors import SignInRequired, SignInUnavailable
@@ -176,10 +177,13 @@ async def test_a_users_token_is_never_used_for_another(keep, process, call, sign
         assert {each.result() for each in asked} == {name}
 
 
-async def test_the_gateways_own_requests_use_the_listing_user(keep, process, call, sign_in):
+async def test_only_the_gateways_own_requests_use_the_listing_user(keep, process, call, sign_in):
     keep.put(ANN, await sign_in(user="ann"))
     async with process(per_user=True, listing_user="ann") as authorization:
         assert await call(authorization) == "ann"
+        for user in ("bob", ""):
+            with pytest.raises(SignInRequired):
+                await call(authorization, user)
 
 
 async def test_a_server_that_wants_more_rights_is_signed_in_to_again_with_them(
@@ -209,7 +213,9 @@ async def test_demanded_scopes_are_reported_even_if_they_cannot_be_stored(
 async def test_a_refusal_without_a_scope_error_is_not_handled(keep, process, sign_in):
     keep.put(ALL, await sign_in())
     async with process() as authorization:
-        assert not await authorization.handle_refusal(status=403, www_authenticate="", user="")
+        assert not await authorization.handle_refusal(
+            status=403, www_authenticate="", caller=GATEWAY
+        )
 
 
 @pytest.mark.parametrize(
@@ -258,8 +264,8 @@ async def test_no_error_and_no_log_line_holds_a_token(
 def test_a_server_without_authorization_needs_none(clock):
     sign_ins = SignInManager(store=MemoryKeep(), get_http_client=lambda: None, clock=clock)
     spec = ServerSpec(name="notes", transport="http", url="https://mcp.example")
-    assert make_authorization(sign_ins, spec) is None
-    shared = make_authorization(sign_ins, replace(spec, authorization="oauth"))
+    assert make_authorization(sign_ins, spec, listing_user="ann") is None
+    shared = make_authorization(sign_ins, replace(spec, authorization="oauth"), listing_user="ann")
     own = make_authorization(
         sign_ins, replace(spec, authorization="oauth_per_user"), listing_user="ann"
     )

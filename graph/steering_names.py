@@ -1,8 +1,9 @@
-"""Tell by the names of parameters which take a place (URL, path, recipient) or a text."""
+"""Tell which values steer where a call goes: places (URL, path, recipient) and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tools.name_words import split_name_words
@@ -11,6 +12,12 @@ MAX_KEYS: Final = 10
 MAX_KEY_CHARS: Final = 300
 """Of the keys on the way to a value; one with more counts as a place or a text."""
 
+_LOCATOR: Final = re.compile(
+    r"[/\\@]|\.\.|^\s*[~.]|\w\.[^\W\d]{2,}|^\s*[a-z][a-z0-9+.-]*:\S|localhost"
+    r"|\d{1,3}(?:\.\d{1,3}){3}|:[0-9a-f]*:|%[0-9a-f]{2}",
+    re.IGNORECASE,
+)
+"""Something in a text that reads as a URL, host, path or e-mail address, rather once too often."""
 _PLACES: Final = (
     "url urls uri uris link links href host hosts hostname domain domains ip address addresses "
     "path paths file files filename directory dir folder folders cwd root email emails mail to cc "
@@ -31,6 +38,34 @@ _IDS: Final = (
 )
 _IDENTIFYING_WORDS: Final = frozenset(_IDS.split())
 """Last words of the names of parameters that take neither, such as `file_id`."""
+
+
+def is_locator(value: object) -> bool:
+    """Whether a text holds something like a URL, host, path or e-mail address.
+
+    Example:
+        >>> [is_locator(text) for text in ("see a.example", "/etc", "7 apples", 7)]
+        [True, True, False, False]
+    """
+    return isinstance(value, str) and _LOCATOR.search(value) is not None
+
+
+def is_steering(keys: Sequence[str], value: object) -> bool:
+    """Whether a value is or holds a place or a text, by its form or by the keys on the way to it.
+
+    Args:
+        keys: From the outermost object to the value.
+        value: Any JSON value.
+
+    Example:
+        >>> is_steering(["options"], {"unit": "metric"}), is_steering(["options"], {"to": "bob"})
+        (False, True)
+    """
+    if isinstance(value, Mapping):
+        return any(is_steering([*keys, key], inner) for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return any(is_steering(keys, inner) for inner in value)
+    return is_locator(value) or takes_place_or_text(keys, is_text=isinstance(value, str))
 
 
 def takes_place_or_text(keys: Sequence[str], *, is_text: bool) -> bool:
