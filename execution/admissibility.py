@@ -129,6 +129,21 @@ def judge_workflow(
     )
 
 
+def estimate_ends_s(plan: Plan, expected_s: Mapping[str, float]) -> dict[str, float]:
+    """Return after how many seconds each task would end; unknown durations count as none.
+
+    Args:
+        plan: The workflow.
+        expected_s: Duration by canonical id.
+    """
+    ends_s: dict[str, float] = {}
+    by_id = plan.workflow.by_id
+    for task in (by_id[task_id] for layer in plan.layers for task_id in layer):
+        begins_s = max((ends_s.get(other, 0.0) for other in task.waits_for), default=0.0)
+        ends_s[task.id] = begins_s + expected_s.get(task.tool, 0.0)
+    return ends_s
+
+
 def _iterate_call_reasons(
     call: ProposedCall, caller: Caller, rules: AdmissibilityRules
 ) -> Iterator[AdmissibilityReason]:
@@ -285,7 +300,6 @@ def _iterate_total_reasons(
 ) -> Iterator[AdmissibilityReason]:
     """Limit what the whole workflow costs and how long it takes."""
     prices: list[Decimal] = []
-    ends_s: dict[str, float] = {}
     by_id = plan.workflow.by_id
     for task_id in (task_id for layer in plan.layers for task_id in layer):
         task = by_id[task_id]
@@ -299,14 +313,12 @@ def _iterate_total_reasons(
                 task=task_id,
             )
         prices.append(price)
-        begins_s = max((ends_s.get(other, 0.0) for other in task.waits_for), default=0.0)
-        ends_s[task_id] = begins_s + expected_s.get(task.tool, 0.0)
     total = sum(prices, Decimal(0))
     if not total <= MAX_COST:
         yield make_reason(
             ReasonCode.TOO_EXPENSIVE, f"All calls together cost ${total:f}, more than ${MAX_COST}."
         )
-    total_s = max(ends_s.values(), default=0.0)
+    total_s = max(estimate_ends_s(plan, expected_s).values(), default=0.0)
     if not total_s <= MAX_TIME_S:
         yield make_reason(
             ReasonCode.TOO_SLOW,

@@ -128,11 +128,23 @@ class Speculation(Protocol):
             The reasons against it; empty: it was started, or is known or in flight already.
         """
 
-    async def make(self, caller: Caller, early: EarlyCall) -> CallOutcome:
+    def find_latest_s(self, tool: str) -> float | None:
+        """Return the seconds that the latest call of a tool took, by canonical id.
+
+        A call in flight counts with the seconds after which nobody waited for it any more.
+        None: none was made in this process.
+        """
+
+    async def make(self, caller: Caller, early: EarlyCall, *, waits: bool = True) -> CallOutcome:
         """Make a call ahead and return its outcome, which later requests are served with too.
 
+        Args:
+            caller: Whom it is for.
+            early: The call.
+            waits: Whether to wait for the answer; otherwise it has to be there.
+
         Raises:
-            SpeculationRefused: If it may not be made ahead now.
+            SpeculationRefused: If it may not be made ahead now, or its answer is not there yet.
             CallError: If it fails.
             UpstreamError: If the server cannot be reached or the connection breaks.
         """
@@ -193,10 +205,16 @@ class NoSpeculation:
         """See `Speculation`."""
         return self.list_obstacles()
 
+    def find_latest_s(self, tool: str) -> float | None:  # noqa: ARG002
+        """See `Speculation`."""
+        return None
+
     async def make(
         self,
         caller: Caller,  # noqa: ARG002
         early: EarlyCall,  # noqa: ARG002
+        *,
+        waits: bool = True,  # noqa: ARG002
     ) -> CallOutcome:
         """See `Speculation`."""
         raise SpeculationRefused(self.list_obstacles())

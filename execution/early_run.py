@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from execution.speculation_rules import AdmissibilityReason
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EarlyTask:
@@ -28,16 +30,18 @@ class EarlyTask:
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyRun:
-    """A workflow that was run ahead: every call succeeded, unless it is an attempt that failed.
+    """A workflow that was run ahead, or as much of it as succeeded in time.
 
     Attributes:
         raw_results: Raw results by task: one, or those of its items in order.
         lists: Ids of the tasks that ran for each item of a list.
         tasks: The calls, in the order in which they ended.
         took_s: Seconds from the first call to the last answer.
+        reasons: Why it is not all of the workflow; empty if it is.
     """
 
     raw_results: Mapping[str, tuple[Mapping[str, Any], ...]]
     lists: frozenset[str]
     tasks: tuple[EarlyTask, ...]
     took_s: float
+    reasons: tuple[AdmissibilityReason, ...] = ()

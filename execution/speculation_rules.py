@@ -226,10 +226,15 @@ def _iterate_grant_reasons(
                 "changed since an admin granted it; an admin can grant it again.",
             )
     elif server.trusted or tool.annotations.get("readOnlyHint") is not True:
+        word = (
+            f"as {tool.danger.value} its server's word that it only reads is not enough"
+            if tool.annotations.get("readOnlyHint") is True
+            else "its server does not declare it read-only"
+        )
+        remedy = "" if any(_iterate_danger_reasons(tool)) else "; an admin can grant it"
         yield make_reason(  # else trust in the server is all that is missing
             ReasonCode.NOT_GRANTED,
-            f"Nobody granted {tool.tool} for speculation, and its server does not declare it "
-            "read-only; an admin can grant it.",
+            f"Nobody granted {tool.tool} for speculation, and {word}{remedy}.",
         )
 
 

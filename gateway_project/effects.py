@@ -91,6 +91,7 @@ class IntentEffects:
         rules: Returns catalogue and grants in force.
         estimate_p95_ms: 95th percentile of a tool's duration in a team, by primary keys; None:
             unknown. Never waits.
+        speculation_wait_s: Seconds that an answer waits for calls made ahead.
     """
 
     catalogue: Callable[[], Catalogue]
@@ -108,6 +109,7 @@ class IntentEffects:
     speculation: Speculation = NO_SPECULATION
     rules: Callable[[], AdmissibilityRules] = load_no_rules
     estimate_p95_ms: Callable[[int | None, int], float | None] = lambda _team, _tool: None
+    speculation_wait_s: float = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, find_steps, suggest
-from gateway_project.intent.ahead import run_answer_ahead
+from gateway_project.intent.ahead import judge_answer_ahead, run_answer_ahead
 from gateway_project.intent.ahead_outcome import explain_not_considered
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
@@ -214,7 +214,9 @@ async def handle_intent(
     )
     if answer.would_speculate and request.mode == "auto":
         answer = await run_answer_ahead(effects, caller, answer)
-    else:
+    elif request.mode == "suggest" and answer.suggestion.tasks:
+        answer = await judge_answer_ahead(effects, caller, answer)
+    if not answer.ahead.reasons and answer.ahead.run is None:
         confidence = suggestion.confidence if is_ranked else 0.0
         not_considered = explain_not_considered(confidence, threshold.required_confidence)
         answer = replace(answer, ahead=not_considered)

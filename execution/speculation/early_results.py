@@ -69,6 +69,7 @@ class EarlyResult:
         is_sent: Whether it was sent to the server.
         is_discarded: Whether it may no longer answer a request.
         is_reported: Whether its end was reported.
+        is_given: Whether it came with the answer to an intent.
     """
 
     key: EarlyKey
@@ -86,6 +87,7 @@ class EarlyResult:
     is_sent: bool = False
     is_discarded: bool = False
     is_reported: bool = False
+    is_given: bool = False
 
     @property
     def duration_s(self) -> float:

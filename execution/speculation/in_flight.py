@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from execution.speculation import refusals
 from execution.speculation.early_results import (
     VALID_S,
     EarlyKey,
+    EarlyResult,
     EarlyResults,
     make_key,
 )
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tools.catalogue import CatalogueTool
 
     _Request = tuple[CatalogueTool, Mapping[str, Any]]
+
+MAX_DURATIONS: Final = 2_000
+"""Tools whose latest duration is remembered; those not called for longest are forgotten."""
 
 
 class CallsInFlight:
@@ -56,6 +60,7 @@ class CallsInFlight:
         self._requested: defaultdict[tuple[SessionKey, int], dict[object, _Request]] = defaultdict(
             dict
         )
+        self._latest_s: OrderedDict[str, float] = OrderedDict()
         self._early_count = 0
         self._real_count = 0
 
@@ -74,9 +79,22 @@ class CallsInFlight:
         self._loads[server].early -= 1
         self._early_count -= 1
 
-    def note_early(self, server: str, *, failed: bool) -> None:
+    def note_early(self, result: EarlyResult, *, failed: bool) -> None:
         """Take note of a call made ahead that was answered, or failed."""
-        self._loads[server].note_early(failed=failed, now=self._clock())
+        self._loads[result.tool.server].note_early(failed=failed, now=self._clock())
+        if result.is_sent:
+            self.note_duration(result.tool.tool, result.started_at)
+
+    def note_duration(self, tool: str, started_at: float) -> None:
+        """Take note of how long a call took, or of how long it has been waited for in vain."""
+        self._latest_s[tool] = self._clock() - started_at
+        self._latest_s.move_to_end(tool)
+        if len(self._latest_s) > MAX_DURATIONS:
+            self._latest_s.popitem(last=False)
+
+    def find_latest_s(self, tool: str) -> float | None:
+        """See `Speculation`."""
+        return self._latest_s.get(tool)
 
     def list_reasons(self, caller: Caller, tool: CatalogueTool) -> Iterator[AdmissibilityReason]:
         """Yield why a call would be in the way now."""
@@ -115,6 +133,7 @@ class CallsInFlight:
         finally:
             load.real -= 1
             self._real_count -= 1
+        self.note_duration(tool.tool, started)
         now = self._clock()
         load.note_real(tool.pk, now - started, beside_early=beside_early, now=now)
         return outcome

@@ -17,6 +17,15 @@ def explain_outdated(tool: str) -> AdmissibilityReason:
     )
 
 
+def explain_slow(tool: str) -> AdmissibilityReason:
+    """An answer does not wait for it."""
+    return make_reason(
+        ReasonCode.TOO_SLOW,
+        f"{tool} takes longer than an answer waits; it was called, and the same call gets its "
+        "result.",
+    )
+
+
 def explain_no_place(server: str) -> AdmissibilityReason:
     """Requests need all places."""
     return make_reason(ReasonCode.NO_IDLE_PLACE, f"Server {server} has no idle place for it now.")

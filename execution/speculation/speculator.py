@@ -147,7 +147,11 @@ class Speculator:
             return refused.reasons
         return ()
 
-    async def make(self, caller: Caller, early: EarlyCall) -> CallOutcome:
+    def find_latest_s(self, tool: str) -> float | None:
+        """See `Speculation`."""
+        return self._in_flight.find_latest_s(tool)
+
+    async def make(self, caller: Caller, early: EarlyCall, *, waits: bool = True) -> CallOutcome:
         """See `Speculation`."""
         try:
             result = self._find_or_start(caller, early)
@@ -156,8 +160,15 @@ class Speculator:
             raise
         if result is None:
             raise SpeculationRefused((refusals.explain_in_flight(early.call.tool),))
-        await self._wait_for(result)
+        if result.outcome is None and not waits:
+            raise SpeculationRefused((refusals.explain_slow(early.call.tool),))
+        try:
+            await self._wait_for(result)
+        except asyncio.CancelledError:  # the answer waits no longer
+            self._in_flight.note_duration(early.call.tool, result.started_at)
+            raise
         if result.outcome is not None and not result.is_discarded:
+            result.is_given |= early.form is SpeculationForm.INTENT
             return result.outcome
         reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
         raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
@@ -265,11 +276,15 @@ class Speculator:
         return ()
 
     def _is_reusable(self, found: EarlyResult, early: EarlyCall) -> bool:
-        """Whether a call need not be made again; a workflow takes no older results."""
+        """Whether a call need not be made again.
+
+        A workflow takes no older results, but for those that came too late for its last answer.
+        """
+        is_late = found.early.form is SpeculationForm.INTENT and not found.is_given
         is_own = found.early.prediction == early.prediction
         is_next_call = early.form is SpeculationForm.NEXT_CALL
         is_young = self._clock() - found.started_at < VALID_S
-        return is_young and (found.outcome is None or is_own or is_next_call)
+        return is_young and (found.outcome is None or is_own or is_next_call or is_late)
 
     async def _make(self, result: EarlyResult) -> None:
         """Make a call ahead and keep its answer; the task of the call."""
@@ -280,7 +295,7 @@ class Speculator:
             self._require_unchanged(result)
             result.started_at, result.is_sent = self._clock(), True
             outcome = await self._call(result)
-            self._in_flight.note_early(result.tool.server, failed=outcome.result.is_error)
+            self._in_flight.note_early(result, failed=outcome.result.is_error)
             if not _is_usable(outcome):
                 result.refusal = (refusals.explain_unusable(result.tool),)
             elif not result.is_discarded:
@@ -294,7 +309,7 @@ class Speculator:
             count_refused(early.form, refused.reasons)
             result.is_reported |= not result.is_sent  # it was no call, so it has no end
         except Exception as error:  # noqa: BLE001 - raised to those who wait for it
-            self._in_flight.note_early(result.tool.server, failed=True)
+            self._in_flight.note_early(result, failed=True)
             result.error = error
         finally:
             if reservation is not None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from execution import call as calls
-from execution.admissibility import MAX_TIME_S, ProposedCall, judge_workflow
+from execution.admissibility import ProposedCall, estimate_ends_s, judge_workflow
 from execution.argument_provenance import UNKNOWN, Provenance, ProvenanceKind
 from execution.call_outcome import SpeculationForm
-from execution.changes import RunChanges, TaskKey
+from execution.changes import WHOLE_TASK, RunChanges, TaskKey
 from execution.early_calls import EarlyCall, Speculation, SpeculationRefused
 from execution.early_run import EarlyRun, EarlyTask
 from execution.running.dependencies import ExecutorDependencies, Invocation
@@ -27,7 +27,7 @@ from execution.running.executor import Execution
 from execution.running.limits import CallSlots
 from execution.snapshot import RunSnapshot
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
-from execution.status import RunStatus
+from execution.status import RunStatus, TaskStatus
 from gateway_project.foundation.references import iterate_marks, parse_reference
 from tools.upstream.request import UpstreamRequest
 
@@ -52,19 +52,29 @@ class AheadDependencies:
     Attributes:
         speculation: Makes the calls.
         rules: Returns catalogue and grants in force.
+        wait_s: Seconds that an answer waits for its results.
         slots: Calls at once: at one server, and in total.
     """
 
     speculation: Speculation
     rules: Callable[[], AdmissibilityRules]
+    wait_s: float = 0.3
     slots: tuple[int, int] = (4, 16)
 
 
-class _NoJournal:
-    """Keeps nothing."""
+@dataclass
+class _Journal:
+    """Keeps which tasks succeeded, lists with all their items."""
+
+    succeeded: set[str] = field(default_factory=set)
 
     async def record(self, changes: RunChanges) -> None:
         """See `Journal`."""
+        self.succeeded |= {
+            change.task
+            for change in changes.tasks
+            if change.item == WHOLE_TASK and change.status is TaskStatus.SUCCEEDED
+        }
 
 
 @dataclass
@@ -76,6 +86,9 @@ class _Calls:
     prediction: UUID
     dependencies: AheadDependencies
     provenance: TaskProvenance
+    slow: frozenset[str]
+    """Tasks that are known to end too late to be waited for."""
+    journal: _Journal = field(default_factory=_Journal)
     made: dict[TaskKey, CallOutcome] = field(default_factory=dict)
     calls: list[EarlyTask] = field(default_factory=list)
     started_at: float = field(default_factory=time.monotonic)
@@ -96,7 +109,9 @@ class _Calls:
         )
         started_s = time.monotonic() - self.started_at
         try:
-            outcome = await self.dependencies.speculation.make(self.caller, early)
+            outcome = await self.dependencies.speculation.make(
+                self.caller, early, waits=task.id not in self.slow
+            )
         except SpeculationRefused as refused:
             self.refusal = self.refusal or _name_task(refused.reasons, task.id)
             self.was_sent |= refused.was_sent
@@ -138,6 +153,26 @@ class _Calls:
         return traced
 
 
+async def find_obstacles(
+    plan: Plan,
+    *,
+    caller: Caller,
+    dependencies: AheadDependencies,
+    provenance: TaskProvenance,
+    expected_s: Mapping[str, float],
+) -> tuple[AdmissibilityReason, ...]:
+    """Return why a workflow may not run ahead now; takes what `run_workflow_ahead` takes."""
+    await dependencies.speculation.confirm()
+    verdict = judge_workflow(
+        plan,
+        caller=caller,
+        rules=dependencies.rules(),
+        provenance=provenance,
+        expected_s=expected_s,
+    )
+    return (*dependencies.speculation.list_obstacles(), *verdict.reasons)
+
+
 async def run_workflow_ahead(
     plan: Plan,
     *,
@@ -147,9 +182,10 @@ async def run_workflow_ahead(
     provenance: TaskProvenance,
     expected_s: Mapping[str, float],
 ) -> EarlyRun:
-    """Run a workflow ahead, if all of it is admissible, within `MAX_TIME_S`.
+    """Run a workflow ahead, if all of it is admissible, as far as an answer waits for it.
 
-    Calls in flight when the time is over go on, so that they may answer later requests.
+    Calls in flight when the time is over go on, so that they may answer later requests. What is
+    known to take longer is called, and not waited for.
 
     Args:
         plan: As planned for this caller.
@@ -157,20 +193,23 @@ async def run_workflow_ahead(
         prediction: Id of the suggestion.
         dependencies: Collaborators.
         provenance: Where arguments come from.
-        expected_s: 95th percentile of the duration by canonical id; others are unknown.
+        expected_s: 95th percentile of the duration by canonical id, of tools of which it is
+            known; the latest duration in this process, if there is one, takes its place.
 
     Raises:
-        SpeculationRefused: If it may not run ahead, or did not succeed in time.
+        SpeculationRefused: If it may not run ahead, or nothing of it succeeded in time.
     """
-    await dependencies.speculation.confirm()
-    verdict = judge_workflow(
+    speculation = dependencies.speculation
+    tools = {task.tool for task in plan.workflow.tasks}
+    latest_s = {tool: speculation.find_latest_s(tool) for tool in tools}
+    expected_s = {**expected_s, **{tool: s for tool, s in latest_s.items() if s is not None}}
+    reasons = await find_obstacles(
         plan,
         caller=caller,
-        rules=dependencies.rules(),
+        dependencies=dependencies,
         provenance=provenance,
         expected_s=expected_s,
     )
-    reasons = (*dependencies.speculation.list_obstacles(), *verdict.reasons)
     if reasons:
         raise SpeculationRefused(reasons)
     made = _Calls(
@@ -179,21 +218,25 @@ async def run_workflow_ahead(
         prediction=prediction,
         dependencies=dependencies,
         provenance=provenance,
+        slow=frozenset(
+            task
+            for task, end_s in estimate_ends_s(plan, expected_s).items()
+            if end_s > dependencies.wait_s
+        ),
     )
     try:
-        async with asyncio.timeout(MAX_TIME_S):
+        async with asyncio.timeout(dependencies.wait_s):
             status = await _make_execution(made).run()
+        reasons = made.refusal or (_explain_failure(),)
     except TimeoutError:
-        message = f"The workflow took longer than {MAX_TIME_S:g} s."
-        reasons = (make_reason(ReasonCode.TOO_SLOW, message),)
-        raise SpeculationRefused(reasons, attempt=_collect(made)) from None
-    run = _collect(made)
-    if status is not RunStatus.SUCCEEDED:
-        was_called = bool(run.tasks) or made.was_sent or not made.refusal
-        raise SpeculationRefused(
-            made.refusal or (_explain_failure(),), attempt=run if was_called else None
-        )
-    return run
+        status, reasons = RunStatus.RUNNING, (_explain_timeout(dependencies.wait_s),)
+    if status is RunStatus.SUCCEEDED:
+        return _collect(made, ())
+    run = _collect(made, reasons)
+    if made.journal.succeeded:
+        return run
+    was_called = bool(run.tasks) or made.was_sent or not made.refusal
+    raise SpeculationRefused(reasons, attempt=run if was_called else None)
 
 
 def _make_execution(made: _Calls) -> Execution:
@@ -210,7 +253,7 @@ def _make_execution(made: _Calls) -> Execution:
         ExecutorDependencies(
             prepare=made.prepare,
             invoke=made.invoke,
-            journal=_NoJournal(),
+            journal=made.journal,
             call_slots=CallSlots(total=total, per_server=per_server),
             clock=lambda: datetime.now(UTC),
             reload_results=_reload_nothing,
@@ -222,11 +265,15 @@ async def _reload_nothing(_tasks: Collection[str]) -> Mapping[TaskKey, ResultRoo
     return {}
 
 
-def _collect(made: _Calls) -> EarlyRun:
+def _collect(made: _Calls, reasons: tuple[AdmissibilityReason, ...]) -> EarlyRun:
+    """Return what succeeded."""
+    succeeded = made.journal.succeeded
     raw: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for (task, item), outcome in made.made.items():
-        raw.setdefault(task, []).append((item, outcome.result.raw))
-    lists = {task.id for task in made.plan.workflow.tasks if task.for_each is not None}
+        if task in succeeded:
+            raw.setdefault(task, []).append((item, outcome.result.raw))
+    tasks = made.plan.workflow.tasks
+    lists = {task.id for task in tasks if task.for_each is not None} & succeeded
     results = {
         task: tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
         for task, found in raw.items()
@@ -236,6 +283,7 @@ def _collect(made: _Calls) -> EarlyRun:
         lists=frozenset(lists),
         tasks=tuple(made.calls),
         took_s=time.monotonic() - made.started_at,
+        reasons=reasons,
     )
 
 
@@ -243,6 +291,14 @@ def _name_task(
     reasons: tuple[AdmissibilityReason, ...], task: str
 ) -> tuple[AdmissibilityReason, ...]:
     return tuple(replace(reason, task=reason.task or task) for reason in reasons)
+
+
+def _explain_timeout(wait_s: float) -> AdmissibilityReason:
+    message = (
+        f"It took longer than the {wait_s:g} s that an answer waits; what is in flight goes on, "
+        "and the same calls get its results."
+    )
+    return make_reason(ReasonCode.TOO_SLOW, message)
 
 
 def _explain_failure() -> AdmissibilityReason:

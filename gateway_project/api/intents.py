@@ -54,7 +54,7 @@ class IntentView(ApiView):
                 arguments.read_intent_request(checked),
             )
         telemetry.intents.labels(answer.mode.value).inc()
-        return Response(answer.as_json() | early_run_to_json(answer.ahead.run))
+        return Response(answer.as_json() | early_run_to_json(answer.ahead.results))
 
 
 class WorkflowView(ApiView):

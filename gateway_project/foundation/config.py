@@ -270,6 +270,12 @@ class Config(BaseSettings):
         default=True,
         description="Whether calls may be made ahead of their requests, as far as admins allow.",
     )
+    speculation_wait_s: float = Field(
+        default=0.3,
+        ge=0,
+        le=5,
+        description="Seconds that the answer to an intent waits for calls made ahead.",
+    )
     td_rate: float = Field(
         default=0.0,
         ge=0,

@@ -17,13 +17,14 @@ from execution.speculation.workflow import (
     MS_PER_S,
     AheadDependencies,
     TaskProvenance,
+    find_obstacles,
     run_workflow_ahead,
 )
 from execution.speculation_rules import (
     ReasonCode,
     make_reason,
 )
-from execution.workflow import RunOptions
+from execution.workflow import OnError, RunOptions
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.intent.ahead_outcome import AheadOutcome
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from graph.suggestion.workflow.types import Suggestion
     from tools.catalogue import Catalogue
 
+OPTIONS: Final = RunOptions(on_error=OnError.CONTINUE)
+"""What succeeds comes along, whatever became of the rest."""
 _KINDS: Final = {
     "user": ProvenanceKind.STATED,
     "literal": ProvenanceKind.STATED,
@@ -47,20 +50,29 @@ _KINDS: Final = {
 async def run_answer_ahead(
     effects: IntentEffects, caller: Caller, answer: IntentAnswer
 ) -> IntentAnswer:
-    """Run a suggestion ahead, all of it or nothing; return the answer with what became of it.
+    """Run a suggestion ahead, if all of it may be; return the answer with what became of it.
 
     Args:
         effects: Calls made ahead, and the rules for them.
         caller: Whom it is for.
         answer: With the suggestion.
     """
-    ahead = await _run_ahead(effects, caller, answer)
+    ahead = await _run_ahead(effects, caller, answer, is_run=True)
     if ahead.run is None:
         return replace(answer, ahead=ahead)
     return replace(answer, ahead=ahead, mode=SuggestionMode.SPECULATIVE_EXECUTION)
 
 
-async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswer) -> AheadOutcome:
+async def judge_answer_ahead(
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer
+) -> IntentAnswer:
+    """Return the answer with why it may not run ahead; runs nothing. See `run_answer_ahead`."""
+    return replace(answer, ahead=await _run_ahead(effects, caller, answer, is_run=False))
+
+
+async def _run_ahead(
+    effects: IntentEffects, caller: Caller, answer: IntentAnswer, *, is_run: bool
+) -> AheadOutcome:
     if answer.suggestion.needs_input:
         message = "Required arguments are missing; needs_input names them."
         return AheadOutcome(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
@@ -68,13 +80,29 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
         planned = await run_in_worker_thread(
             _plan, answer.workflow, caller, effects.rules().catalogue
         )
+        dependencies = AheadDependencies(
+            speculation=effects.speculation,
+            rules=effects.rules,
+            wait_s=effects.speculation_wait_s,
+        )
+        provenance = trace_arguments(answer.suggestion)
+        expected_s = _estimate_durations(effects, caller, answer)
+        if not is_run:
+            obstacles = await find_obstacles(
+                planned,
+                caller=caller,
+                dependencies=dependencies,
+                provenance=provenance,
+                expected_s=expected_s,
+            )
+            return AheadOutcome(reasons=obstacles)
         run = await run_workflow_ahead(
             planned,
             caller=caller,
             prediction=UUID(answer.speculation_id),
-            dependencies=AheadDependencies(speculation=effects.speculation, rules=effects.rules),
-            provenance=trace_arguments(answer.suggestion),
-            expected_s=_estimate_durations(effects, caller, answer),
+            dependencies=dependencies,
+            provenance=provenance,
+            expected_s=expected_s,
         )
     except InvalidWorkflow as error:
         return AheadOutcome(reasons=(make_reason(ReasonCode.INVALID_ARGUMENTS, f"{error}."),))
@@ -84,7 +112,10 @@ async def _run_ahead(effects: IntentEffects, caller: Caller, answer: IntentAnswe
         message = "Its results are too large to come with the answer; run_workflow has them."
         reasons = (make_reason(ReasonCode.UNUSABLE_RESULT, message),)
         return AheadOutcome(reasons=reasons, attempt=run)
-    return AheadOutcome(run=run)
+    is_whole = not run.reasons
+    return AheadOutcome(
+        run=run if is_whole else None, attempt=None if is_whole else run, reasons=run.reasons
+    )
 
 
 def _estimate_durations(
@@ -113,6 +144,4 @@ def _trace(source: str) -> Provenance:
 
 def _plan(workflow: Mapping[str, Any], caller: Caller, catalogue: Catalogue) -> Plan:
     """Plan a workflow; CPU-bound."""
-    return plan.plan_workflow(
-        parse.parse(workflow), RunOptions(), caller=caller, catalogue=catalogue
-    )
+    return plan.plan_workflow(parse.parse(workflow), OPTIONS, caller=caller, catalogue=catalogue)

@@ -17,14 +17,20 @@ class AheadOutcome:
     """What became of running a suggestion ahead.
 
     Attributes:
-        run: The run with its results; None: it was not run ahead.
+        run: The run with its results; None: it was not run ahead, or not to its end.
+        attempt: What was called of it without success of the whole; None: nothing was.
         reasons: Why not; empty if it was.
-        attempt: What was called of it without success; None: nothing was.
     """
 
     run: EarlyRun | None = None
     attempt: EarlyRun | None = None
     reasons: tuple[AdmissibilityReason, ...] = ()
+
+    @property
+    def results(self) -> EarlyRun | None:
+        """All results, or those of the tasks that succeeded; None: there are none."""
+        is_kept = self.attempt is not None and bool(self.attempt.raw_results)
+        return self.run or (self.attempt if is_kept else None)
 
     @property
     def fallback_code(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from execution.mode import SuggestionMode
 from execution.predicted_workflow import PredictedTask
+from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import open_needs
 from gateway_project.intent.ahead_outcome import NOT_CONSIDERED, AheadOutcome
@@ -141,7 +142,11 @@ class IntentAnswer:
         is_draft = self.mode is SuggestionMode.EXPLICIT_REQUIRED
         answer = {
             "mode": self.mode.value,
-            "confidence": round(suggestion.confidence, _DIGITS),
+            "confidence": round_apart(
+                suggestion.confidence,
+                suggestion.confidence if self.threshold is None else self.threshold,
+                digits=_DIGITS,
+            )[0],
             "evidence": {
                 **_evidence_to_json(suggestion.evidence),
                 "threshold": self.threshold,

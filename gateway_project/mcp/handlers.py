@@ -110,7 +110,7 @@ async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> Call
             request.effects, request.caller, arguments.read_intent_request(args)
         )
     telemetry.intents.labels(answer.mode.value).inc()
-    return _build_structured_result(answer.as_json() | early_run_to_json(answer.ahead.run))
+    return _build_structured_result(answer.as_json() | early_run_to_json(answer.ahead.results))
 
 
 async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from execution.mode import SuggestionMode
+from execution.status import RunStatus
 
 _TEXT: Final = {"type": "string"}
 _STRINGS: Final = {"type": "array", "items": _TEXT}
@@ -119,8 +120,12 @@ INTENT_OUTPUT: Final[dict[str, Any]] = {
         },
         "results": {
             "type": "object",
-            "description": "By task, if mode is speculative_execution: the workflow was run "
-            "already; pass speculation_id as options.from_speculation to run it anew with them",
+            "description": "By task, of calls made ahead; pass speculation_id as "
+            "options.from_speculation to run the workflow with them",
+        },
+        "status": {
+            "enum": [RunStatus.SUCCEEDED.value, RunStatus.PARTIAL_SUCCESS.value],
+            "description": "With results: of all tasks, or of those that succeeded in time",
         },
         "results_age_ms": {**_COUNT, "description": "Age of the oldest result"},
         "contents": {"type": "object", "description": "By task: content blocks not in results"},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from execution.changes import WHOLE_TASK
 from execution.running import results
-from execution.status import TaskStatus
+from execution.status import RunStatus, TaskStatus
 from execution.view import RunView, TaskView
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def collect_results(view: RunView) -> tuple[TaskResults, ...]:
 
 
 def early_run_to_json(run: EarlyRun | None) -> dict[str, Any]:
-    """Return the results of a workflow that was run ahead, as those of a run; None: it was not."""
+    """Return results of a workflow that was run ahead, as those of a run; None: there are none."""
     if run is None:
         return {}
     found = [
@@ -85,6 +85,7 @@ def early_run_to_json(run: EarlyRun | None) -> dict[str, Any]:
         for task, raw in run.raw_results.items()
     ]
     answer = {
+        "status": (RunStatus.PARTIAL_SUCCESS if run.reasons else RunStatus.SUCCEEDED).value,
         "results": {one.task: one.value for one in found},
         "results_age_ms": round(MS_PER_S * run.took_s),
     }

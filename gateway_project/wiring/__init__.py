@@ -180,6 +180,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             estimate_p95_ms=memory.estimate_p95_ms,
             recall=outcomes.recall,
             speculation=speculation.speculator,
+            speculation_wait_s=config.speculation_wait_s,
             rules=lambda: current.snapshot.rules,
         )
         gateway = partial(_make_gateway, effects)

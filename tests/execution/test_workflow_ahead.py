@@ -7,13 +7,14 @@ from uuid import uuid4
 
 import pytest
 
+from execution.admissibility import MAX_TIME_S
 from execution.argument_provenance import STATED
 from execution.call_outcome import SpeculationForm
 from execution.early_calls import SpeculationRefused
 from execution.planning import parse, plan
 from execution.speculation import workflow as ahead
 from execution.speculation.workflow import AheadDependencies, run_workflow_ahead
-from execution.workflow import RunOptions
+from execution.workflow import OnError, RunOptions
 from tests.execution.early_world import ANYTHING, OTHER, READ, WRITE, World, settle
 from tests.execution.speculation_setup import ANN, known_tool
 from tests.patience import PATIENCE_S
@@ -46,10 +47,10 @@ def ref(name, pointer):
     return {"$ref": name, "pointer": pointer}
 
 
-async def run(world, *tasks, caller=ANN, expected_s=None):
+async def run(world, *tasks, caller=ANN, expected_s=None, wait_s=PATIENCE_S):
     planned = plan.plan_workflow(
         parse.parse({"tasks": list(tasks)}),
-        RunOptions(),
+        RunOptions(on_error=OnError.CONTINUE),
         caller=caller,
         catalogue=world.rules.catalogue,
     )
@@ -59,7 +60,7 @@ async def run(world, *tasks, caller=ANN, expected_s=None):
             caller=caller,
             prediction=uuid4(),
             dependencies=AheadDependencies(
-                speculation=world.speculator, rules=lambda: world.rules
+                speculation=world.speculator, rules=lambda: world.rules, wait_s=wait_s
             ),
             provenance={one["id"]: {"": STATED} for one in tasks},
             expected_s=expected_s or {},
@@ -122,11 +123,9 @@ async def test_each_call_is_judged_again_with_its_final_arguments(world):
     )
     own = known_tool("web:find", pk=5, **ANYTHING)
     world.change_tools(READ, OTHER, own)
-    reasons = await refusal(
-        world, task("page", OTHER, n=1), task("find", own, id=ref("page", "/id"))
-    )
-    assert (codes(reasons), reasons[0].task) == (["open_world"], "find")
-    assert world.sent == 1
+    made = await run(world, task("page", OTHER, n=1), task("find", own, id=ref("page", "/id")))
+    assert (codes(made.reasons), made.reasons[0].task) == (["open_world"], "find")
+    assert (list(made.raw_results), world.sent) == (["page"], 1)
 
 
 @pytest.mark.parametrize("is_error", [True, False])
@@ -151,14 +150,95 @@ async def test_known_slow_tools_are_not_called(world):
     assert (codes(reasons), world.sent) == (["too_slow"], 0)
 
 
-async def test_a_slow_answer_is_not_waited_for_but_serves_later(world, monkeypatch):
-    monkeypatch.setattr(ahead, "MAX_TIME_S", 0.01)
-    world.upstream.gate = asyncio.Event()
-    assert codes(await refusal(world, task("a", id="x7"))) == ["too_slow"]
-    world.upstream.gate.set()
+SLOW_S, BELOW_SLOW_S = 4.9, 4.8
+
+
+class SlowGate(asyncio.Event):
+    """Is passed at once but for one server, where `SLOW_S` go by."""
+
+    def __init__(self, world):
+        super().__init__()
+        self.world = world
+
+    async def wait(self):
+        if self.world.upstream.calls[-1][0] != "git":
+            return True
+        self.world.now += SLOW_S
+        return await super().wait()
+
+
+@pytest.fixture
+def slow(world):
+    world.upstream.gate = SlowGate(world)
+    return world
+
+
+async def test_a_slow_answer_is_not_waited_for_but_serves_later(slow):
+    assert codes(await refusal(slow, task("a", id="x7"), wait_s=0.01)) == ["too_slow"]
+    slow.upstream.gate.set()
     await settle()
-    assert (await world.call(id="x7")).served.form is SpeculationForm.INTENT
-    assert world.sent == 1
+    assert (await slow.call(id="x7")).served.form is SpeculationForm.INTENT
+    assert slow.sent == 1
+
+
+async def test_a_tool_that_was_waited_for_in_vain_is_not_waited_for_again(slow):
+    await refusal(slow, task("a", id="x7"), wait_s=0.01)
+    async with asyncio.timeout(PATIENCE_S):
+        for arguments in ({"id": "x7"}, {"id": "other"}):
+            reasons = await refusal(slow, task("a", **arguments), wait_s=BELOW_SLOW_S)
+            assert codes(reasons) == ["too_slow"]
+    assert slow.sent == 2, "what is in flight is joined, and what is not is called"
+
+
+async def test_what_came_too_late_comes_with_the_next_answer_and_once(slow):
+    await refusal(slow, task("a", id="x7"), wait_s=0.01)
+    slow.upstream.gate.set()
+    await settle()
+    for sent in (1, 2):
+        await run(slow, task("a", id="x7"))
+        assert slow.sent == sent
+
+
+async def test_what_has_become_quick_is_waited_for_again(slow):
+    await refusal(slow, task("a", id="x7"), wait_s=0.01)
+    slow.upstream.gate = None
+    await slow.call(id="by the client")
+    made = await run(slow, task("a", id="other"), wait_s=BELOW_SLOW_S)
+    assert (list(made.raw_results), made.reasons) == (["a"], ())
+
+
+async def test_what_a_timeout_has_shown_to_take_too_long_is_not_called_again(slow):
+    await refusal(slow, task("a", id="x7"), wait_s=0.01)
+    slow.now += MAX_TIME_S
+    slow.upstream.gate.set()
+    await settle()
+    assert codes(await refusal(slow, task("a", id="other"))) == ["too_slow"]
+    assert slow.sent == 1
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_what_succeeded_is_not_thrown_away_for_what_did_not(slow, is_known):
+    made = await run(
+        slow,
+        task("slow", id="x7"),
+        task("after", OTHER, depends_on=["slow"]),
+        task("quick", OTHER, id="y8"),
+        expected_s={"git:show": SLOW_S} if is_known else None,
+        wait_s=BELOW_SLOW_S if is_known else 0.1,
+    )
+    assert (list(made.raw_results), codes(made.reasons)) == (["quick"], ["too_slow"])
+    assert slow.sent == 2
+
+
+async def test_a_list_of_which_an_item_failed_is_no_result(world):
+    def fail_once(_server, request):
+        return answer(request, is_error=request.arguments == {"id": "y8"})
+
+    world.upstream.answer = fail_once
+    made = await run(
+        world, task("list"), task("each", for_each=ref("list", "/ids"), id={"$item": ""})
+    )
+    assert (list(made.raw_results), made.lists) == (["list"], frozenset())
 
 
 async def test_switched_off_nothing_is_called(world):

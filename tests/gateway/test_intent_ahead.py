@@ -10,7 +10,6 @@ import pytest
 
 from execution.mode import SuggestionMode
 from execution.prediction_outcome import Verdict
-from execution.speculation import workflow as workflow_ahead
 from execution.speculation_rules import SpeculationGrants
 from execution.workflow import RunOptions
 from gateway_project import flow
@@ -18,6 +17,7 @@ from gateway_project.intent.answer import IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
 from gateway_project.runs.request import RunRequest
+from gateway_project.runs.task_results import early_run_to_json
 from graph.rank_intent import RankedIntent
 from learning.predictions.interface import Feedback, NoPredictions
 from learning.thresholds.in_force import ThresholdInForce
@@ -83,7 +83,7 @@ class Asked:
             self.world.effects,
             rules=lambda: self.early.rules,
             find_threshold=lambda *_: ThresholdInForce(value=THRESHOLD),
-            **self.changes,
+            **{"speculation_wait_s": PATIENCE_S} | self.changes,
         )
 
     async def ask(self, *, mode="auto", parameters=None, intent="show it"):
@@ -137,6 +137,20 @@ async def test_a_client_that_asks_for_a_suggestion_gets_one(asked):
     made = await asked.ask(mode="suggest")
     assert (made.mode, made.ahead.fallback_code) == (SuggestionMode.SUGGESTION, "not_requested")
     assert asked.sent == 0
+
+
+@pytest.mark.parametrize("confidence", [0.97, 0.5])
+async def test_a_suggestion_says_why_it_never_would_be_run_ahead(world, confidence):
+    asked = Asked(world, PLAIN)
+    asked.rank(PLAIN, confidence=confidence)
+    made = await asked.ask(mode="suggest")
+    assert (made.ahead.fallback_code, asked.sent) == ("not_granted", 0)
+
+
+async def test_a_confidence_is_told_apart_from_the_threshold_it_misses(asked):
+    asked.rank(READ, confidence=THRESHOLD - 0.001)
+    told = (await asked.ask()).as_json()
+    assert told["confidence"] < told["evidence"]["threshold"]
 
 
 @pytest.mark.parametrize(("confidence", "count"), [(THRESHOLD, 1), (THRESHOLD - 0.001, 0)])
@@ -223,8 +237,25 @@ async def test_a_failed_call_leaves_a_suggestion(asked):
     assert (noted.ran.fallback, noted.ran.episode) == (made.ahead.fallback_code, None)
 
 
-async def test_a_slow_answer_is_not_waited_for_but_serves_later(asked, monkeypatch):
-    monkeypatch.setattr(workflow_ahead, "MAX_TIME_S", 0.01)
+async def test_results_of_what_succeeded_come_along(asked):
+    asked.rank(READ, OTHER)
+    asked.early.upstream.answer = lambda server, request: (
+        answer(server, request)
+        if request.tool == "show"
+        else UpstreamResult(raw={"content": [], "isError": True})
+    )
+    made = await asked.ask()
+    told = made.as_json() | early_run_to_json(made.ahead.results)
+    assert (told["mode"], told["status"]) == ("suggestion", "partial_success")
+    assert [one["tool"] for one in told["results"].values()] == ["show"]
+    assert "git:list" in told["fallback_reason"]
+    jsonschema.validate(told, meta_tools.BY_NAME["run_intent"].output_schema)
+    (noted,) = asked.noted.intents
+    assert noted.ran.fallback == "unusable_result", "it teaches nothing as a success"
+
+
+async def test_a_slow_answer_is_not_waited_for_but_serves_later(asked):
+    asked.changes["speculation_wait_s"] = 0.01
     asked.early.upstream.gate = asyncio.Event()
     made = await asked.ask()
     assert (made.mode, made.ahead.fallback_code) == (SuggestionMode.SUGGESTION, "too_slow")

@@ -353,7 +353,9 @@ async def by_intent_ahead(setting, caller, server):
             caller=caller,
             prediction=uuid4(),
             dependencies=AheadDependencies(
-                speculation=setting.speculator, rules=lambda: setting.rules
+                speculation=setting.speculator,
+                rules=lambda: setting.rules,
+                wait_s=PATIENCE_S,
             ),
             provenance={},
             expected_s={f"{server}:who": 0.01},

@@ -26,6 +26,7 @@ from gateway_project.console.rooms.tools import describe_found
 from gateway_project.effects import Effects
 from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments, meta_tools
 from gateway_project.runs import approval_text
@@ -96,7 +97,6 @@ def describe_answer(answer: Mapping[str, Any], workflow: Mapping[str, Any]) -> d
     bindings: dict[str, list[Mapping[str, Any]]] = {}
     for binding in answer.get("bindings", ()):
         bindings.setdefault(str(binding.get("task")), []).append(binding)
-    confidence = answer.get("confidence") or 0
     described = [_describe_task(task, bindings.get(str(task.get("id")), [])) for task in tasks]
     picture = drawing.draw_workflow(
         {str(task.get("id")): list(task.get("depends_on", ())) for task in tasks}
@@ -106,8 +106,8 @@ def describe_answer(answer: Mapping[str, Any], workflow: Mapping[str, Any]) -> d
         "look": look,
         "meaning": meaning,
         "mode": word,
-        "percent": round(100 * confidence),
-        "grounds": list_grounds(answer.get("evidence") or {}),
+        "percent": f"{_tell_percents(answer)[0]:g}",
+        "grounds": list_grounds(answer),
         "picture": picture,
         "drawn": [(box, by_id[box.key]) for box in picture.boxes],
         "tasks": described,
@@ -122,13 +122,15 @@ def describe_answer(answer: Mapping[str, Any], workflow: Mapping[str, Any]) -> d
     }
 
 
-def list_grounds(evidence: Mapping[str, Any]) -> list[str]:
-    """Return what a confidence rests on, in sentences.
+def list_grounds(answer: Mapping[str, Any]) -> list[str]:
+    """Return what a confidence rests on, and whether it is run ahead, in sentences.
 
     Example:
-        >>> list_grounds({"history": 0, "threshold": 0.9, "above_threshold": False})[-1]
-        'It would be run ahead from 90 % on, and is below that.'
+        >>> evidence = {"history": 0, "threshold": 0.93, "above_threshold": False}
+        >>> list_grounds({"confidence": 0.9286, "evidence": evidence})[-1]
+        'It would be run ahead from 93 % on, and is below that with 92.9 %.'
     """
+    evidence = answer.get("evidence") or {}
     grounds = []
     history, similar = evidence.get("history") or 0, evidence.get("similar") or 0
     if not history:
@@ -150,12 +152,24 @@ def list_grounds(evidence: Mapping[str, Any]) -> list[str]:
             "were right."
         )
     threshold = evidence.get("threshold")
-    if threshold is None:
+    if answer.get("fallback_reason"):
+        grounds.append(f"It is not run ahead: {answer['fallback_reason']}")
+    elif threshold is None:
         grounds.append("Nothing is run ahead in this context now.")
     else:
-        side = "is above that" if evidence.get("above_threshold") else "is below that"
-        grounds.append(f"It would be run ahead from {100 * threshold:.0f} % on, and {side}.")
+        percent, least = _tell_percents(answer)
+        side = "reaches" if evidence.get("above_threshold") else "is below"
+        grounds.append(
+            f"It would be run ahead from {least:g} % on, and {side} that with {percent:g} %."
+        )
     return grounds
+
+
+def _tell_percents(answer: Mapping[str, Any]) -> tuple[float, float]:
+    """Return confidence and threshold in percent, told apart; itself where there is none."""
+    confidence = answer.get("confidence") or 0.0
+    threshold = (answer.get("evidence") or {}).get("threshold")
+    return round_apart(100 * confidence, 100 * (confidence if threshold is None else threshold))
 
 
 def fill_needs(

@@ -60,6 +60,7 @@ def write_explanation(
     """Explain in short sentences why this workflow is suggested."""
     return (
         *(_explain_unranked() if context.unranked_reason else _explain_history(evidence)),
+        *(() if context.unranked_reason else _explain_ceiling(evidence, chosen)),
         *chosen.changes,
         *_explain_overlap(chosen, ranking),
         *_explain_tools(chosen, request, ranking, context),
@@ -203,7 +204,13 @@ def _explain_history(evidence: SuggestionEvidence) -> Iterator[str]:
                 f"{MIN_SIMILARITY:g} or more) used them; the nearest has "
                 f"{evidence.nearest_similarity:.2f}."
             )
+
+
+def _explain_ceiling(evidence: SuggestionEvidence, chosen: ChosenTools) -> Iterator[str]:
+    """Explain how little history limits confidence, unless a routine's passes the limit."""
     if evidence.counted_runs < FEW_RUNS:
+        if chosen.ranked_set.confidence > MAX_UNPROVEN_CONFIDENCE:
+            return
         yield (
             f"Confidence is at most {MAX_UNPROVEN_CONFIDENCE:.2f} until {FEW_RUNS} runs have "
             "succeeded, counting at "

@@ -3,12 +3,16 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway_project.console.rooms import playground
+from gateway_project.foundation.rounding import round_apart
 from tests.factories import ServerFactory, ToolFactory
 from tests.gateway.rooms.test_servers_room import failing, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
+PROBABILITIES = st.integers(0, 10_000).map(lambda count: count / 10_000)
 READ = {
     "type": "object",
     "properties": {"path": {"type": "string"}, "depth": {"type": "integer"}},
@@ -116,7 +120,7 @@ def test_nothing_is_asked_without_an_intent(root, tools):
 
 def test_an_answer_is_shown_with_sources_and_grounds():
     shown = playground.describe_answer(ANSWER, WORKFLOW)
-    assert shown["percent"] == 83
+    assert shown["percent"] == "83"
     (argument,) = shown["tasks"][0]["arguments"]
     assert (argument["source"], argument["percent"]) == ("from your words", 90)
     assert [need["name"] for need in shown["needs"]] == ["depth", "filter → since"]
@@ -124,12 +128,31 @@ def test_an_answer_is_shown_with_sources_and_grounds():
         "7 of 1,200 earlier intents are similar, the nearest 91 % alike.",
         "5 of them used the same tools: 4 succeeded, 1 failed.",
         "In this context 3 of 4 suggestions were right.",
-        "It would be run ahead from 90 % on, and is below that.",
+        "It would be run ahead from 90 % on, and is below that with 83 %.",
     ]
 
 
 def test_a_suspended_threshold_is_said():
-    assert playground.list_grounds({"threshold": None})[-1].startswith("Nothing is run ahead")
+    assert playground.list_grounds({})[-1].startswith("Nothing is run ahead")
+
+
+@given(confidence=PROBABILITIES, threshold=PROBABILITIES, reason=st.sampled_from(["", "Slow."]))
+def test_what_is_said_of_running_ahead_fits_the_numbers_beside_it(confidence, threshold, reason):
+    is_above = confidence >= threshold
+    shown, least = round_apart(confidence, threshold, digits=2)
+    answer = {
+        "confidence": shown,
+        "evidence": {"threshold": threshold, "above_threshold": is_above},
+        "fallback_reason": reason,
+    }
+    said = playground.list_grounds(answer)[-1]
+    if reason:
+        assert said == "It is not run ahead: Slow."
+        return
+    words = said.rstrip(".").split()
+    least, percent = (float(words[place]) for place in (6, -2))
+    assert (percent >= least) == is_above == ("reaches" in words)
+    assert f"{percent:g}" == playground.describe_answer(answer, {})["percent"]
 
 
 def test_values_are_filled_in_where_they_are_missing():

@@ -1,3 +1,5 @@
+import pytest
+
 from graph.record import GraphMetric
 from graph.relations import Relation, RelationKind
 from graph.suggestion.workflow.build import NOTHING_FITS_MESSAGE, build_workflow
@@ -53,10 +55,17 @@ def test_without_history_the_confidence_cap_is_explained():
     assert "No past run is known yet" in said(
         build_workflow(make_request(), ranking(ranked(1)), context=make_context())
     )
-    few = ranking(ranked(1), neighbours=[neighbour(0.3, 2)], history=5)
+    few = ranking(ranked(1, confidence=0.6), neighbours=[neighbour(0.3, 2)], history=5)
     text = said(build_workflow(make_request(), few, context=make_context()))
     assert "No past intent is similar: the nearest has a cosine of 0.30." in text
     assert "Confidence is at most 0.69 until 20 runs have succeeded" in text
+
+
+@pytest.mark.parametrize("confidence", [0.69, 0.7, 0.93])
+def test_no_cap_is_told_beside_a_confidence_above_it(confidence):
+    routine = ranking(ranked(1, confidence=confidence), history=5)
+    text = said(build_workflow(make_request(), routine, context=make_context()))
+    assert ("at most 0.69" in text) == (confidence <= 0.69)
 
 
 def test_a_draft_by_words_claims_no_evidence():
