@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,10 @@ STAMPS = VENV / ".foregate"
 UNFINISHED = STAMPS / "unfinished"
 SPARE_CACHE = VENV / ".cache"
 LOCK = VENV / ".foregate.lock"  # not .lock, which uv uses
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+MIN_GLIBC = (2, 28)
+MIN_MACOS = (14, 0)
+MACHINES = ("x86_64", "aarch64")  # of Linux; of Macs only arm64
 ORPHAN_S = 30  # how long pip may continue after its parent was killed
 
 # Prerequisites of each set, and larger sets that contain it.
@@ -61,6 +66,13 @@ def install(names: Iterable[str]) -> None:
     Raises:
         SetupError: If that is not possible.
     """
+    refusal = describe_unsupported()
+    if refusal:
+        raise SetupError(
+            f"{refusal}, for which not all packages are built: Foregate needs Linux on x64 or "
+            f"arm64 with glibc {_join(MIN_GLIBC)} or newer, or macOS {_join(MIN_MACOS)} or newer "
+            "on Apple silicon"
+        )
     if VENV.is_symlink():  # making it anew would empty an environment that others may use
         raise SetupError(f"{VENV} is a link: remove it, so that an environment can be made there")
     VENV.mkdir(exist_ok=True)
@@ -77,6 +89,33 @@ def install(names: Iterable[str]) -> None:
                 _install_one(name)
                 _write(STAMPS / name, _digest(name, version=version))
         shutil.rmtree(SPARE_CACHE, ignore_errors=True)
+
+
+def describe_unsupported() -> str:
+    """Return what about this system has no wheels; empty if it has them.
+
+    `platform` reads the C library's version from Python's own binary, without running anything.
+    """
+    machine = platform.machine()
+    if sys.platform == "darwin":
+        version = platform.mac_ver()[0]
+        if machine != "arm64" or _split(version) < MIN_MACOS:
+            return f"this is macOS {version} on {machine}"
+        return ""
+    library, version = platform.libc_ver()
+    if sys.platform != "linux" or machine not in MACHINES:
+        return f"this is {platform.system()} on {machine}"
+    if library != "glibc":
+        return f"this Linux has {library or 'another C library'} instead of glibc"
+    return f"this Linux has glibc {version}" if _split(version) < MIN_GLIBC else ""
+
+
+def _split(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:2]))
+
+
+def _join(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def npm() -> list[str]:
@@ -142,6 +181,7 @@ def _install_node(name: str) -> None:
         "--ignore-scripts",
         "--no-audit",
         "--no-fund",
+        "--no-progress",
         "--loglevel=error",
         "--no-update-notifier",
     )

@@ -9,19 +9,25 @@ compiled them. `make lock` and `make check` call this.
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import install
 
 FOLDER = Path(__file__).resolve().parent
 PROJECT = FOLDER.parent
 NODE_SETS = ("console", "demo", "test")
-OLDEST_PYTHON = "3.11"
+OLDEST_PYTHON = install.PYTHONS[0]
+WHEEL_TAG = re.compile(  # of the systems that set-up supports; not of free-threaded Pythons
+    r"((py2\.)?py3|cp3\d+)\S*-(none|abi3|cp3\d+)-"
+    r"(any|macosx\S+_(arm64|universal2)|manylinux\S+_(x86_64|aarch64))"
+)
 MARK = "# inputs: sha256:"
 
 # Each later set is constrained by `dev`, so that every set holds the same version of a package.
@@ -74,14 +80,41 @@ def find_stale_locks() -> list[str]:
 
 def compile_python(name: str) -> None:
     """Compile one Python lock, for every platform and every supported Python."""
-    options = list(PYTHON_SETS[name])
-    if name not in {"dev", "uv"}:
-        options += ["--constraints", str(_python_lock("dev"))]
-    command = [str(PROJECT / ".venv/bin/uv"), "pip", "compile", "--quiet", *options]
-    command += ["--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes"]
-    command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+    constraints = ("--constraints", str(_python_lock("dev"))) if name not in ("dev", "uv") else ()
+    command = _compile_command(name, *constraints, "--generate-hashes", "--no-header")
+    command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
     compiled = _output(command)
     _python_lock(name).write_text(f"{MARK}{digest()}\n{compiled}", "utf-8")
+
+
+def _compile_command(name: str, *options: str) -> list[str]:
+    command = [str(PROJECT / ".venv/bin/uv"), "pip", "compile", "--quiet", *PYTHON_SETS[name]]
+    return [*command, *options, "--universal", "--python-version", OLDEST_PYTHON]
+
+
+def record_wheels() -> None:
+    """Record for which Pythons and systems the locked packages of `demo` have wheels.
+
+    One package a line: name, version, marker, and the tags of its wheels (PEP 425). A test
+    compares them with what set-up supports.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch, "pylock.toml")  # PEP 751 knows file names; a requirements file, none
+        constraints = ("--constraints", str(_python_lock("demo")))
+        _output(_compile_command("demo", *constraints, "--format", "pylock.toml", "-o", str(file)))
+        packages = tomllib.loads(file.read_text("utf-8"))["packages"]
+    lines = [
+        [package["name"], package["version"], package.get("marker", ""), _list_tags(package)]
+        for package in packages
+    ]
+    text = ",\n".join(json.dumps(line) for line in lines)
+    (FOLDER / "wheels.json").write_text(f"[\n{text}\n]\n", "utf-8")
+
+
+def _list_tags(package: Mapping[str, Any]) -> list[str]:
+    names = [wheel["url"].rpartition("/")[2] for wheel in package.get("wheels", ())]
+    tags = {"-".join(name.removesuffix(".whl").split("-")[-3:]) for name in names}
+    return sorted(tag for tag in tags if WHEEL_TAG.fullmatch(tag))
 
 
 def write_torch() -> None:
@@ -116,6 +149,7 @@ def main(arguments: list[str]) -> int:
         print(f"compiling requirements/{name}.txt", flush=True)
         compile_python(name)
     write_torch()
+    record_wheels()
     for name in NODE_SETS:
         print(f"compiling requirements/node/{name}/package-lock.json", flush=True)
         compile_node(name)

@@ -47,7 +47,7 @@ DOORS = {
     "uvicorn": ("gateway_project.console", "gateway_project.mcp"),
     "networkx": ("graph",),
     "scipy": ("graph.algorithms", "graph.suggestion.ranking"),
-    "sknetwork": ("graph.algorithms",),
+    "graspologic_native": ("graph.algorithms",),
     "procrastinate": ("execution.store.jobs", "execution.queue_worker"),
 }
 

@@ -167,8 +167,8 @@ class DemoPlan:
 def describe_task(repository: Path) -> str:
     """Return the text of a task of several steps, for which a workflow is suggested."""
     return (
-        f'Stage the file "notes.txt" in the repository {repository}, commit it with the message '
-        '"Add notes", then tell the current time'
+        f'Stage the file "notes.txt" in the repository "{repository}", commit it with the '
+        'message "Add notes", then tell the current time'
     )
 
 

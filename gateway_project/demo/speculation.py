@@ -103,8 +103,8 @@ def build_plan(
     }
     return SpeculationPlan(
         intent=(
-            f"show the status of the repository {repository} and its last 3 commits, and read "
-            f"the file {files / 'notes.txt'}"
+            f'show the status of the repository "{repository}" and its last 3 commits, and read '
+            f'the file "{files / "notes.txt"}"'
         ),
         workflow={
             "tasks": [

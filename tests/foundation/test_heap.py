@@ -19,7 +19,7 @@ def measure_kb():
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's own allocator")
 def test_free_memory_between_blocks_in_use_is_returned():
     code = (
-        MEASURE + "blocks = [bytes(100_000) for _ in range(600)]\n"
+        MEASURE + "blocks = [b'x' * 100_000 for _ in range(600)]\n"
         "del blocks[:-1]\n"  # the last one keeps the heap from shrinking
         "before = measure_kb()\n"
         "heap.return_free_memory()\n"
@@ -32,8 +32,8 @@ def test_free_memory_between_blocks_in_use_is_returned():
 def test_large_blocks_are_mapped_by_themselves():
     code = (
         MEASURE + "heap.map_large_blocks()\n"
-        "del (block := [bytes(20_000_000)])[:]\n"  # raises the bound where it is not fixed
-        "blocks = [bytes(2_000_000) + b'x' for _ in range(30)]\n"
+        "del (block := [b'x' * 20_000_000])[:]\n"  # raises the bound where it is not fixed
+        "blocks = [b'x' * 2_000_000 for _ in range(30)]\n"
         "before = measure_kb()\n"
         "del blocks[:-1]\n"
         "assert before - measure_kb() > 40_000\n"

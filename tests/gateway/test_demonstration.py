@@ -1,5 +1,6 @@
 """What the demonstration takes for a failure, and what it leaves alone."""
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,19 +44,19 @@ async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
 
 
 @pytest.mark.parametrize(
-    ("changed", "failed"),
+    ("changed", "failures"),
     [
-        ({}, False),
-        ({"found": 2}, True),
-        ({"called": 3}, True),
-        ({"suggested": 0}, True),
-        ({"ran": False}, True),
-        ({"speculation": AHEAD | {"ran_ahead": False}}, True),
-        ({"speculation": AHEAD | {"served": False}}, True),
+        ({}, []),
+        ({"found": 2}, ["2 of 4 tools were not found"]),
+        ({"called": 3}, ["1 of 4 calls failed"]),
+        ({"suggested": 0}, ["no workflow was suggested"]),
+        ({"ran": False}, ["the workflow did not succeed"]),
+        ({"speculation": AHEAD | {"ran_ahead": False}}, ["the intent was not run ahead"]),
+        ({"speculation": AHEAD | {"served": False}}, ["the next call was never answered ahead"]),
     ],
 )
-def test_only_failed_steps_count_as_failures(changed, failed):
-    assert demo._has_failed({**FINE, **changed}) is failed
+def test_each_failed_part_is_named(changed, failures):
+    assert demo.list_failures({**FINE, **changed}) == failures
 
 
 @pytest.fixture
@@ -94,6 +95,18 @@ def test_a_failure_there_is_a_failure_here(started):
     started.returncode = 1
     with pytest.raises(CommandError, match="failed"):
         call_command("demo")
+
+
+def test_a_failure_is_told_before_the_console_is_served_and_by_the_exit_status(
+    started, monkeypatch, capsys
+):
+    monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE | {"ran": False})
+    monkeypatch.setattr(demo, "_open_console_socket", object)
+    monkeypatch.setattr(demo.serve, "serve_console", lambda _: sys.stdout.write("served"))
+    with pytest.raises(CommandError, match="the workflow did not succeed"):
+        call_command("demo", "--serve")
+    printed = capsys.readouterr().out
+    assert printed.index("the workflow did not succeed") < printed.index("served")
 
 
 def test_without_own_servers_its_servers_become_the_first_ones(started):

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import structlog
 from mcp_types import RequestId
@@ -16,6 +17,8 @@ from tools.upstream.downstream import Downstream
 from tools.upstream.request import UpstreamRequest
 
 # The gateway's own listings have no client that a server could ask.
+NO_CALL: Final = "no call to it is in progress"
+"""Why a question of a server belongs to no request."""
 _QUESTIONLESS_METHODS = frozenset(
     {"tools/list", "resources/list", "resources/templates/list", "prompts/list"}
 )
@@ -156,7 +159,7 @@ class InFlightRequests:
             request = UpstreamRequest(method="", params={}, downstream=self.owner)
             return InFlightRequest(request=request, caller=self.caller, timeout_s=0.0)
         if not parties:
-            return "no call to it is in progress"
+            return NO_CALL
         if len(parties) > 1:
             return (
                 "calls of several clients are in progress and it does not say which one it "

@@ -15,7 +15,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream import nesting
 from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.downstream import AskClient, Downstream
-from tools.upstream.in_flight import InFlightRequest, InFlightRequests
+from tools.upstream.in_flight import NO_CALL, InFlightRequest, InFlightRequests
 from tools.upstream.limits import UpstreamLimits
 
 QUESTIONS = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
@@ -82,6 +82,11 @@ class ClientQuestions:
         refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
         if request.method == ROOTS and self._flights.owner is None:
             refusal = self._find_roots_refusal(flight, refusal)
+        if request.method == ROOTS and flight == NO_CALL:
+            # Servers ask right after they start: a connection that serves nobody has no roots.
+            answer = self._wire.send_answer(request.id, {"roots": []}, related=related)
+            group.create_task(answer)
+            return
         if refusal or isinstance(flight, str):
             error = ErrorData(
                 code=INVALID_REQUEST,

@@ -98,6 +98,8 @@ def _build_settings() -> dict[str, str]:
         status = os.statvfs("/dev/shm")  # noqa: S108
         if status.f_blocks * status.f_frsize < SMALL_SHARED_MEMORY:
             settings["max_parallel_maintenance_workers"] = "0"
+    elif ON_LINUX:
+        settings["dynamic_shared_memory_type"] = "mmap"  # the default, posix, needs /dev/shm
     return settings
 
 

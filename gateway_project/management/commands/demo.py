@@ -36,7 +36,7 @@ SEPARATE_HOME_NOTE = (
     "You have registered servers. The demonstration leaves them alone and uses its own data "
     "folder; to inspect it afterwards, set FOREGATE_HOME={home}"
 )
-FAILURE_NOTE = "an intent or the workflow failed; `manage.py doctor` looks for the cause"
+FAILURE_NOTE = "the demonstration failed: {parts}; {home}/logs holds what the gateway logged"
 
 
 class Command(BaseCommand):
@@ -60,19 +60,22 @@ class Command(BaseCommand):
         migrate.migrate_once()
         callers.ensure_local_admin()
         if overview.list_server_names(but_from=[servers.DEMO_SOURCE]):
-            worked = _demonstrate_separately(console, as_json=options["json"])
+            failed = _demonstrate_separately(console, as_json=options["json"])
         else:
             report = self._demonstrate(console)
-            worked = not _has_failed(report)
+            failed = list_failures(report)
             if options["json"]:
                 self.stdout.write(json.dumps(report, indent=2))
-        if not worked and listener is None:
-            raise CommandError(FAILURE_NOTE)
+        note = FAILURE_NOTE.format(parts=", ".join(failed), home=config.home)
         if listener is not None:
             telemetry.configure_logging(config, process="console")
+            if failed:
+                console.print(f"\n{note}", style="red", markup=False)
             console.print(f"\n[bold]Console[/bold] {serve.console_url(config)}")
             console.print(callers.describe_sign_in(), markup=False)
             serve.serve_console(listener)
+        if failed:
+            raise CommandError(note)
 
     def _demonstrate(self, console: Terminal) -> dict[str, Any]:
         config = settings.FOREGATE
@@ -111,11 +114,19 @@ class Command(BaseCommand):
         return report | {"speculation": asdict(ahead)}
 
 
-def _has_failed(report: dict[str, Any]) -> bool:
-    """Whether any part of the demonstration failed."""
-    ahead = report["speculation"]
-    worked = report["suggested"] and report["ran"] and ahead["ran_ahead"] and ahead["served"]
-    return min(report["found"], report["called"]) < report["intents"] or not worked
+def list_failures(report: dict[str, Any]) -> list[str]:
+    """Return which parts of the demonstration failed."""
+    intents, ahead = report["intents"], report["speculation"]
+    missed, refused = intents - report["found"], intents - report["called"]
+    parts = {
+        f"{missed} of {intents} tools were not found": missed,
+        f"{refused} of {intents} calls failed": refused,
+        "no workflow was suggested": not report["suggested"],
+        "the workflow did not succeed": not report["ran"],
+        "the intent was not run ahead": not ahead["ran_ahead"],
+        "the next call was never answered ahead": not ahead["served"],
+    }
+    return [part for part, has_failed in parts.items() if has_failed]
 
 
 def _open_console_socket() -> socket.socket:
@@ -126,8 +137,8 @@ def _open_console_socket() -> socket.socket:
         raise CommandError(str(error)) from None
 
 
-def _demonstrate_separately(console: Terminal, *, as_json: bool) -> bool:
-    """Run the demonstration in its own home and database; return whether it succeeded.
+def _demonstrate_separately(console: Terminal, *, as_json: bool) -> list[str]:
+    """Run the demonstration in its own home and database; return what failed.
 
     Its servers may have the names of a person's own, and its runs would teach what that person's
     suggestions are made from.
@@ -142,7 +153,7 @@ def _demonstrate_separately(console: Terminal, *, as_json: bool) -> bool:
         env=environ | {"FOREGATE_HOME": str(home)},
         check=False,
     )
-    return done.returncode == 0
+    return ["see above"] if done.returncode else []
 
 
 def _register_demo_servers() -> None:

@@ -48,11 +48,9 @@ class Command(BaseCommand):
                 "`manage.py status` lists the servers"
             )
         failed = sum(bool(outcome.error) for outcome in refreshed.servers)
-        if failed and failed == len(refreshed.servers):
-            raise CommandError("no server answered; `manage.py doctor` looks for the cause")
         if failed:
-            console.print(
-                f"[yellow]{failed} of {len(refreshed.servers)} servers failed[/yellow]; "
+            raise CommandError(
+                f"{failed} of {len(refreshed.servers)} servers failed; "
                 "`manage.py doctor` looks for the cause"
             )
         if not refreshed.servers:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.orders import is_ordered
+from graph.suggestion.binding.stated_values import find_unquoted_kind
 from graph.suggestion.binding.value_patterns import SECRET, ValueKind
 from graph.suggestion.binding.values import StatedValue
 
@@ -91,8 +92,12 @@ class PlainStatement:
             self.found[parameters[0].name] = stated
 
     def list_values(self, kind: ValueKind) -> list[StatedValue]:
-        """Return the values of a kind in the part, in the order of the text, once each."""
-        ordered = sorted((one for one in self.values if one.kind is kind), key=_start_of)
+        """Return the values of a kind in the part, in the order of the text, once each.
+
+        Paths also in quotation marks, without which a path may not contain spaces.
+        """
+        find_kind = find_unquoted_kind if kind is ValueKind.PATH else _kind_of
+        ordered = sorted((one for one in self.values if find_kind(one) is kind), key=_start_of)
         kept: list[StatedValue] = []
         for one in ordered:
             if not kept or one.start >= kept[-1].end:
@@ -102,6 +107,10 @@ class PlainStatement:
     def span_of(self, match: re.Match[str], group: str | int = 0) -> tuple[int, int]:
         """Return the span of a match in the part as one of the text."""
         return self.start + match.start(group), self.start + match.end(group)
+
+
+def _kind_of(value: StatedValue) -> ValueKind:
+    return value.kind
 
 
 def _start_of(value: StatedValue) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.data_flow.words import canonicalize_word
-from graph.suggestion.binding.value_patterns import PATTERNS, SECRET, ValueKind
+from graph.suggestion.binding.value_patterns import PATTERNS, SECRET, SPACED_PATH, ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values, parse_number
 from graph.suggestion.binding.vocabulary import (
     STOP_WORDS,
@@ -123,7 +123,7 @@ def read_stated_values(text: str, further: tuple[tuple[int, int], ...] = ()) -> 
     return StatedValues(
         text=text,
         values=values,
-        kinds=tuple(_unquoted_kind(one) for one in values),
+        kinds=tuple(find_unquoted_kind(one) for one in values),
         columns=columns,
         left_words=left,
         right_words=right,
@@ -182,13 +182,15 @@ def _mark_words(row: Floats, words: Iterable[Words], columns: dict[str, int]) ->
             row[columns[word]] = 1
 
 
-def _unquoted_kind(value: StatedValue) -> ValueKind:
+def find_unquoted_kind(value: StatedValue) -> ValueKind:
     """Return a value's kind, ignoring quotation marks, which do not change its meaning."""
     if value.kind is ValueKind.LIST:
-        return _unquoted_kind(value.parts[0])
+        return find_unquoted_kind(value.parts[0])
     if value.kind is not ValueKind.QUOTED:
         return value.kind
     text = value.text.strip()
+    if SPACED_PATH.fullmatch(text):
+        return ValueKind.PATH
     for kind, pattern in _FULL_PATTERNS.items():
         if kind not in (ValueKind.NAME, ValueKind.CODE) and pattern.fullmatch(text):
             return kind

@@ -53,9 +53,14 @@ def test_builds_indexes_in_parallel_only_where_shared_memory_allows(
     assert ("max_parallel_maintenance_workers" not in configuration._build_settings()) is parallel
 
 
-def test_a_system_without_that_folder_has_no_such_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_linux_without_that_folder_shares_memory_by_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(configuration.os.path, "isdir", lambda path: False)
-    assert "max_parallel_maintenance_workers" not in configuration._build_settings()
+    monkeypatch.setattr(configuration, "ON_LINUX", True)
+    settings = configuration._build_settings()
+    assert settings["dynamic_shared_memory_type"] == "mmap"
+    assert "max_parallel_maintenance_workers" not in settings
 
 
 @pytest.mark.parametrize(("linux", "expected"), [(True, "syncfs"), (False, None)])

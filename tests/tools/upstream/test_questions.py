@@ -196,6 +196,14 @@ async def test_a_question_during_the_start_goes_to_the_client_that_started_the_s
     assert len(person.asked) == 1
 
 
+async def test_a_server_that_starts_for_no_client_learns_that_there_are_no_roots():
+    async with UpstreamPool([curious("roots=1")]) as pool:
+        await pool.list_tools("curious")
+        while not (roots := (await call(pool, "told"))["roots"]):
+            pass
+    assert roots == {"roots": []}
+
+
 async def test_completion_of_an_elicitation_is_reported_to_its_client():
     person = Person(ACCEPTED)
     done = ["notifications/elicitation/complete", {"elicitationId": "e1"}]

@@ -174,3 +174,27 @@ def test_a_path_is_written_only_where_the_intent_says_so(
     intent: str, names: tuple[str, ...], expected: dict[str, str]
 ) -> None:
     assert given(intent, act(*names)) == expected
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "expected"),
+    [
+        ('read the file "/data/my notes/a.txt"', act("path"), {"path": "/data/my notes/a.txt"}),
+        ("read 'my notes.txt'", act("path"), {"path": "my notes.txt"}),
+        (
+            'move "/a/my x" to "/b/y z"',
+            act(*PURE, name="move_file"),
+            {"source": "/a/my x", "destination": "/b/y z"},
+        ),
+        ('move "/a/my x" there', act(*PURE, name="move_file"), {"source": "/a/my x"}),
+        (
+            'show the status of the repository "/a/jane doe/x" and read "/a/jane doe/y.txt"',
+            act("repo_path", name="git_status"),
+            {"repo_path": "/a/jane doe/x"},
+        ),
+    ],
+)
+def test_a_path_in_quotation_marks_may_contain_spaces(
+    intent: str, one: BindTool, expected: dict[str, str]
+) -> None:
+    assert given(intent, one) == expected
