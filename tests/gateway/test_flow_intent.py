@@ -392,7 +392,7 @@ async def test_the_answer_says_whether_it_reaches_the_threshold_of_its_context(
     rank_as(world, LOG, confidence=0.8)
     answer = await flow.handle_intent(effects, world.caller, IntentRequest(intent="show the log"))
     assert answer.as_json()["evidence"].items() >= expected.items()
-    assert asked == [(world.caller.team, NO_CONTEXT)]
+    assert asked == [(world.caller.owner, NO_CONTEXT)]
     assert answer.mode is SuggestionMode.SUGGESTION
 
 
