@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
+from benchmarks.desk_server import SLOW_S
 from benchmarks.gateway_process import BASE
 from benchmarks.speculation_curve import SERVER, SPECULATED, Wish, learn_runs, register_desk
 from benchmarks.tables import markdown
@@ -24,7 +26,6 @@ from benchmarks.tables import markdown
 if TYPE_CHECKING:
     from mcp import Client
 
-    from execution.prediction_outcome import ResolvedSpeculation
     from learning.report import LearningReport
 
 WISH: Final = Wish("Show order O-4711", {"get_order": "O-4711"})
@@ -33,12 +34,14 @@ OTHER_WORKFLOW: Final = {
 }
 MAX_ASKS: Final = 40
 LATENCY_S: Final = 0.2
+SLOW: Final = "too long"
+"""In the name of a stage in which the server is slow."""
 DAYS: Final = 30
 WRITTEN_S: Final = 1.0
 """A gateway writes what it noted within milliseconds."""
 HEADINGS: Final = (
     "the client …", "mode", "confidence of threshold", "outcome (weight)", "threshold after",
-    "right / not, of run ahead", "failed", "wasted s",
+    "right / not, of run ahead", "failed", "took s", "wasted s",
 )  # fmt: skip
 
 Act = Callable[["Story", dict[str, Any]], Awaitable[None]]
@@ -77,7 +80,8 @@ async def _do_nothing(_story: Story, _answer: dict[str, Any]) -> None:
 
 
 async def _pass_value_on(story: Story, answer: dict[str, Any]) -> None:
-    reference = next(iter(answer["results"].values()))["reference"]
+    results = answer.get("results", {})
+    reference = next((one["reference"] for one in results.values()), "")
     call = {"tool": f"{SERVER}:track_parcel", "arguments": {"parcel_id": reference}}
     await story.client.call_tool("call_tool", call)
 
@@ -105,8 +109,10 @@ STAGES: Final[tuple[tuple[str, Act, int], ...]] = (
     ("is silent, though it used to make this call", _do_nothing, 1),
     ("makes another call instead of it", _call_something_else, 1),
     ("runs another workflow for the same intent", _run_something_else, 1),
-    ("rejects it, five times", _reject, 5),
-    ("accepts it, ten times", _accept, 10),
+    ("is silent while the server takes too long", _do_nothing, 1),
+    ("rejects it", _reject, 1),
+    ("accepts it, five times", _accept, 5),
+    ("rejects it, four times", _reject, 4),
 )
 
 
@@ -130,10 +136,6 @@ async def _tell(brake: Path) -> list[tuple[str, ...]]:
             rows = [await _make_routine(story)]
             for name, act, times in STAGES:
                 rows.append(await _play(story, name, act, times))
-            await asyncio.to_thread(brake.touch)
-            rows.append(await _play(story, "asks, and the server takes too long", _do_nothing, 1))
-            await asyncio.to_thread(brake.unlink)
-            rows.append(await _play(story, "accepts it", _accept, 1))
     return rows
 
 
@@ -150,9 +152,14 @@ async def _make_routine(story: Story) -> tuple[str, ...]:
 
 
 async def _play(story: Story, name: str, act: Act, times: int) -> tuple[str, ...]:
+    if SLOW in name:
+        await asyncio.to_thread(story.brake.touch)
     for _ in range(times):
         answer = await _ask(story)
         await act(story, answer)
+    if SLOW in name:
+        await asyncio.to_thread(story.brake.unlink)
+        await asyncio.sleep(SLOW_S)
     return await _describe(name, answer)
 
 
@@ -166,9 +173,10 @@ async def _describe(name: str, answer: dict[str, Any]) -> tuple[str, ...]:
     from gateway_project.foundation.database import run_in_database_thread
 
     await asyncio.sleep(WRITTEN_S)
-    resolved, threshold, report = await run_in_database_thread(_let_time_pass)
+    (outcome, weight), threshold, report = await run_in_database_thread(
+        _let_time_pass, UUID(answer["speculation_id"])
+    )
     await asyncio.sleep(WRITTEN_S)  # the gateway takes the threshold over
-    last = resolved[-1]
     figures = report.intents
     of = sum(figures.outcomes.values())
     right = figures.outcomes.get("hit", 0)
@@ -177,18 +185,25 @@ async def _describe(name: str, answer: dict[str, Any]) -> tuple[str, ...]:
         name,
         f"{answer['mode']}{': ' + reason if reason else ''}",
         f"{answer['confidence']:.3f} of {answer['evidence']['threshold'] or 'suspended'}",
-        f"{last.outcome.value} ({last.weight:g})",
+        f"{outcome} ({weight:g})",
         "none" if threshold is None else f"{threshold:.2f}",
         f"{right} / {of - right}, of {of}",
         str(figures.failed),
+        f"{figures.mean_execution_s or 0.0:.2f}",
         f"{figures.wasted_s:.1f}",
     )
     print(" | ".join(row), flush=True)
     return row
 
 
-def _let_time_pass() -> tuple[list[ResolvedSpeculation], float | None, LearningReport]:
-    """Resolve everything as if ten minutes had passed; return outcomes, threshold, report."""
+def _let_time_pass(
+    speculation: UUID,
+) -> tuple[tuple[str, float], float | None, LearningReport]:
+    """Resolve everything as if ten minutes had passed.
+
+    Returns:
+        Outcome and weight of a prediction, the threshold of its context, and the report.
+    """
     from django.conf import settings
 
     from execution.store import speculations
@@ -201,6 +216,6 @@ def _let_time_pass() -> tuple[list[ResolvedSpeculation], float | None, LearningR
     outcomes.resolve_due(at=at + timedelta(minutes=11), learn=thresholds.learn)
     row = AdaptiveThreshold.objects.exclude(context_hash=None).order_by("updated_at").last()
     threshold = None if row is None or row.suspended else row.threshold
-    owner = speculations.load_page(None, limit=1)[0].team_id
-    measured = report.build_report(owner, days=DAYS, at=at, token_price=None)
-    return speculations.load_resolved(owner, limit=1), threshold, measured
+    (last,) = speculations.load_page(None, only=speculation)
+    measured = report.build_report(last.team_id, days=DAYS, at=at, token_price=None)
+    return (last.outcome, last.weight), threshold, measured

@@ -18,7 +18,7 @@ from execution.prediction_outcome import RESOLVE_AFTER_S, Outcome, ResolvedSpecu
 from execution.store import budgets, speculations, transactions
 from execution.store.speculations import IsAllowed
 from learning.memory.context import ContextKey
-from learning.prediction import ResolvedPrediction
+from learning.prediction import IMPLICIT_WEIGHT, ResolvedPrediction
 from learning.store import episodes, totals
 from learning.store.totals import CountedPrediction
 
@@ -139,7 +139,7 @@ def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
     return ResolvedPrediction(
         confidence=resolved.confidence,
         succeeded=is_hit,
-        weight=resolved.weight,
+        weight=min(resolved.weight, IMPLICIT_WEIGHT) if resolved.has_failed else resolved.weight,
         at=resolved.resolved_at.timestamp(),
         context=ContextKey(context=resolved.context_hash, domain=resolved.domain_hash),
         team=resolved.team,

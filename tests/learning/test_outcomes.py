@@ -206,4 +206,4 @@ def test_who_accepts_what_failed_accepts_its_tools_and_not_its_execution():
     taught = []
     resolved, _ = accept(recorded(**FAILED), taught.extend)
     assert (resolved.outcome, resolved.is_wasted) == (Outcome.HIT, True)
-    assert [one.succeeded for one in taught] == [False]
+    assert [(one.succeeded, one.weight) for one in taught] == [(False, IMPLICIT_WEIGHT)]
