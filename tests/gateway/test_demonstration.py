@@ -199,7 +199,7 @@ async def test_trust_is_taken_back_and_the_counts_are_those_seen(monkeypatch):
     plan = speculation.build_plan(
         repository=Path("/repository"), files=Path("/files"), set_trust=set_trust
     )
-    shown = await speculation._show(Console(quiet=True), lambda: client, Path(), plan)
+    shown = await speculation._show(Console(quiet=True), lambda **_: client, Path(), plan)
     assert (shown.runs, shown.refusal) == (11, "Server git is not trusted.")
     assert (shown.ran_ahead, shown.compared, shown.served) == (True, 3, True)
     assert trust == [True, False]
