@@ -28,8 +28,8 @@ from tests.journeys.gateways import BASE, JOURNEY_S
 from tests.landed_schemas import dump, installation
 from tests.landed_schemas.test_dumps import DUMPS, schema
 
-# Some migrations use the tests' database, too.
-pytestmark = [pytest.mark.full, pytest.mark.django_db]
+# Some migrations use the tests' database, too; a transaction left open in it would time out.
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 KILLS = 10
@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def archives(
-    db: None, django_db_blocker: DjangoDbBlocker, folder: Path
+    transactional_db: None, django_db_blocker: DjangoDbBlocker, folder: Path
 ) -> Iterator[dict[str, Path]]:
     """Good archives, by name, and a migrated database with a group `later`."""
     with django_db_blocker.unblock(), scratch.database():
@@ -160,7 +160,7 @@ def test_archives_that_cannot_be_used_change_nothing_and_others_all(
 
 @pytest.mark.parametrize("landed", DUMPS, ids=lambda path: path.stem)
 def test_an_archive_of_each_landed_schema_is_brought_up_to_date(
-    db: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path, landed: Path
+    transactional_db: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path, landed: Path
 ) -> None:
     with django_db_blocker.unblock(), scratch.database(migrated=False):
         query(landed.read_text())
