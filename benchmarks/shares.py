@@ -69,11 +69,10 @@ def run() -> str:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, limit), limit))
     _store_tools()
     tokens = {name: _create_token(name) for name in ("red-1", "red-2", "blue")}
-    runs = {name: _start_run(name) for name in ("red-1", "red-2")}
     rows = []
     attacks: Mapping[str, Callable[[int], Attack]] = {
         "nothing": lambda _: _wait,
-        f"{STREAMS:,} streams of two tokens": lambda port: _open_streams(port, tokens, runs),
+        f"{STREAMS:,} streams of two tokens": lambda port: _open_streams(port, tokens),
         f"{IDLE:,} idle connections": _connect_idle,
         f"{PARALLEL} times 15 MB of [[],[],…]": lambda port: _post_huge(port, tokens["red-1"]),
     }
@@ -149,14 +148,19 @@ async def _wait(begun: asyncio.Event) -> str:
     raise AssertionError
 
 
-def _open_streams(port: int, tokens: Mapping[str, str], runs: Mapping[str, str]) -> Attack:
+def _open_streams(port: int, tokens: Mapping[str, str]) -> Attack:
     async def attack(begun: asyncio.Event) -> str:
+        from gateway_project.foundation.database import run_in_database_thread
+
         found: Counter[str] = Counter()
-        held = []
-        renewing = asyncio.create_task(_renew_leases())
-        try:
-            for number in range(STREAMS):
-                name = f"red-{1 + number % 2}"
+        held: list[asyncio.StreamWriter] = []
+        names = [name for name in tokens if name != "blue"]
+        runs = {name: await run_in_database_thread(_start_run, name) for name in names}
+        numbers = iter(range(STREAMS))
+
+        async def open_some() -> None:
+            for number in numbers:
+                name = names[number % len(names)]
                 headers = {
                     "Authorization": f"Bearer {tokens[name]}",
                     "Accept": "text/event-stream",
@@ -167,10 +171,15 @@ def _open_streams(port: int, tokens: Mapping[str, str], runs: Mapping[str, str])
                     held.append(writer)
                     line = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
                     found[line.split(b" ")[1].decode() if line else "closed"] += 1
-            begun.set()
-            await asyncio.Event().wait()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_renew_leases())
+                async with asyncio.TaskGroup() as opening:
+                    for _ in range(PARALLEL):
+                        opening.create_task(open_some())
+                begun.set()
         except asyncio.CancelledError:
-            renewing.cancel()
             for writer in held:
                 writer.close()
         return _describe(found)
