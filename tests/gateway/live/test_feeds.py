@@ -37,7 +37,8 @@ def ann():
 
 def caller_of(user, team=None):
     name = user if isinstance(user, str) else user.get_username()
-    return Caller(user=name, team=team, person=None, scopes=frozenset({"read"}), kind="http")
+    scopes = frozenset({"read", "approve"})
+    return Caller(user=name, team=team, person=None, scopes=scopes, kind="http")
 
 
 def predict(user="ann", team=None):
