@@ -41,6 +41,11 @@ class TeamFactory(DjangoModelFactory):
     name = factory.Sequence("team {}".format)
 
 
+def find_own_team(username: str) -> models.Team:
+    """Return the private team of a user, which owns what is observed of them."""
+    return models.Team.with_private.get(person__username=username)
+
+
 class MembershipFactory(DjangoModelFactory):
     """A user's membership in a team."""
 

@@ -25,6 +25,7 @@ PRIOR_FILES = (
     "graph/suggestion/binding/*.py",
     "graph/data_flow/*.py",
     "graph/encode.py",
+    "graph/steering_names.py",
     "graph/exchange/*.py",
     "graph/suggestion/intent/*.py",
     "graph/models/*.py",

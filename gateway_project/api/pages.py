@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import MINYEAR, UTC, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, time, timedelta
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
@@ -192,6 +192,6 @@ def read_time(given: Mapping[str, str], name: str, *, is_end: bool = False) -> d
             moment = datetime.combine(day + timedelta(days=is_end), time.min, UTC)
     except (ValueError, OverflowError):
         moment = None
-    if moment is None or moment.tzinfo is None or moment.year <= MINYEAR:
+    if moment is None or moment.tzinfo is None or not MINYEAR < moment.year < MAXYEAR:
         raise InvalidInput(f"{name}: a day, or a time with its zone: 2026-11-01T00:00:00Z")
     return moment

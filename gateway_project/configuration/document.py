@@ -134,7 +134,8 @@ def to_json(document: Document) -> dict[str, Any]:
     """Return a document as JSON, without default values.
 
     Example:
-        >>> to_json({"teams": {("ops",): {"approve_from": "dangerous"}}})
+        >>> team = {"approve_from": "dangerous", "requires_second_person": False}
+        >>> to_json({"teams": {("ops",): team}})
         {'format': 'foregate-configuration', 'version': 1, 'teams': {'ops': {}}}
     """
     written: dict[str, Any] = {"format": FORMAT, "version": VERSION}

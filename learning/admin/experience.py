@@ -11,7 +11,7 @@ from graph.admin.bases import (
 )
 from graph.admin.breakable import breakable_html
 from learning.latency import estimate_quantile_ms
-from learning.models import PredictionTotal, ToolExperience
+from learning.models import Contribution, PredictionTotal, ToolExperience
 from tools.admin_bases import NOTED_TEMPLATE, ReadOnlyAdmin
 
 MEDIAN, P95 = 0.5, 0.95
@@ -100,3 +100,16 @@ class ToolExperienceAdmin(ToolRowAdmin):
 def _format_quantile(row: ToolExperience, share: float) -> str:
     found = estimate_quantile_ms(row.latencies, share)
     return "" if found is None else f"{found:,.0f} ms"
+
+
+@admin.register(Contribution)
+class ContributionAdmin(ReadOnlyAdmin):
+    """How much of what a team learned of a set of tools one person taught."""
+
+    list_display = ("team", "person", "tools", "day", "today", "since", "in_all")
+    list_filter = (TEAM_FILTER,)
+    list_select_related = ("team",)
+    ordering = ("-day", "-id")
+    sortable_by = ()
+    fields = list_display
+    readonly_fields = fields

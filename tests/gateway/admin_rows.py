@@ -34,6 +34,7 @@ from graph.models import (
 )
 from learning.models import (
     AdaptiveThreshold,
+    Contribution,
     EpisodicEvent,
     EventSpool,
     IntentVector,
@@ -177,6 +178,10 @@ def store_prediction(tool):
     PredictionTotal.objects.create(
         tool=tool, form="next_call", shadow=True, day=SEEN_AT.date(), decile=4, predictions=3
     )
+    Contribution.objects.create(
+        team=TeamFactory(), person=1, tools=[tool.pk], day=SEEN_AT.date(), today=1,
+        since=SEEN_AT.date(), in_all=1,
+    )  # fmt: skip
 
 
 def store_graph(tool):

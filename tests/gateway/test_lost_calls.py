@@ -102,7 +102,7 @@ def test_oversized_arguments_are_omitted(run, sealer, monkeypatch):
 
 def test_calls_are_named_even_if_no_key_opens_their_arguments(run, sealer, tmp_path):
     view = views.load_view(run, caller=None, sealer=sealer, results=False)
-    stranger = sealing.load_or_create_sealer(tmp_path, name="other")
+    stranger = sealing.load_or_create_sealer(tmp_path, name=sealing.PAYLOADS)
     calls = lost_calls.load_lost_calls(view, sealer=stranger)
     assert [(call.task.task, call.arguments) for call in calls] == [
         ("each", None), ("once", None), ("last", None)

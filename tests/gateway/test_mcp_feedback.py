@@ -12,7 +12,7 @@ from graph.rank_intent import RankedIntent
 from learning.predictions import recorder as recorders
 from learning.predictions.record import RecordDependencies
 from learning.predictions.recorder import PredictionRecorder
-from tests.factories import TeamFactory
+from tests.factories import TeamFactory, UserFactory, find_own_team
 from tests.gateway.conftest import ERAS
 from tests.graph.suggestion.workflow.builders import ranked, ranking
 
@@ -20,11 +20,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def world(world, monkeypatch):
+def world(world, monkeypatch, transactional_db):
     """Suggest git_log, and record what is suggested."""
     monkeypatch.setattr(recorders, "OTHER_PROCESS_WAIT_S", 0.0)
     log = world.catalogue.tools["git:git_log"]
     world.ranked = RankedIntent(ranking=ranking(ranked(log.pk)))
+    UserFactory(username=world.caller.user)
+    world.caller = replace(world.caller, person=find_own_team(world.caller.user).pk)
     world.predictions = PredictionRecorder(RecordDependencies(digest=world.sealer.digest))
     return world
 

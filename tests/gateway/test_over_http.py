@@ -22,7 +22,7 @@ def run(home, monkeypatch):
     monkeypatch.setattr(over_http.telemetry, "configure_logging", lambda *_args, **_values: None)
     monkeypatch.setattr(over_http.stop_guard, "start_guard", lambda _grace_s: None)
 
-    def serve(application, listener, *, tls):
+    def serve(application, listener, *, tls, proxies):
         listener.close()
         served.append((application.service, tls))
 

@@ -236,7 +236,7 @@ async def setting(world, home, sealer, clock):
                 is_on=lambda: True,
                 allowance=Allowed(),
                 agreements=Agreed(*(tool.tool for tool in TOOLS)),
-                describe_trouble=lambda _server: "",
+                describe_trouble=lambda _caller, _server: "",
                 on_ended=lambda _ended: None,
                 places=(8, 32),
             )

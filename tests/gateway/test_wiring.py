@@ -125,8 +125,10 @@ async def test_a_server_whose_secrets_no_key_opens_fails_alone_and_says_why():
                 lambda: "restore keys/sealing.keys" in Server.objects.get(name="keyed").last_error
             )
         )
-        assert "secrets of server 'keyed'" in gateway.effects.describe_trouble("keyed")
-        assert gateway.effects.describe_trouble("git") == ""
+        assert "secrets of server 'keyed'" in gateway.effects.describe_trouble(
+            gateway.caller, "keyed"
+        )
+        assert gateway.effects.describe_trouble(gateway.caller, "git") == ""
         with pytest.raises(UpstreamError, match="'keyed'") as failed:
             await call_tool(gateway.effects.upstream, "keyed", "keyed_log", {})
         assert failed.value.code == "sealed"

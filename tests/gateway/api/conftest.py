@@ -107,7 +107,7 @@ def gateway(world: Any, home: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     def load(_request: Any) -> Any:
         found = load_catalogue()
         world.catalogue = found
-        teams = [None, *Team.objects.values_list("pk", flat=True)]
+        teams = [None, *Team.with_private.values_list("pk", flat=True)]
         graphs = {team: load_topology(team) for team in teams}
         return replace(world.effects, catalogue=lambda: found, topology=graphs.__getitem__)
 

@@ -11,7 +11,7 @@ from learning.models import EpisodicEvent
 from learning.report import Activity
 from learning.store.activity import CallCounts
 from tests.execution.stored import unknown
-from tests.factories import ServerFactory, TeamFactory, ToolFactory
+from tests.factories import ServerFactory, TeamFactory, ToolFactory, find_own_team
 from tools.models import Server
 from tools.store import overview
 
@@ -119,7 +119,7 @@ def test_calls_are_counted_with_errors_and_durations(root):
 
 def test_figures_are_those_of_the_team_and_of_all_teams_for_a_superuser(root, member):
     made_call(team=TeamFactory())
-    made_call()
+    made_call(team=find_own_team("ann"))
     assert root.get("/").context["activity"].total.calls == 2
     assert member.get("/").context["activity"].total.calls == 1
 

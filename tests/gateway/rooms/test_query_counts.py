@@ -13,7 +13,7 @@ from tests.gateway.rooms import test_access_rooms, test_live_query_counts, test_
 
 pytestmark = pytest.mark.django_db
 QUERY_COUNTS = {
-    "/": 14,
+    "/": 15,
     "/access/": 12,
     "/access/tokens/": 8,
     "/audit/": 9,

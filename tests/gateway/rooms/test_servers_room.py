@@ -18,7 +18,13 @@ from gateway_project.readiness import NotReady
 from gateway_project.use_cases import discover_servers
 from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.models import EpisodicEvent
-from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.factories import (
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    find_own_team,
+)
 from tests.gateway.rooms.conftest import browser
 from tools.embed.recipes import MINILM
 from tools.models import Server, ServerDiscovery, Tool, ToolEmbedding
@@ -95,11 +101,11 @@ def test_a_broken_server_never_looks_fine(root):
 
 
 def test_the_list_shows_a_days_calls_of_the_team(member, root):
-    tool = ToolFactory(server__name="git")
+    tool, own = ToolFactory(server__name="git"), find_own_team("ann")
     for ms in (100.0, 300.0):
-        called(tool, ms=ms)
-    called(tool, outcome=EventOutcome.FAILED, ms=200.0)
-    called(tool, outcome=EventOutcome.UNANSWERED, ms=9.0, ago=timedelta(days=2))
+        called(tool, ms=ms, team=own)
+    called(tool, outcome=EventOutcome.FAILED, ms=200.0, team=own)
+    called(tool, outcome=EventOutcome.UNANSWERED, ms=9.0, ago=timedelta(days=2), team=own)
     called(tool, team=TeamFactory())
     shown = re.sub(r"\s+", " ", member.get("/servers/").content.decode())
     assert "<dd> 4 </dd>" in re.sub(r"\s+", " ", root.get("/servers/").content.decode())
@@ -133,13 +139,13 @@ def test_only_superusers_are_shown_what_a_broken_server_wrote(member, root):
 
 
 def test_a_servers_page_says_how_its_calls_of_the_last_day_went_hour_by_hour(root, member):
-    tool = ToolFactory(server__name="git")
+    tool, own = ToolFactory(server__name="git"), find_own_team("ann")
     assert "the last 24 hours" not in text_of(root.get("/servers/git/"))
     hours = timedelta(hours=1)
-    called(tool, ago=5.5 * hours)
-    called(tool, ago=5.4 * hours, outcome=EventOutcome.UNANSWERED)
-    called(tool, ago=2.5 * hours, outcome=EventOutcome.FAILED)
-    called(tool, ago=25 * hours)
+    called(tool, team=own, ago=5.5 * hours)
+    called(tool, team=own, ago=5.4 * hours, outcome=EventOutcome.UNANSWERED)
+    called(tool, team=own, ago=2.5 * hours, outcome=EventOutcome.FAILED)
+    called(tool, team=own, ago=25 * hours)
     called(tool, team=TeamFactory())
     called(ToolFactory(server__name="other"), ago=3.5 * hours)
     text = text_of(root.get("/servers/git/"))

@@ -12,7 +12,13 @@ from gateway_project.console.rooms import report_cache
 from gateway_project.models import AuditEntry
 from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
-from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.factories import (
+    MembershipFactory,
+    ServerFactory,
+    TeamFactory,
+    ToolFactory,
+    find_own_team,
+)
 from tests.gateway.rooms.conftest import browser
 from tools.definition import Definition
 from tools.models import Tool
@@ -23,6 +29,7 @@ NASTY = "<script>alert(1)</script>"
 
 
 def predict(user="root", team=None, **values):
+    team = team or find_own_team(user)
     now = timezone.now()
     fields = {
         "user": user,
@@ -94,6 +101,7 @@ def test_figures_are_shown_by_server_and_tool(root):
     tool = ToolFactory(server=ServerFactory(name="notes"), name=NASTY)
     PredictionTotal.objects.create(
         tool=tool,
+        team=find_own_team("root"),
         form="next_call",
         shadow=True,
         day=timezone.now().date(),
@@ -334,9 +342,9 @@ def test_a_pattern_is_forgotten_after_it_was_said_what_goes_with_it(root):
 
 def test_a_curator_forgets_only_patterns_of_the_team(sign_in):
     client = sign_in("curator")
-    shared, foreign = make_pattern(), make_pattern(TeamFactory())
+    own, foreign = make_pattern(find_own_team("ann")), make_pattern(TeamFactory())
     text(client, f"/learning/patterns/{foreign.pk}/forget/", status=404)
-    assert client.get(f"/learning/patterns/{shared.pk}/forget/").status_code == 200
+    assert client.get(f"/learning/patterns/{own.pk}/forget/").status_code == 200
 
 
 def test_the_memory_shows_structure_and_no_hashes(root):

@@ -32,9 +32,9 @@ async def test_messages_stay_in_order_whatever_takes_longer():
 async def test_large_messages_are_not_parsed_on_the_event_loop(monkeypatch):
     threads = []
 
-    def read(text):
+    def read(text, **options):
         threads.append(threading.get_ident())
-        return from_json(text)
+        return from_json(text, **options)
 
     monkeypatch.setattr(json_pieces, "from_json", read)
     wire = Wire(1)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 GATEWAY = """
 import asyncio, json, sys
+from tests.upstream_calls import SOMEBODY
 from tools.upstream import process, watch
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.request import UpstreamRequest
@@ -36,7 +37,7 @@ process.GUARD_END_S = watch.STOP_TIMEOUT_S = 60.0
 async def main():
     spec = ServerSpec(name="s", command=sys.executable, args=(sys.argv[1],))
     async with UpstreamPool([spec]) as pool:
-        result = await pool.call_tool("s", UpstreamRequest.to_call("escape", {}))
+        result = await pool.call_tool("s", UpstreamRequest.to_call("escape", {}), caller=SOMEBODY)
         pids = [int(result.content[0].text), pool.list_statuses()["s"].pid, pool._watcher.pid]
         print(json.dumps(pids), flush=True)
         if sys.argv[2] == "wait":

@@ -184,10 +184,10 @@ def test_no_value_is_read_from_what_states_none(intent: str, one: BindTool) -> N
     assert given(intent, one) == {}
 
 
-def test_no_part_of_a_quoted_path_with_spaces_is_deleted() -> None:
+def test_a_quoted_path_with_spaces_is_deleted_as_a_whole_and_never_a_part_of_it() -> None:
     one = act("delete_note", vault=text(), path=text("Path of the note"))
     told = given('delete the note "Reading list.md" in the vault "main"', one)
-    assert told == {"vault": "main"}
+    assert told == {"vault": "main", "path": "Reading list.md"}
 
 
 def test_the_name_of_the_server_is_no_value() -> None:
