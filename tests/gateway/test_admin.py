@@ -50,6 +50,7 @@ from graph.models import (
 )
 from learning.models import (
     AdaptiveThreshold,
+    Contribution,
     EpisodicEvent,
     EventSpool,
     IntentVector,
@@ -95,7 +96,7 @@ BY_THE_PRODUCT = (
     Webhook, WebhookDelivery,
     IdempotentRequest, RetiredUserName,
     ServerDiscovery, ServerItems, ServerSignIn, SignInAttempt, RelationEvidence, ToolMetric,
-    ToolUsage, OutputShape,
+    ToolUsage, OutputShape, Contribution,
     GraphState, GraphSnapshot, WorkflowPattern, PatternEmbedding, PatternRun, LearnedBinding,
     FittedModel, ToolExperience, EpisodicEvent, EventSpool, IntentVector, PredictionTotal,
     WorkflowExecution, TaskRun, ExecutionEvent, RunCommand, Approval, Payload, Speculation,
