@@ -23,7 +23,7 @@ MAX_OF_WEBHOOK: Final = 2
 """Messages that are sent to one webhook at once."""
 MAX_QUEUED: Final = 1_000
 """Messages that wait for one webhook; further ones are given up at once, by the trigger that would
-queue them (migration 0010)."""
+queue them (migration 0011)."""
 ATTEMPT_LEASE: Final = timedelta(seconds=60)
 """After which a message is sent again if the process that was sending it has said nothing."""
 KEPT_DELIVERIES: Final = timedelta(days=30)
