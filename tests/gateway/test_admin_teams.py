@@ -87,7 +87,7 @@ def give_all_rows(team):
     RelationEvidence.objects.update(source="observed", confidence=None, successes=1)
     for model in apps.get_models():
         for field in model._meta.concrete_fields:
-            if field.related_model is Team and model is not Membership:
+            if field.related_model is Team and model is not Membership and (team or field.null):
                 model.objects.update(**{field.name: team})
 
 

@@ -78,10 +78,12 @@ def test_where_several_act_without_a_team_it_is_believed_no_more(observed):
 def test_an_account_has_a_private_team_that_nobody_sees_as_a_team():
     ann = UserFactory(username="ann")
     assert ann.private_team.name == "ann"
-    assert not Team.objects.exists()
+    assert not Team.objects.filter(name="ann").exists()
     TeamFactory(name="ann")
     get_user_model().objects.filter(pk=ann.pk).update(username="anna")
     ann.private_team.refresh_from_db()
     assert ann.private_team.name == "anna"
     ann.delete()
-    assert list(Team.with_private.values_list("name", flat=True)) == ["ann"]
+    assert list(
+        Team.with_private.filter(name__in=("ann", "anna")).values_list("name", flat=True)
+    ) == ["ann"]
