@@ -66,6 +66,18 @@ def list_followers(state: SessionState) -> Iterator[CallObservation]:
         yield from state.calls[index + 1 : end]
 
 
+def list_sources(
+    state: SessionState, followers: Sequence[CallObservation], tool: int, name: str
+) -> list[Source]:
+    """Return where an argument of calls that followed earlier came from, at most `MAX_PLACES`."""
+    found: dict[Source, None] = {}
+    for call in followers:
+        if call.tool == tool and (number := call.arguments.get(name)) is not None:
+            seen = state.by_number.get(number, ())
+            found.update(dict.fromkeys(place.source for place in seen[:MAX_PLACES]))
+    return list(found)[:MAX_PLACES]
+
+
 def _find_end(state: SessionState, index: int, next_point: int) -> int:
     end = min(next_point, index + MAX_WINDOW) + 1
     for at in range(index + 1, end):
