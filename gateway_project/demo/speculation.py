@@ -261,8 +261,8 @@ async def _show_next_call(
         if served is not None:
             called_ms = called_ms or took_ms + served["saved_ms"]
             console.print(
-                f"After {_count_rounds(round_)} [green]{then} was answered[/green] in {took_ms:.1f} ms, "
-                f"with a result of {served['age_ms']:,.0f} ms before, instead of in "
+                f"After {_count_rounds(round_)} [green]{then} was answered[/green] in "
+                f"{took_ms:.1f} ms, with a result of {served['age_ms']:,.0f} ms before, instead of in "
                 f"{called_ms:.1f} ms. Before, results made ahead were only compared with those "
                 "of the real calls, until enough of them agreed."
             )
