@@ -263,8 +263,8 @@ async def _show_next_call(
             console.print(
                 f"After {_count_rounds(round_)} [green]{then} was answered[/green] in "
                 f"{took_ms:.1f} ms, with a result of {served['age_ms']:,.0f} ms before, instead "
-                f"of in {called_ms:.1f} ms. Before, results made ahead were only compared with those "
-                "of the real calls, until enough of them agreed."
+                f"of in {called_ms:.1f} ms. Before, results made ahead were only compared "
+                "with those of the real calls, until enough of them agreed."
             )
             return round_, called_ms, took_ms
         called_ms = took_ms
