@@ -324,6 +324,7 @@ async def run_workflow(
         options=request.options,
         idempotency_key=request.idempotency_key,
         shares_results=request.from_speculation is not None,
+        is_followed=watch is not watch_nothing,
     )
     if started.is_new:
         sinks.record_run(effects, caller, request, planned, run=started.run)
