@@ -79,11 +79,7 @@ BUDGETS = st.fixed_dictionaries(
 )
 RELATIONS = st.builds(
     # In the order of names, so that no document contradicts itself.
-    lambda ends, kind, rest: {
-        **dict(zip(("source", "target"), ends, strict=True)),
-        "kind": kind,
-        **rest,
-    },
+    lambda ends, kind, rest: {"source": ends[0], "target": ends[1], "kind": kind, **rest},
     st.sampled_from(list(combinations(TOOLS, 2))),
     st.sampled_from(["depends_on", "precedes", "alternative_to", "provides"]),
     st.fixed_dictionaries(
