@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import structlog
 from django.db import Error as DatabaseError
@@ -75,6 +75,20 @@ def load_stored_sessions(
     return list(events.load_observations(team, since=since, limit=limit))
 
 
+class SessionPart(NamedTuple):
+    """Calls of a session of this process, to be counted.
+
+    Attributes:
+        session: Hash of the session.
+        calls: What its calls taught so far, oldest first.
+        counted: Indexes of the calls that are counted.
+    """
+
+    session: int
+    calls: Sequence[CallObservation]
+    counted: range
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedTeam:
     """What a fit on the sessions of a team found.
@@ -94,7 +108,7 @@ class _TeamModel:
 
     Attributes:
         model: Immutable, swapped whole; None: not loaded yet.
-        ended: Sessions of this process to be counted, each with its hash.
+        ended: Parts of sessions of this process to be counted.
         shares: What each person has contributed.
         counted: Hashes of the sessions that are counted, oldest first.
         loaded_at: When stored sessions were last loaded; None: never.
@@ -105,7 +119,7 @@ class _TeamModel:
     """
 
     model: NextCallModel | None = None
-    ended: list[tuple[int, Sequence[CallObservation]]] = field(default_factory=list)
+    ended: list[SessionPart] = field(default_factory=list)
     shares: ShareCounter = field(default_factory=ShareCounter)
     counted: OrderedDict[int, None] = field(default_factory=OrderedDict)
     loaded_at: datetime | None = None
@@ -118,8 +132,8 @@ class _TeamModel:
 class NextCallModels:
     """The models of the teams whose callers this process serves; for one event loop.
 
-    Sessions of this process are counted when they end. Those of others come from the database,
-    once they have been silent for as long as a session is remembered.
+    Sessions of this process are counted when they end, long ones part by part. Those of others
+    come from the database, once they have been silent for as long as a session is remembered.
 
     Args:
         load: Loads stored sessions.
@@ -141,21 +155,24 @@ class NextCallModels:
         """Return the model of a team; None: it is not loaded yet, but will be."""
         return self._use_team(team).model
 
-    def add_session(
-        self, contributor: Contributor, session: int, calls: Sequence[CallObservation]
-    ) -> None:
-        """Count a session of this process that has ended, unless its person's share is used up.
+    def add_session(self, contributor: Contributor, part: SessionPart) -> bool:
+        """Count calls of a session of this process soon.
 
         Args:
             contributor: Whose it is.
-            session: Hash of the session.
-            calls: What its calls taught, oldest first.
+            part: The calls. The first part of a session must be its beginning.
+
+        Returns:
+            Whether they will be counted: not if its person's share is used up.
         """
-        if not calls:
-            return
+        if not part.counted:
+            return False
         known, today = self._use_team(contributor.owner), _to_day(self._wall())
-        if _has_room(known.shares, *contributor, today):
-            known.ended.append((session, calls))
+        is_admitted = part.counted.start > 0 or _has_room(known.shares, *contributor, today)
+        if is_admitted:
+            known.ended.append(part)
+            self._wanted.set()
+        return is_admitted
 
     def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
         """Return where the threshold of a waste budget should start.
@@ -190,12 +207,21 @@ class NextCallModels:
             self._wanted.clear()
             for team in list(self._teams):
                 started = time.monotonic()
-                await self.refresh(team)
+                await self._bring_up_to_date(team)
                 await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
                 await self.fit_due(team)
 
+    async def _bring_up_to_date(self, team: int | None) -> None:
+        """Count own sessions at once, and look for those of other processes now and then."""
+        known = self._teams.get(team)
+        loaded_at = known.loaded_at if known is not None else None
+        if loaded_at is None or self._wall() - loaded_at.timestamp() >= REFRESH_S:
+            await self.refresh(team)
+        elif known is not None and known.ended:
+            await self._count(known, [])
+
     async def refresh(self, team: int | None) -> None:
-        """Count the sessions of a team that have ended since the last time.
+        """Count the sessions of a team that have ended since the last time, also in others.
 
         If the database is away, those of other processes are counted later.
         """
@@ -213,7 +239,6 @@ class NextCallModels:
             return
         known.loaded_at = now
         ended_before = self._wall() - FORGET_AFTER_S
-        own, known.ended = known.ended, []
         fresh = [
             one
             for one in stored
@@ -221,12 +246,22 @@ class NextCallModels:
             and (is_first or one.ended_at <= ended_before)
             and _has_room(known.shares, team, one.person, _to_day(one.ended_at))
         ]
+        await self._count(known, fresh)
+
+    async def _count(self, known: _TeamModel, fresh: Sequence[SessionObservations]) -> None:
+        """Count sessions of other processes, and what is to be counted of those of this one."""
+        own, known.ended = known.ended, []
         taken = {one.session for one in fresh}
-        own = [one for one in own if one[0] not in known.counted and one[0] not in taken]
+        own = [
+            part
+            for part in own
+            if part.counted.start
+            or (part.session not in known.counted and part.session not in taken)
+        ]
         if fresh or own or known.model is None:
             steps = await run_in_worker_thread(_start_count, known.model, fresh, own)
             known.model = await _finish(steps, rest_factor=COUNT_REST_FACTOR)
-        for session in (*taken, *(session for session, _ in own)):
+        for session in (*taken, *(part.session for part in own)):
             known.counted[session] = None
         while len(known.counted) > MAX_COUNTED:
             known.counted.popitem(last=False)
@@ -314,13 +349,16 @@ def _take_step(steps: Steps[Result]) -> tuple[bool, Result | None]:
 def _start_count(
     model: NextCallModel | None,
     stored: Iterable[SessionObservations],
-    own: Iterable[tuple[int, Sequence[CallObservation]]],
+    own: Iterable[SessionPart],
 ) -> Steps[NextCallModel]:
     """Start to count some more sessions."""
     from graph.suggestion.next_call.model import NextCallModel
 
-    sessions = [*(calls for _, calls in own), *_read_sessions(stored)]
-    return (model or NextCallModel()).count_in_steps(sessions)
+    parts: list[tuple[Sequence[CallObservation], range | None]] = [
+        (part.calls, part.counted) for part in own
+    ]
+    parts += [(calls, None) for calls in _read_sessions(stored)]
+    return (model or NextCallModel()).count_in_steps(parts)
 
 
 def _read_sessions(stored: Iterable[SessionObservations]) -> list[Sequence[CallObservation]]:

@@ -66,6 +66,18 @@ def list_followers(state: SessionState) -> Iterator[CallObservation]:
         yield from state.calls[index + 1 : end]
 
 
+def list_sources(
+    state: SessionState, followers: Sequence[CallObservation], tool: int, name: str
+) -> list[Source]:
+    """Return where an argument of calls that followed earlier came from, at most `MAX_PLACES`."""
+    found: dict[Source, None] = {}
+    for call in followers:
+        if call.tool == tool and (number := call.arguments.get(name)) is not None:
+            seen = state.by_number.get(number, ())
+            found.update(dict.fromkeys(place.source for place in seen[:MAX_PLACES]))
+    return list(found)[:MAX_PLACES]
+
+
 def _find_end(state: SessionState, index: int, next_point: int) -> int:
     end = min(next_point, index + MAX_WINDOW) + 1
     for at in range(index + 1, end):
@@ -113,13 +125,17 @@ def _repeats(state: SessionState, candidate: Candidate, at: int, after: int) -> 
 
 
 def _is_alike(state: SessionState, choice: Choice, call: CallObservation, after: int) -> bool:
-    """Return whether an argument has the same value, or one from the same place."""
+    """Return whether an argument has a value from the same place.
+
+    After the same call it may also have the same value: else a search for one date after a search
+    for another would be evidence for itself.
+    """
     if choice.position is not None:
         return call.schema_arguments.get(choice.name) == choice.position
     number, past = choice.number, call.arguments.get(choice.name)
     if number is None or past is None:
         return False
-    if number == past:
+    if number == past and _is_same_call(state.calls[after], state.calls[-1]):
         return True
     now, then = state.steps[-1], state.steps[after]
     return not _list_places(state, number, now).isdisjoint(_list_places(state, past, then))
