@@ -80,7 +80,7 @@ class EventSerializer(serializers.Serializer[Any]):
     tool = serializers.SerializerMethodField(help_text="Empty: not about one tool")
     team = serializers.IntegerField(source="team_id", allow_null=True)
     session = serializers.CharField(help_text="Of the caller, or of a run; a number of 64 bits")
-    context = serializers.CharField(source="context_hash", allow_null=True)
+    context_hash = serializers.CharField(allow_null=True, help_text="What `context` filters by")
     outcome = serializers.SerializerMethodField(help_text="Empty: it has none")
     duration_ms = serializers.FloatField(allow_null=True)
     weight = serializers.FloatField()
