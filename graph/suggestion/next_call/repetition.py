@@ -8,14 +8,11 @@ looked up, and what followed each of them before anything was invalidated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from graph.suggestion.next_call.observation import CallObservation
-from graph.suggestion.next_call.occurrence import Choice, Source
+from graph.suggestion.next_call.occurrence import Candidate, Choice, Source
 from graph.suggestion.next_call.session import STATEMENT, SessionState
-
-if TYPE_CHECKING:
-    from graph.suggestion.next_call.candidates import Candidate
 
 MAX_POINTS = 8
 """Earlier calls of the same tool that are looked at, the newest."""
