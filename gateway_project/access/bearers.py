@@ -134,6 +134,7 @@ class BearerTokenCache:
         self._tokens_by_digest: OrderedDict[str, BearerToken] = OrderedDict()
         self._wrong_digests: OrderedDict[str, float] = OrderedDict()
         self._locks = tuple(asyncio.Lock() for _ in range(LOCK_STRIPES))
+        self._throttled_lock = asyncio.Lock()
         self._unavailable_until = float("-inf")
         self._has_warned = False
 
@@ -150,8 +151,7 @@ class BearerTokenCache:
 
         Raises:
             TokenRefused: If it is unknown, expired or revoked.
-            TooManyWrongTokens: If its address sent too many wrong ones; valid cached tokens
-                still pass.
+            TooManyWrongTokens: If it is unknown and its address sent too many wrong ones.
             TokensUnavailable: If it cannot be verified now.
         """
         digest = hashlib.sha256(token[:MAX_TOKEN_LENGTH].encode()).hexdigest()
@@ -204,12 +204,15 @@ class BearerTokenCache:
     async def _look_up_token(
         self, digest: str, address: str, cached: BearerToken | None, outage_grace_s: float
     ) -> BearerToken | None:
-        """Look up a token; during an outage, accept the cached entry for a while."""
-        if cached is None and (
-            wait_s := self._throttle.compute_wait_s(address, now=self._monotonic())
-        ):
-            raise TooManyWrongTokens(wait_s)
-        async with self._locks[int(digest[:4], 16) % LOCK_STRIPES]:
+        """Look up a token; during an outage, accept the cached entry for a while.
+
+        A wrong token never locks out the valid ones of its address, which many people may share:
+        addresses that sent too many only take turns with each other.
+        """
+        wait_s = self._throttle.compute_wait_s(address, now=self._monotonic())
+        is_throttled = cached is None and wait_s > 0
+        stripe = self._locks[int(digest[:4], 16) % LOCK_STRIPES]
+        async with self._throttled_lock if is_throttled else stripe:
             try:
                 if not self._has_fresh_answer(digest):
                     await self._refresh_tokens([digest])
@@ -217,7 +220,10 @@ class BearerTokenCache:
                 if cached is None or self._monotonic() - cached.checked_at > outage_grace_s:
                     raise
                 return cached
-        return self._tokens_by_digest.get(digest)
+        bearer = self._tokens_by_digest.get(digest)
+        if bearer is None and is_throttled:
+            raise TooManyWrongTokens(wait_s)
+        return bearer
 
     def _has_fresh_answer(self, digest: str) -> bool:
         """Whether a token, valid or wrong, was looked up recently.

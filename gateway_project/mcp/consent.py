@@ -52,7 +52,7 @@ async def ask_user(
         Whether any call is decided; False if the client cannot ask, its user does not answer, or
         their team has somebody else approve their calls.
     """
-    if await run_in_database_thread(teams.requires_second_person, caller.team):
+    if await run_in_database_thread(teams.requires_second_person, caller.team, caller.user):
         return False
     decided = False
     for approval in pending:

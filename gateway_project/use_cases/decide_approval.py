@@ -110,7 +110,8 @@ def decide_approval(
         decided = approvals.decide_approval(
             approval, approve=approve, by=caller.user, via=via, allowed=allowed
         )
-        if approve and decided.user == caller.user and teams.requires_second_person(decided.team):
+        is_own = decided.user == caller.user
+        if approve and is_own and teams.requires_second_person(decided.team, caller.user):
             raise SecondPersonRequired(approval)
         audit.record_audit(
             caller,

@@ -105,7 +105,7 @@ BOUNDS = {
     ),
     "wrong tokens in a minute": (
         throttle.MAX_FAILURES,
-        "gateway/mcp_http/test_gate.py::test_guessing_is_throttled_but_known_tokens_work",
+        "gateway/mcp_http/test_gate.py::test_guessing_is_throttled_but_valid_tokens_work",
     ),
 }
 """Each row's bound, or how much one may have, and the test that goes beyond it."""

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection, connections
 
 from execution.snapshot import compute_run_session
@@ -214,6 +215,18 @@ def test_nobody_approves_their_own_call_where_a_team_requires_a_second_person(
         decide(bob, bobs, via=via)
     assert not AuditEntry.objects.exists()
     assert decide(member(team, "admin"), bobs).status == "approved"
+
+
+def test_leaving_the_team_out_escapes_no_rule_of_a_second_person(sealer, team):
+    Team.objects.update(requires_second_person=True)
+    MembershipFactory(team=TeamFactory(), user=UserFactory(username="bob"))
+    bobs = waiting(sealer, caller=caller("bob"))
+    assert decide(caller("bob"), bobs).status == "approved", "neither of the teams is bob's"
+    MembershipFactory(team=team, user=User.objects.get(username="bob"))
+    bobs = waiting(sealer, caller=caller("bob"))
+    with pytest.raises(SecondPersonRequired):
+        decide(caller("bob"), bobs)
+    assert decide(SUPERUSER, bobs).status == "approved"
 
 
 def test_anybody_rejects_their_own_call(bobs, team):

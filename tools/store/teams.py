@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import CASCADE, Count, Exists, QuerySet
+from django.db.models import CASCADE, Count, Exists, Q, QuerySet
 
 from gateway_project.foundation.caller import Contributor
 from tools.models import Membership, Team
@@ -54,9 +54,17 @@ def count_members(team: int) -> int:
     return Membership.objects.filter(team=team).count()
 
 
-def requires_second_person(pk: int | None) -> bool:
-    """Whether nobody may approve their own calls for a team; None: for no team."""
-    return pk is not None and Team.objects.filter(pk=pk, requires_second_person=True).exists()
+def requires_second_person(pk: int | None, username: str) -> bool:
+    """Whether a user may not approve their own calls for a team.
+
+    Without a team the strictest of theirs decides: leaving it out escapes no rule.
+
+    Args:
+        pk: Of the team that the call is for; None: for none.
+        username: Of the user.
+    """
+    whose = Q(memberships__user__username=username) if pk is None else Q(pk=pk)
+    return Team.objects.filter(whose, requires_second_person=True).exists()
 
 
 def select_members(team: int) -> QuerySet[Membership]:

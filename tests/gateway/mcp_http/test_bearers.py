@@ -179,7 +179,7 @@ async def test_a_wrong_token_is_not_looked_up_again_at_once(judge, tokens):
     assert tokens.asked == 1
 
 
-async def test_wrong_tokens_slow_their_address_down(tokens, clock):
+async def test_wrong_tokens_slow_their_address_down_and_never_lock_valid_ones_out(tokens, clock):
     judge = BearerTokenCache(
         tokens.look_up, throttle=Throttle(limit=3, window_s=60), monotonic=clock, wall=clock
     )
@@ -187,14 +187,43 @@ async def test_wrong_tokens_slow_their_address_down(tokens, clock):
     for number in range(3):
         with pytest.raises(TokenRefused):
             await admit(judge, f"wrong-{number}")
-    tokens.give("new", caller("bob"))
     with pytest.raises(TooManyWrongTokens) as waiting:
-        await admit(judge, "new")
+        await admit(judge, "wrong-3")
     assert waiting.value.wait_s == 60
     assert await admit(judge)
-    assert await admit(judge, "new", address="192.0.2.2")
+    assert await admit(judge, tokens.give("new", caller("bob")))
+    with pytest.raises(TokenRefused):
+        await admit(judge, "wrong-4", address="192.0.2.2")
     clock.now += 60
-    assert await admit(judge, "new")
+    with pytest.raises(TokenRefused):
+        await admit(judge, "wrong-5")
+
+
+async def test_throttled_addresses_have_one_look_up_at_a_time(clock):
+    running, most = 0, 0
+
+    async def look_up(_digests):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return {}
+
+    judge = BearerTokenCache(
+        look_up, throttle=Throttle(limit=1, window_s=60), monotonic=clock, wall=clock
+    )
+    with pytest.raises(TokenRefused):
+        await admit(judge, "first")
+
+    async def guess(number):
+        with pytest.raises(TooManyWrongTokens):
+            await admit(judge, f"wrong-{number}")
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(20):
+            group.create_task(guess(number))
+    assert most == 1
 
 
 async def test_memory_is_bounded(judge, tokens, monkeypatch):
