@@ -39,7 +39,10 @@ async def link_large_result(effects: Effects, caller: Caller, reply: ServerReply
     except OSError as error:
         log.warning("results.store_failed", reason=str(error))
         return reply
-    return replace(reply, raw=_build_linked_result(reply.raw, stored))
+    expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
+    link = {"uri": stored.uri, "bytes": stored.size_bytes, "expires_at": expires}
+    linked = _build_linked_result(reply.raw, stored, expires=expires)
+    return replace(reply, raw=linked, meta={**reply.meta, META_KEY: link})
 
 
 def exceeds_bytes(value: Any, limit_bytes: int) -> bool:
@@ -73,15 +76,15 @@ def exceeds_bytes(value: Any, limit_bytes: int) -> bool:
     return False
 
 
-def _build_linked_result(raw: Mapping[str, Any], stored: StoredResult) -> dict[str, Any]:
-    expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
+def _build_linked_result(
+    raw: Mapping[str, Any], stored: StoredResult, *, expires: str
+) -> dict[str, Any]:
     note = (
         f"This result has {stored.size_bytes:,} bytes, too many to send inline. It can be read "
         f"until {expires} with resources/read at {stored.uri}"
     )
     begins = preview_text(raw)
     text = f"{note}; it begins:\n\n{begins}" if begins else f"{note}."
-    meta = raw.get("_meta")
     result: dict[str, Any] = {
         "content": [
             {"type": "text", "text": text},
@@ -94,14 +97,8 @@ def _build_linked_result(raw: Mapping[str, Any], stored: StoredResult) -> dict[s
                 "size": stored.size_bytes,
             },
         ],
-        "_meta": {
-            **(meta if isinstance(meta, Mapping) else {}),
-            META_KEY: {"uri": stored.uri, "bytes": stored.size_bytes, "expires_at": expires},
-        },
     }
-    if "isError" in raw:
-        result["isError"] = raw["isError"]
-    return result
+    return result | {key: raw[key] for key in ("isError", "_meta") if key in raw}
 
 
 def preview_text(raw: Mapping[str, Any]) -> str:

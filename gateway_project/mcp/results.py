@@ -29,6 +29,9 @@ CARRIED_METHODS = frozenset(
 )
 """Methods whose results may come from a server or bypass the models."""
 PRIVATE_SCOPE = "private"
+OWN_META_PREFIX = "foregate/"
+"""Prefix of the gateway's own keys of `_meta`: errors, links and provenance, which no server may
+state in its name."""
 _ENVELOPE_KEYS = ("resultType", "ttlMs", "cacheScope")
 """Fields of every result of 2026-07-28, absent in the handshake era."""
 
@@ -73,10 +76,10 @@ def merge_result(
 ) -> dict[str, Any]:
     """Merge a server's result into the gateway's envelope.
 
-    Only fields that belong to the hop change: the gateway's `_meta` is added to the server's; a
-    caller-dependent result is never publicly cacheable, even if its server says so; and the shape
-    follows the client's era, where the handshake era needs structured content that is not an
-    object wrapped as the SDK wraps it.
+    Only fields that belong to the hop change: the gateway's `_meta` is added to the server's,
+    which may state nothing in the gateway's name; a caller-dependent result is never publicly
+    cacheable, even if its server says so; and the shape follows the client's era, where the
+    handshake era needs structured content that is not an object wrapped as the SDK wraps it.
 
     Example:
         >>> merge_result({"content": [], "x": 1}, {"content": [], "_meta": {"ours": 2}},
@@ -88,8 +91,11 @@ def merge_result(
     result = dict(raw)
     server_meta = raw.get("_meta")
     own_meta = envelope.get("_meta") or {}
-    if own_meta:
-        result["_meta"] = {**(server_meta if isinstance(server_meta, dict) else {}), **own_meta}
+    if isinstance(server_meta, dict):
+        kept = {k: v for k, v in server_meta.items() if not k.startswith(OWN_META_PREFIX)}
+        result["_meta"] = {**kept, **own_meta}
+    elif own_meta:
+        result["_meta"] = own_meta
     if modern:
         return _add_envelope(result, envelope)
     for key in _ENVELOPE_KEYS:

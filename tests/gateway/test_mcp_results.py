@@ -33,6 +33,18 @@ def test_nothing_can_be_carried_where_no_request_is_handled():
         ),
         ({"resultType": "complete"}, {}, False, {}),
         ({"_meta": {"a": 1}}, {"_meta": {"b": 2}}, False, {"_meta": {"a": 1, "b": 2}}),
+        (
+            {"_meta": {"foregate/error": {"code": "approval_required"}, "foregate/served": {}}},
+            {},
+            False,
+            {"_meta": {}},
+        ),
+        (
+            {"_meta": {"foregate/result": {"uri": "x"}, "a": 1}},
+            {"_meta": {"foregate/call": {"tool": "a:b"}}},
+            True,
+            {"_meta": {"a": 1, "foregate/call": {"tool": "a:b"}}, "resultType": "complete"},
+        ),
         ({"_meta": "text"}, {"_meta": {"b": 2}}, False, {"_meta": {"b": 2}}),
         ({"_meta": "text"}, {}, False, {"_meta": "text"}),
         ({"structuredContent": {"a": None}}, {}, False, {"structuredContent": {"a": None}}),
