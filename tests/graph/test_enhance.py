@@ -8,6 +8,7 @@ from graph.topology import Topology
 
 CURATED = (EvidenceSource.CURATED,)
 SCHEMA = (EvidenceSource.SCHEMA,)
+OBSERVED = (EvidenceSource.OBSERVED,)
 
 
 def relation(source, kind, target, confidence=1.0, *, required=True, sources=CURATED):
@@ -138,6 +139,25 @@ def test_a_path_of_two_relations_must_reach_one_half():
         relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.7),
     ]
     assert shown(weak, 1) == [(1, "match"), (2, "related")]
+
+
+@pytest.mark.parametrize(
+    ("sources", "is_shown"),
+    [(OBSERVED, False), (CURATED, True), ((*CURATED, *OBSERVED), True)],
+)
+@pytest.mark.parametrize("between", [False, True])
+def test_what_only_runs_relate_to_a_match_is_not_shown_if_it_may_destroy(
+    sources, is_shown, between
+):
+    last = relation(2, RelationKind.OFTEN_USED_WITH, 3, sources=sources)
+    path = (
+        [relation(1, RelationKind.OFTEN_USED_WITH, 2), last]
+        if between
+        else [last._replace(source=1)]
+    )
+    for may_destroy in (True, False):
+        listed = shown(path, 1, may_destroy=lambda tool, it=may_destroy: it and tool == 3)
+        assert ((3, "related") in listed) is (is_shown or not may_destroy)
 
 
 def test_at_most_three_related_tools_are_added_ties_by_usage_rank_and_key():

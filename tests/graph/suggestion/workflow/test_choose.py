@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -5,6 +6,7 @@ from graph.relations import Relation, RelationKind
 from graph.suggestion.workflow.choose import (
     CHANGED_SET_FACTOR,
     MAX_REQUIRED_TOOLS,
+    MIN_ASKED_SHARE,
     choose_set,
     find_exclusion,
 )
@@ -128,6 +130,32 @@ def test_no_two_chosen_tools_ever_exclude_each_other(tools: list[int], relations
     told = make_context(relations=relations)
     chosen = choose_set(ranking(ranked(*tools)), told)
     assert chosen is None or find_exclusion(told.topology, chosen.tools) is None
+
+
+@pytest.mark.parametrize(
+    ("shares", "is_chosen"),
+    [
+        ([0.29], False),
+        ([0.1, 0.29, 0.05], False),
+        ([MIN_ASKED_SHARE], True),
+        ([0.1, MIN_ASKED_SHARE], True),
+    ],
+)
+@pytest.mark.parametrize("has_other", [True, False])
+def test_past_runs_alone_add_no_tool_that_may_destroy_something(shares, is_chosen, has_other):
+    others = [ranked(1, confidence=0.3)] if has_other else []
+    taught = ranking(
+        ranked(1, 4, confidence=0.94),
+        *others,
+        probabilities={1: 0.95, 4: 0.99},
+        shares={1: [1.0], 4: shares},
+    )
+    chosen = choose_set(taught, make_context(tool(4, is_destructive=True)))
+    assert chosen.tools == ((1, 4) if is_chosen else (1,))
+    assert chosen.confidence == (0.94 if is_chosen else 0.3 if has_other else 0.47)
+    said = "mail:send may destroy something, and only past runs suggest it"
+    assert any(said in change for change in chosen.changes) is not is_chosen
+    assert choose_set(taught, make_context(tool(4))).tools == (1, 4), "it destroys nothing"
 
 
 def test_without_a_clear_fit_the_most_confident_set_goes_first():
