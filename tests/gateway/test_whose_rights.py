@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import anyio
 import pytest
+from django.core.asgi import get_asgi_application
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     LATEST_PROTOCOL_VERSION,
@@ -26,16 +27,19 @@ from mcp_types import (
 
 from execution.call import call
 from execution.call_errors import CallNotPermitted
+from execution.control import Action
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.speculator import Speculator
 from execution.speculation.workflow import AheadDependencies, run_workflow_ahead
 from execution.workflow import RunOptions
 from gateway_project import flow
 from gateway_project.foundation.caller import GATEWAY, Caller
+from gateway_project.mcp import handlers
 from gateway_project.runs.request import RunRequest
 from tests.execution.early_world import ANYTHING, Agreed, Allowed, World
-from tests.execution.run_setup import ended, means, planned, process
+from tests.execution.run_setup import ended, means, planned, process, until
 from tests.execution.speculation_setup import CLOSED, known_server, known_tool, rules
+from tests.gateway.mcp_http.conftest import called, listening
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.item_lists import ItemLists
@@ -58,6 +62,7 @@ from tools.upstream.spec import ServerSpec
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 
 ADMIN = "admin"
+TOKEN = "fgt_token"
 SPECS = (
     ServerSpec(name="shared", transport="http", url="https://x.example"),
     ServerSpec(name="oauth", transport="http", url="https://x.example", authorization="oauth"),
@@ -190,6 +195,7 @@ class Setting:
     sign_ins: SignInManager
     world: Any
     speculator: Speculator
+    allowance: Allowed
     home: Any
     sealer: Any
     rules: Any = field(default_factory=lambda: rules(*TOOLS, servers=SERVERS))
@@ -229,12 +235,13 @@ async def setting(world, home, sealer, clock):
     ):
         await pool.warm_up()  # with the admin's rights
         made = rules(*TOOLS, servers=SERVERS)
+        allowance = Allowed()
         speculator = Speculator(
             SpeculatorDependencies(
                 rules=lambda: made,
                 upstream=pool,
                 is_on=lambda: True,
-                allowance=Allowed(),
+                allowance=allowance,
                 agreements=Agreed(*(tool.tool for tool in TOOLS)),
                 describe_trouble=lambda _caller, _server: "",
                 on_ended=lambda _ended: None,
@@ -249,6 +256,7 @@ async def setting(world, home, sealer, clock):
             sign_ins=sign_ins,
             world=world,
             speculator=speculator,
+            allowance=allowance,
             home=home,
             sealer=sealer,
             rules=made,
@@ -263,7 +271,7 @@ def read_text(text: str) -> list[Any]:
 
 
 async def by_call(setting, caller, server):
-    """`POST calls/`, and "try it" in the console."""
+    """ "Try it" in the console."""
     try:
         outcome = await flow.call_tool(
             setting.world.effects, caller, UpstreamRequest.to_call(f"{server}:who", {})
@@ -287,6 +295,58 @@ def by_client(mode, method):
 async def call_tool(client, server):
     result = await client.call_tool("call_tool", {"tool": f"{server}:who"})
     return result.content[0].text
+
+
+@asynccontextmanager
+async def serving(setting, caller):
+    """Serve MCP and the REST API on a socket, to a client with a token of the caller's."""
+    async with listening(
+        handle=handlers.handle_request,
+        run_wiring=setting.world.wire,
+        otherwise=get_asgi_application(),
+    ) as gateway:
+        gateway.tokens.give(TOKEN, caller)
+        yield gateway
+
+
+async def by_http(setting, caller, server):
+    """A stateless client over HTTP."""
+    async with serving(setting, caller) as gateway:
+        return read_text(await gateway.text(f"{server}:who", bearer=TOKEN))
+
+
+async def by_http_session(setting, caller, server):
+    """A client of the handshake era over HTTP."""
+    async with serving(setting, caller) as gateway:
+        headers = await gateway.session(TOKEN)
+        asked = gateway.legacy("tools/call", called(f"{server}:who"), headers)
+        async with asked as response:
+            return read_text((await response.json())["result"]["content"][0]["text"])
+
+
+async def by_rest_call(setting, caller, server):
+    """`POST calls/`."""
+    async with serving(setting, caller) as gateway:
+        answer = await post(gateway, "calls", {"tool": f"{server}:who"})
+    if "result" not in answer:
+        return [answer["detail"], None]
+    return read_text(answer["result"]["content"][0]["text"])
+
+
+async def by_rest_workflow(setting, caller, server):
+    """`POST workflows/`."""
+    async with process(setting.means()) as runs:
+        setting.world.runs = runs
+        async with serving(setting, caller) as gateway:
+            tasks = [{"id": "who", "tool": f"{server}:who", "arguments": {}}]
+            answer = await post(gateway, "workflows", {"workflow": {"tasks": tasks}})
+        return await read_run(runs, UUID(answer["run_id"]), caller)
+
+
+async def post(gateway, path, body):
+    url = f"{gateway.url.removesuffix('/mcp')}/api/v1/{path}/"
+    async with gateway.http.post(url, json=body, headers=gateway.headers(TOKEN)) as response:
+        return await response.json(content_type=None)
 
 
 def catch(operation):
@@ -321,14 +381,14 @@ def plan(server):
 
 async def read_run(runs, run, caller):
     view = await ended(runs, run, caller)
-    task = view.tasks[0]
+    task = next((task for task in view.tasks if task.result is None), view.tasks[-1])
     if task.result is None:
         return [task.error or view.error, None]
     return read_text(task.result["content"][0]["text"])
 
 
 async def by_run(setting, caller, server):
-    """`POST workflows/`, MCP `run_workflow`, and the playground's Run."""
+    """MCP `run_workflow`, and the playground's Run."""
     async with process(setting.means()) as runs:
         setting.world.runs = runs
         workflow = {"tasks": [{"id": "who", "tool": f"{server}:who", "arguments": {}}]}
@@ -365,8 +425,26 @@ async def by_intent_ahead(setting, caller, server):
     return read_text(made.raw_results["who"][0]["content"][0]["text"])
 
 
+async def by_next_layer(setting, caller, server):
+    """A call of a run's next layer, made ahead while the run waits."""
+    layers = planned(
+        {"id": "first", "tool": f"{server}:who", "arguments": {}},
+        {"id": "who", "tool": f"{server}:who", "arguments": {}, "depends_on": ["first"]},
+    )
+    async with process(setting.means()) as runs:
+        options = RunOptions(per_layer_validation=True)
+        run = (await runs.start(caller, layers, options=options)).run
+        if (await ended(runs, run, caller)).status == "paused":
+            await until(lambda: setting.speculator.kept[0])
+            await runs.control(caller, run, Action.CONTINUE)
+            answer = await read_run(runs, run, caller)
+            assert setting.allowance.ends[-1] == "served"
+            return answer
+        return await read_run(runs, run, caller)
+
+
 async def by_prefetch(setting, caller, server):
-    """A call made ahead, also of a run's next layer, and then asked for."""
+    """A call made ahead, and then asked for."""
     tool = next(tool for tool in TOOLS if tool.server == server)
     early = World(tool).early(tool)
     setting.speculator.dispatch(caller, early)
@@ -378,12 +456,17 @@ WAYS = {
     "call": by_call,
     "client of the handshake era": by_client("legacy", call_tool),
     "stateless client": by_client("auto", call_tool),
+    "session over HTTP": by_http_session,
+    "stateless over HTTP": by_http,
+    "REST call": by_rest_call,
+    "REST workflow": by_rest_workflow,
     "resource": by_client("auto", read_resource),
     "prompt": by_client("legacy", get_prompt),
     "completion": by_client("auto", complete),
     "run": by_run,
     "worker": by_worker,
     "intent ahead": by_intent_ahead,
+    "next layer": by_next_layer,
     "prefetch": by_prefetch,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ import uvicorn
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CallToolResult, EmptyResult, PingRequest, RequestParams, TextContent
+from starlette.types import ASGIApp
 
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.foundation import telemetry
@@ -25,8 +27,8 @@ from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.application import Application
 from gateway_project.mcp.http.names import load_allowed_names
 from gateway_project.mcp.http.service import HttpService
-from gateway_project.mcp.runtime import PreparedRuntime
-from gateway_project.readiness import Gateway
+from gateway_project.mcp.runtime import PreparedRuntime, RequestHandler
+from gateway_project.readiness import Gateway, Readiness
 from tests.patience import PATIENCE_S
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
@@ -210,7 +212,11 @@ async def listening(
     open_to_all: bool = False,
     hosts: str = "127.0.0.1,localhost",
     connections: protocol.Connections | None = None,
+    handle: RequestHandler | None = None,
+    run_wiring: Callable[[Readiness], Awaitable[None]] | None = None,
+    otherwise: ASGIApp | None = None,
 ):
+    """Serve MCP on a socket; `Handled` serves its requests, unless given what else does."""
     tokens, handled, lines = Tokens(), Handled(), []
     tokens.give("tok-ann", caller("ann"))
     tokens.give("tok-bob", caller("bob"))
@@ -220,7 +226,11 @@ async def listening(
         await asyncio.Event().wait()
 
     def prepare() -> PreparedRuntime:
-        return PreparedRuntime(handle=handled, run_wiring=wire, look_up_tokens=tokens.look_up)
+        return PreparedRuntime(
+            handle=handle or handled,
+            run_wiring=run_wiring or wire,
+            look_up_tokens=tokens.look_up,
+        )
 
     application = Application(
         lambda: HttpService(
@@ -228,7 +238,8 @@ async def listening(
             names=load_allowed_names(hosts=hosts, origins="https://app.example"),
             access_log=AccessLog(lines.append, process="test"),
             open_to_all=open_to_all,
-        )
+        ),
+        otherwise=otherwise,
     )
     listener = address.open_listener(address.parse_address("127.0.0.1:0"))
     configuration = uvicorn.Config(
