@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
@@ -26,13 +28,16 @@ from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
-from gateway_project.console.rooms.addresses import server_address
+from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
 from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
+from gateway_project.console.rooms.runs import describe_result, load_sealer
+from gateway_project.console.run_decisions import DisplayBudget
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import grant_speculation, limit_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
+from gateway_project.use_cases.decide_approval import load_approver
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
 from learning.report import LearningReport
 from tools.store import overview, teams
@@ -54,6 +59,7 @@ EVIDENCE: Final[Mapping[str, str]] = {
     Evidence.SOME_CALLS: "the client called some of its tools, or with other arguments",
     Evidence.OTHER_RUN: "the client ran a workflow that shares no tool with it",
     Evidence.OTHER_CALLS: "the client called other tools only",
+    Evidence.USED: "the client used results: it asked for one, or passed a value from one on",
 }
 
 
@@ -118,8 +124,36 @@ def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
         row=row,
         tools=tools,
         evidence=EVIDENCE[row.evidence],
+        **_describe_content(request, row, visibility),
         may_judge=request.caller.has_scope(CURATE) and not row.outcome,
     )
+
+
+def _describe_content(request: RoomRequest, row: Any, visibility: Visibility) -> dict[str, Any]:
+    """Return the intent, calls and results, for those who may read these of a run."""
+    if not load_approver(request.caller).may_decide(row.team_id, row.user):
+        return {"may_read": False}
+    stored = speculations.load_content(row.pk, sealer=load_sealer())
+    if stored is None:
+        days = settings.FOREGATE.payload_days
+        is_old = row.created_at < timezone.now() - timedelta(days=days)
+        why = f"they are kept for {days:g} days" if is_old else "nothing was kept of them"
+        return {"may_read": True, "why_no_content": why}
+    budget = DisplayBudget()
+    calls = [
+        {
+            "task": call["task"],
+            "tool": (tool := visibility.get_tool_id(call["tool"])),
+            "url": tool_address(tool),
+            "arguments": budget.format_arguments(call["arguments"]),
+            "results": [
+                {"size": one["size"], "result": one["raw"] and describe_result(one["raw"], budget)}
+                for one in call["results"]
+            ],
+        }
+        for call in stored["calls"]
+    ]
+    return {"may_read": True, "content": {"intent": stored["intent"], "calls": calls}}
 
 
 @room(scope=CURATE)

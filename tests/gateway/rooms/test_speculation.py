@@ -4,11 +4,15 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
+from execution.prediction_outcome import Evidence
+from execution.store import payloads
 from gateway_project.console.rooms import report_cache
+from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
@@ -17,6 +21,7 @@ from tests.factories import (
     ServerFactory,
     TeamFactory,
     ToolFactory,
+    UserFactory,
     find_own_team,
 )
 from tests.gateway.rooms.conftest import browser
@@ -153,6 +158,60 @@ def test_a_prediction_is_corrected(root):
     row.refresh_from_db()
     assert (row.outcome, row.changed_tools) == ("modified", [kept.pk, right.pk])
     assert "notes:c" in text(root, f"/speculation/{row.pk}/")
+
+
+def content_of(tool, **more):
+    call = {
+        "task": "find",
+        "tool": tool.pk,
+        "arguments": {"name": NASTY},
+        "results": [
+            {"size": 2_048, "raw": {"content": [{"type": "text", "text": "error: none"}]}}
+        ],
+    }
+    return seal({"intent": f"find {NASTY}", "calls": [call | more]})
+
+
+def seal(value):
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    return payloads.seal_json(value, sealer=sealer)[0]
+
+
+def test_a_reviewer_sees_the_intent_the_calls_and_their_results(root, home):
+    tool = ToolFactory(server=ServerFactory(name="notes"), name="find")
+    shown = text(root, f"/speculation/{predict(tools=[tool.pk], content=content_of(tool)).pk}/")
+    assert NASTY not in shown
+    assert "find &lt;script&gt;" in shown
+    assert "&quot;name&quot;: &quot;&lt;script&gt;" in shown, "the arguments"
+    assert "error: none" in shown, "the result"
+    assert "2.0 KB" in shown.replace("\xa0", " ")
+    assert "Accept: it was right" in shown
+    large = content_of(tool, results=[{"size": 300_000, "raw": None}])
+    assert "too large to be kept" in text(root, f"/speculation/{predict(content=large).pk}/")
+
+
+@pytest.mark.parametrize(
+    ("role", "user", "is_shown"),
+    [("member", "bob", False), ("member", "ann", True), ("admin", "bob", True)],
+)
+def test_only_who_may_read_a_run_reads_what_a_prediction_was_made_for(home, role, user, is_shown):
+    tool, team = ToolFactory(server=ServerFactory(name="notes")), TeamFactory()
+    person = UserFactory(username="ann")
+    MembershipFactory(user=person, team=team, role=role)
+    row = predict(user=user, team=team, content=content_of(tool))
+    shown = text(browser(person), f"/speculation/{row.pk}/")
+    assert ("What was asked" in shown, "error: none" in shown) == (is_shown, is_shown)
+
+
+@pytest.mark.parametrize(("days", "why"), [(0, "nothing was kept"), (8, "kept for 7 days")])
+def test_a_page_says_why_there_is_nothing_to_review(root, days, why):
+    row = predict(created_at=timezone.now() - timedelta(days=days))
+    assert why in text(root, f"/speculation/{row.pk}/")
+
+
+@pytest.mark.parametrize("evidence", list(Evidence))
+def test_every_evidence_has_its_words(root, evidence):
+    text(root, f"/speculation/{predict(evidence=evidence).pk}/")
 
 
 def test_predictions_of_others_are_not_found(member):
