@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from execution.mode import SuggestionMode
+from execution.mode import SUGGESTION_THRESHOLD, SuggestionMode
 from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import strip_invisible
@@ -140,9 +140,10 @@ class IntentAnswer:
         """Return the answer as sent: bounded in size, with servers' texts made harmless."""
         suggestion = self.suggestion
         is_draft = self.mode is SuggestionMode.EXPLICIT_REQUIRED
-        confidence, threshold = round_apart(
+        confidence, threshold, _ = round_apart(
             suggestion.confidence,
             suggestion.confidence if self.threshold is None else self.threshold,
+            SUGGESTION_THRESHOLD,
             digits=_DIGITS,
         )
         answer = {

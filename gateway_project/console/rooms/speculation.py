@@ -35,10 +35,12 @@ from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
 from gateway_project.console.rooms.runs import describe_result, load_sealer
 from gateway_project.console.run_decisions import DisplayBudget
 from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.rounding import round_apart
 from gateway_project.use_cases import grant_speculation, limit_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
 from gateway_project.use_cases.decide_approval import load_approver
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
+from learning.metrics import make_share
 from learning.report import LearningReport
 from tools.store import overview, teams
 from tools.visibility import Visibility
@@ -391,12 +393,30 @@ def _read_pk(text: str) -> int:
 def _describe_prediction(row: Any, visibility: Visibility) -> dict[str, Any]:
     return {
         "row": row,
+        **_describe_threshold(row),
         "form": FORMS.get(row.form, row.form),
         "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools),
         "fallback": row.fallback.replace("_", " "),
         "outcome": row.outcome or "open",
         "kind": _KINDS.get(row.outcome, "muted"),
     }
+
+
+def _describe_threshold(row: Any) -> dict[str, str]:
+    """Return a confidence and what it was compared with, as far apart as they were."""
+    confidence, least = round_apart(row.confidence, row.threshold, digits=2)
+    if row.admitted:
+        verdict = f"{_format_hundredths(least)} was needed: confident enough"
+    elif row.confidence < row.threshold:
+        verdict = f"{_format_hundredths(least)} was needed: not confident enough"
+    else:  # suspended, or a draft from words alone
+        verdict = "none: nothing was run ahead then, whatever its confidence"
+    return {"confidence": _format_hundredths(confidence), "threshold": verdict}
+
+
+def _format_hundredths(number: float) -> str:
+    """Return a number with two decimals, or with as many as it needs."""
+    return max(f"{number:.2f}", f"{number:g}", key=len)
 
 
 _KINDS: Final[Mapping[str, str]] = {
@@ -430,7 +450,7 @@ def _list_forms(measured: LearningReport) -> list[dict[str, Any]]:
             {
                 "name": f"{name}: next calls",
                 "of": calls.total.predictions,
-                "right": calls.hit_rate,
+                "right": make_share(calls.total.hits, calls.total.predictions),
                 "waste": calls.total.waste,
                 "saved_s": calls.total.saved_s,
                 "wasted_s": calls.total.wasted_s,

@@ -7,11 +7,13 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 
 from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
 from execution.prediction_outcome import Evidence
 from execution.store import payloads
-from gateway_project.console.rooms import report_cache
+from gateway_project.console.rooms import report_cache, speculation
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from graph.models import WorkflowPattern
@@ -31,6 +33,7 @@ from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
 NASTY = "<script>alert(1)</script>"
+PROBABILITIES = st.floats(0.0, 1.0)
 
 
 def predict(user="root", team=None, **values):
@@ -125,7 +128,7 @@ def test_figures_are_shown_by_server_and_tool(root):
 
 def test_a_prediction_says_what_it_rested_on(root):
     shown = text(root, f"/speculation/{predict(took_ms=12.0, shadow=False).pk}/")
-    assert "0.600" in shown
+    assert "0.60;" in shown
     assert "not confident enough" in shown
     assert "Called ahead of its request" in shown
     assert "then corrected by what earlier predictions came to" in shown
@@ -209,6 +212,24 @@ def test_a_page_says_why_there_is_nothing_to_review(root, days, why):
     assert why in text(root, f"/speculation/{row.pk}/")
 
 
+@given(confidence=PROBABILITIES, threshold=PROBABILITIES, is_admitted=st.booleans())
+def test_what_is_said_of_a_threshold_fits_the_confidence_beside_it(
+    confidence, threshold, is_admitted
+):
+    row = Speculation(
+        confidence=confidence,
+        threshold=threshold,
+        admitted=is_admitted and confidence >= threshold,
+    )
+    said = speculation._describe_threshold(row)
+    if "needed" not in said["threshold"]:
+        assert confidence >= threshold
+        return
+    needed = float(said["threshold"].split()[0])
+    assert (float(said["confidence"]) >= needed) == row.admitted
+    assert ("not confident" in said["threshold"]) != row.admitted
+
+
 @pytest.mark.parametrize("evidence", list(Evidence))
 def test_every_evidence_has_its_words(root, evidence):
     text(root, f"/speculation/{predict(evidence=evidence).pk}/")
@@ -234,8 +255,8 @@ def test_a_tool_is_granted_with_the_definition_that_was_shown(root):
         "/speculation/grants/add/", {"tool": tool.pk, "definition": "0" * 64}, follow=True
     )
     assert "Not granted" in said(wrong)
-    for given in ("x", "9" * 30, ""):
-        response = root.post("/speculation/grants/add/", {"tool": given, "definition": ""})
+    for unknown in ("x", "9" * 30, ""):
+        response = root.post("/speculation/grants/add/", {"tool": unknown, "definition": ""})
         assert response.status_code == 400
     assert root.post("/speculation/grants/add/", {"tool": 10**9}).status_code == 404
 
