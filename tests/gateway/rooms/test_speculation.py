@@ -1,11 +1,13 @@
 """The rooms of speculation and learning: figures, verdicts, grants, budgets, and forgetting."""
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -398,6 +400,72 @@ def test_a_threshold_shows_its_history_and_is_overridden_within_bounds(root):
     root.post(url, {"reset": "yes"})
     row.refresh_from_db()
     assert row.override is None
+
+
+def test_a_threshold_is_set_before_anything_was_asked(root, home):
+    url = "/learning/thresholds/"
+    assert 'name="domain"' in text(root, url)
+    given = {"domain": "Payments", "override": "0.94"}
+    shown = said(root.post(url, given, follow=True))
+    assert "domain payments" in shown
+    assert "0.94 is in force" in shown
+    row = AdaptiveThreshold.objects.get()
+    assert (row.override, row.context_hash) == (0.94, None)
+    refused = said(root.post(url, {**given, "override": "0.5"}))
+    assert "override: Ensure this value is greater than or equal to 0.7" in refused
+    assert 'value="Payments"' in refused, "what was entered is still there"
+    assert 'name="domain"' not in text(browser(UserFactory()), url)
+    assert browser(UserFactory()).post(url, given).status_code == 403
+
+
+def test_what_is_pasted_or_uploaded_is_replayed(root):
+    url = "/learning/thresholds/backtest/"
+    assert "Replay these lines" in text(root, url)
+    lines = '{"confidence": 0.9286, "succeeded": true}\n' * 60
+    pasted = root.post(url, {"lines": lines, "policy": ["adaptive", "fixed:0.92"]})
+    cells = [
+        " ".join(cell.split())
+        for cell in re.findall(r"<td[^>]*>(.*?)</td>", said(pasted), re.DOTALL)
+    ]
+    assert cells[:4] == ["60", "60", "100 %", "100 %"]
+    assert cells[6:10] == ["60", "60", "100 %", "100 %"]
+    file = SimpleUploadedFile("history.jsonl", lines.encode())
+    assert "What each would have done" in said(root.post(url, {"file": file}))
+    assert AdaptiveThreshold.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"lines": "no JSON"}, "Line 1: it is not JSON"),
+        ({"lines": '{"confidence": 2, "succeeded": true}'}, "`confidence` must be from 0 to 1"),
+        ({"lines": ""}, "There are no outcomes to replay"),
+        ({"own": "yes"}, "There are no outcomes to replay"),
+        ({"own": "yes", "policy": "best"}, "No policy &#x27;best&#x27;"),
+        ({"lines": '{"confidence": 0.9, "succeeded": true}\n' * 2_001}, "more than 2,000"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said(root, given, problem):
+    shown = said(root.post("/learning/thresholds/backtest/", given))
+    assert problem in shown
+    assert "What each would have done" not in shown
+
+
+def test_figures_of_a_threshold_are_told_in_words(root):
+    row = make_threshold(find_own_team("root"))
+    ThresholdChange.objects.create(
+        threshold=row,
+        before=0.92,
+        after=0.9,
+        reason="evidence",
+        at=timezone.now(),
+        evidence={"level": "none", "converged": False, "sample_weight": 3.0},
+    )
+    shown = text(root, f"/learning/thresholds/{row.pk}/")
+    assert "all outcomes of the team, since its domain has few" in shown
+    assert "<dt>settled</dt>" in shown
+    assert "where it started, since there are few outcomes" in shown
+    assert "converged" not in shown
 
 
 def test_a_member_sees_thresholds_of_the_team_and_overrides_none():
