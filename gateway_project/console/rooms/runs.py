@@ -22,7 +22,7 @@ from execution.status import RunStatus, TaskStatus
 from execution.store import views
 from execution.view import RunView, TaskView
 from gateway_project import flow
-from gateway_project.access.roles import CALL, CONTROL, READ
+from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import make_key, read_key, read_run_filter
@@ -108,6 +108,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         last_seq=events[-1].seq if events else view.last_seq,
         decisions=decisions,
         actions=_list_actions(view, decisions) if may_control else [],
+        may_approve=request.caller.has_scope(APPROVE),
         may_replan=may_control and not view.status.is_final and view.workflow is not None,
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),

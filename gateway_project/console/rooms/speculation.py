@@ -22,6 +22,7 @@ from execution.grant_proposals import GrantProposal
 from execution.prediction_outcome import Evidence, Outcome, Verdict
 from execution.speculation_limits import FREE, PRICED
 from execution.store import agreements, grants, speculations
+from execution.store import budgets as budget_store
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
 from gateway_project.access.visible_rows import limit_to_team
@@ -298,6 +299,20 @@ def budgets(request: RoomRequest) -> HttpResponse:
     limits = agreements.load_limits()
     servers = load_catalogue(request).servers
     prices = {name: one.price_per_call for name, one in servers.items()}
+    spent = budget_store.sum_spent(at=timezone.now())
+    shown = [
+        {
+            "server": name,
+            "url": server_address(name),
+            "limits": limits.get(name, PRICED if prices.get(name) else FREE),
+            "price": _format_price(prices.get(name)),
+            "spent": _format_price(spent.get(name, Decimal(0))),
+            "is_set": name in limits,
+            "may_set": request.caller.can_decide_for_team(team),
+        }
+        for name, team in visible.items()
+        if query.casefold() in name.casefold()
+    ]
     return render_room(
         request,
         "console/speculation/budgets.html",
@@ -305,18 +320,13 @@ def budgets(request: RoomRequest) -> HttpResponse:
         problem=problem,
         query=query,
         is_searchable=len(visible) > MIN_SEARCHED,
-        budgets=[
-            {
-                "server": name,
-                "url": server_address(name),
-                "limits": limits.get(name, PRICED if prices.get(name) else FREE),
-                "price": _format_price(prices.get(name)),
-                "is_set": name in limits,
-                "may_set": request.caller.can_decide_for_team(team),
-            }
-            for name, team in visible.items()
-            if query.casefold() in name.casefold()
-        ],
+        budgets=shown,
+        total_limit=_format_price(
+            sum((one["limits"].dollars_per_day for one in shown), Decimal(0))
+        ),
+        total_spent=_format_price(
+            sum((spent.get(one["server"], Decimal(0)) for one in shown), Decimal(0))
+        ),
     )
 
 

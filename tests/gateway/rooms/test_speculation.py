@@ -12,7 +12,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
+from execution.models import (
+    BudgetReservation,
+    Speculation,
+    SpeculationAgreement,
+    SpeculationBudget,
+    SpeculationGrant,
+)
 from execution.prediction_outcome import Evidence
 from execution.store import payloads
 from gateway_project.console.rooms import report_cache, speculation
@@ -327,13 +333,27 @@ def test_a_budget_that_is_not_set_shows_the_defaults_for_the_price(root):
     for name, price in (("free", 0), ("priced", "0.002"), ("unknown", None)):
         ServerFactory(name=name, price_per_call=price)
     shown = " ".join(text(root, "/speculation/budgets/").split())
-    cards = shown.split('<form method="post" class="card"')[1:]
-    for card, words, waste in zip(
-        cards, ("A call is free", "costs 0.002 US dollars", "set its price"), (0.5, 0.1, 0.5),
-        strict=True,
-    ):  # fmt: skip
-        assert words in card
-        assert f'value="{waste}"' in card
+    rows = shown.partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")[1:]
+    for row, words, waste in zip(
+        rows, ("> free <", "0.002 US dollars", "set its price"), (0.5, 0.1, 0.5), strict=True
+    ):
+        assert words in row
+        assert f'value="{waste}"' in row
+
+
+def test_budgets_are_added_up_beside_what_was_spent_today(root):
+    now = timezone.now()
+    for name, limit, spent in (("a", "1.5", "0.25"), ("b", "2", "0.5")):
+        server = ServerFactory(name=name, price_per_call="0.25")
+        SpeculationBudget.objects.create(server=server, waste=0.1, dollars_per_day=limit)
+        for ago, dollars in ((timedelta(0), spent), (timedelta(days=2), "9")):
+            BudgetReservation.objects.create(
+                server=server, dollars=dollars, reserved_at=now - ago, expires_at=now - ago,
+                spent_at=now - ago,
+            )  # fmt: skip
+    shown = text(root, "/speculation/budgets/")
+    total = " ".join(shown.partition("<tfoot>")[2].partition("</tfoot>")[0].split())
+    assert re.findall(r"<td[^>]*>([^<]+)</td>", total) == ["3.5", "0.75"]
 
 
 @pytest.mark.parametrize("path", ["/servers/", "/speculation/budgets/"])
