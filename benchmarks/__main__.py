@@ -41,6 +41,7 @@ NAMES = (
     "prefetch_value",
     "search_curve",
     "poisoning",
+    "busy_year",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import structlog
 from django.db import Error as DatabaseError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graph.suggestion.next_call.profiles import ToolProfiles
     from learning.store.events import SessionObservations
 
-    FitSteps = Generator[None, None, "FittedTeam"]
+    Steps = Generator[None, None, "Result"]
 
 MAX_TEAMS: Final = 64
 """Teams whose models are in memory; the one not used for longest makes room."""
@@ -47,7 +47,11 @@ OVERLAP: Final = timedelta(hours=1)
 MAX_COUNTED: Final = 10_000
 """Sessions known to be counted, so that none is counted twice."""
 REST_FACTOR: Final = 10.0
-"""Rest after each refresh, as a multiple of the time that it took."""
+"""Rest after each step of a fit and each refresh, as a multiple of the time that it took."""
+COUNT_REST_FACTOR: Final = 1.0
+"""Rest after each session that is counted: a call that comes then finds the interpreter free."""
+REFRESH_CALLS: Final = 2_000
+"""Newest calls of other processes that one later refresh looks at."""
 
 FIT_CALLS: Final = 1_000
 """Newest calls that the chances of a team are fitted on; several seconds of processor time."""
@@ -59,6 +63,8 @@ FIT_GROWTH: Final = 1.2
 LoadSessions = Callable[[int | None, datetime, int], Iterable["SessionObservations"]]
 """Loads what the sessions of a team since a time taught, of at most so many calls; blocking."""
 
+Result = TypeVar("Result")
+
 log = structlog.get_logger(__name__)
 
 
@@ -67,6 +73,20 @@ def load_stored_sessions(
 ) -> Iterable[SessionObservations]:
     """Load what is stored; see `LoadSessions`."""
     return list(events.load_observations(team, since=since, limit=limit))
+
+
+class SessionPart(NamedTuple):
+    """Calls of a session of this process, to be counted.
+
+    Attributes:
+        session: Hash of the session.
+        calls: What its calls taught so far, oldest first.
+        counted: Indexes of the calls that are counted.
+    """
+
+    session: int
+    calls: Sequence[CallObservation]
+    counted: range
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +108,7 @@ class _TeamModel:
 
     Attributes:
         model: Immutable, swapped whole; None: not loaded yet.
-        ended: Sessions of this process to be counted, each with its hash.
+        ended: Parts of sessions of this process to be counted.
         shares: What each person has contributed.
         counted: Hashes of the sessions that are counted, oldest first.
         loaded_at: When stored sessions were last loaded; None: never.
@@ -99,7 +119,7 @@ class _TeamModel:
     """
 
     model: NextCallModel | None = None
-    ended: list[tuple[int, Sequence[CallObservation]]] = field(default_factory=list)
+    ended: list[SessionPart] = field(default_factory=list)
     shares: ShareCounter = field(default_factory=ShareCounter)
     counted: OrderedDict[int, None] = field(default_factory=OrderedDict)
     loaded_at: datetime | None = None
@@ -112,8 +132,8 @@ class _TeamModel:
 class NextCallModels:
     """The models of the teams whose callers this process serves; for one event loop.
 
-    Sessions of this process are counted when they end. Those of others come from the database,
-    once they have been silent for as long as a session is remembered.
+    Sessions of this process are counted when they end, long ones part by part. Those of others
+    come from the database, once they have been silent for as long as a session is remembered.
 
     Args:
         load: Loads stored sessions.
@@ -135,21 +155,24 @@ class NextCallModels:
         """Return the model of a team; None: it is not loaded yet, but will be."""
         return self._use_team(team).model
 
-    def add_session(
-        self, contributor: Contributor, session: int, calls: Sequence[CallObservation]
-    ) -> None:
-        """Count a session of this process that has ended, unless its person's share is used up.
+    def add_session(self, contributor: Contributor, part: SessionPart) -> bool:
+        """Count calls of a session of this process soon.
 
         Args:
             contributor: Whose it is.
-            session: Hash of the session.
-            calls: What its calls taught, oldest first.
+            part: The calls. The first part of a session must be its beginning.
+
+        Returns:
+            Whether they will be counted: not if its person's share is used up.
         """
-        if not calls:
-            return
+        if not part.counted:
+            return False
         known, today = self._use_team(contributor.owner), _to_day(self._wall())
-        if _has_room(known.shares, *contributor, today):
-            known.ended.append((session, calls))
+        is_admitted = part.counted.start > 0 or _has_room(known.shares, *contributor, today)
+        if is_admitted:
+            known.ended.append(part)
+            self._wanted.set()
+        return is_admitted
 
     def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
         """Return where the threshold of a waste budget should start.
@@ -184,12 +207,21 @@ class NextCallModels:
             self._wanted.clear()
             for team in list(self._teams):
                 started = time.monotonic()
-                await self.refresh(team)
+                await self._bring_up_to_date(team)
                 await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
                 await self.fit_due(team)
 
+    async def _bring_up_to_date(self, team: int | None) -> None:
+        """Count own sessions at once, and look for those of other processes now and then."""
+        known = self._teams.get(team)
+        loaded_at = known.loaded_at if known is not None else None
+        if loaded_at is None or self._wall() - loaded_at.timestamp() >= REFRESH_S:
+            await self.refresh(team)
+        elif known is not None and known.ended:
+            await self._count(known, [])
+
     async def refresh(self, team: int | None) -> None:
-        """Count the sessions of a team that have ended since the last time.
+        """Count the sessions of a team that have ended since the last time, also in others.
 
         If the database is away, those of other processes are counted later.
         """
@@ -199,14 +231,14 @@ class NextCallModels:
         now = datetime.fromtimestamp(self._wall(), UTC)
         since = now - HISTORY if known.loaded_at is None else known.loaded_at - OVERLAP
         try:
-            stored = await run_in_database_thread(self._load, team, since, HISTORY_CALLS)
+            is_first = known.loaded_at is None
+            limit = HISTORY_CALLS if is_first else REFRESH_CALLS
+            stored = await run_in_database_thread(self._load, team, since, limit)
         except DatabaseError as error:
             log.warning("predictions.history_not_loaded", reason=summarize_error(error))
             return
-        is_first = known.loaded_at is None
         known.loaded_at = now
         ended_before = self._wall() - FORGET_AFTER_S
-        own, known.ended = known.ended, []
         fresh = [
             one
             for one in stored
@@ -214,11 +246,22 @@ class NextCallModels:
             and (is_first or one.ended_at <= ended_before)
             and _has_room(known.shares, team, one.person, _to_day(one.ended_at))
         ]
+        await self._count(known, fresh)
+
+    async def _count(self, known: _TeamModel, fresh: Sequence[SessionObservations]) -> None:
+        """Count sessions of other processes, and what is to be counted of those of this one."""
+        own, known.ended = known.ended, []
         taken = {one.session for one in fresh}
-        own = [one for one in own if one[0] not in known.counted and one[0] not in taken]
+        own = [
+            part
+            for part in own
+            if part.counted.start
+            or (part.session not in known.counted and part.session not in taken)
+        ]
         if fresh or own or known.model is None:
-            known.model = await run_in_worker_thread(_count_sessions, known.model, fresh, own)
-        for session in (*taken, *(session for session, _ in own)):
+            steps = await run_in_worker_thread(_start_count, known.model, fresh, own)
+            known.model = await _finish(steps, rest_factor=COUNT_REST_FACTOR)
+        for session in (*taken, *(part.session for part in own)):
             known.counted[session] = None
         while len(known.counted) > MAX_COUNTED:
             known.counted.popitem(last=False)
@@ -243,11 +286,7 @@ class NextCallModels:
             one for one in stored if _has_room(shares, team, one.person, _to_day(one.ended_at))
         ]
         steps = await run_in_worker_thread(_start_fit, within, known.tools)
-        fitted: FittedTeam | None = None
-        while fitted is None:
-            started = time.monotonic()
-            fitted = await run_in_worker_thread(_continue_fit, steps)
-            await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
+        fitted = await _finish(steps, rest_factor=REST_FACTOR)
         known.fitted_on, known.waste = counted, fitted.waste
         log.info("predictions.fitted", team=team, sessions=counted)
         if fitted.chances is not None:
@@ -256,9 +295,11 @@ class NextCallModels:
     def _is_due(self, known: _TeamModel) -> bool:
         from graph.suggestion.next_call.fitting import MIN_SESSIONS
 
-        enough = max(MIN_SESSIONS, FIT_GROWTH * known.fitted_on)
-        is_rested = self._wall() - known.fitted_at >= FIT_INTERVAL_S
-        return is_rested and known.model is not None and _count(known.model) >= enough
+        if known.model is None or self._wall() - known.fitted_at < FIT_INTERVAL_S:
+            return False
+        counted = _count(known.model)
+        known.fitted_on = min(known.fitted_on, counted)  # less once a model has halved its counts
+        return counted >= max(MIN_SESSIONS, FIT_GROWTH * known.fitted_on)
 
     def _use_team(self, team: int | None) -> _TeamModel:
         known = self._teams.get(team)
@@ -280,16 +321,44 @@ def _has_room(shares: ShareCounter, owner: int | None, person: int | None, day: 
     return person in (None, owner) or shares.admit(person, day)
 
 
-def _count_sessions(
+async def _finish(steps: Steps[Result], *, rest_factor: float) -> Result:
+    """Take CPU-bound steps on a worker thread, with a rest after each; return their result.
+
+    Args:
+        steps: Give way again and again.
+        rest_factor: Rest after each step, as a multiple of the time that it took.
+    """
+    while True:
+        started = time.monotonic()
+        is_done, result = await run_in_worker_thread(_take_step, steps)
+        if is_done:
+            assert result is not None  # noqa: S101 - it is done
+            return result
+        await asyncio.sleep(rest_factor * (time.monotonic() - started))
+
+
+def _take_step(steps: Steps[Result]) -> tuple[bool, Result | None]:
+    """Take one step; return whether it was the last, and the result."""
+    try:
+        next(steps)
+    except StopIteration as done:
+        return True, done.value
+    return False, None
+
+
+def _start_count(
     model: NextCallModel | None,
     stored: Iterable[SessionObservations],
-    own: Iterable[tuple[int, Sequence[CallObservation]]],
-) -> NextCallModel:
-    """Return a model that also counts some sessions; CPU-bound."""
+    own: Iterable[SessionPart],
+) -> Steps[NextCallModel]:
+    """Start to count some more sessions."""
     from graph.suggestion.next_call.model import NextCallModel
 
-    sessions = [*(calls for _, calls in own), *_read_sessions(stored)]
-    return (model or NextCallModel()).with_observations(sessions)
+    parts: list[tuple[Sequence[CallObservation], range | None]] = [
+        (part.calls, part.counted) for part in own
+    ]
+    parts += [(calls, None) for calls in _read_sessions(stored)]
+    return (model or NextCallModel()).count_in_steps(parts)
 
 
 def _read_sessions(stored: Iterable[SessionObservations]) -> list[Sequence[CallObservation]]:
@@ -312,11 +381,11 @@ def _count(model: NextCallModel) -> int:
     return model.counts["sessions",]
 
 
-def _start_fit(stored: Iterable[SessionObservations], tools: ToolProfiles) -> FitSteps:
+def _start_fit(stored: Iterable[SessionObservations], tools: ToolProfiles) -> Steps[FittedTeam]:
     return _fit_in_steps(stored, tools)
 
 
-def _fit_in_steps(stored: Iterable[SessionObservations], tools: ToolProfiles) -> FitSteps:
+def _fit_in_steps(stored: Iterable[SessionObservations], tools: ToolProfiles) -> Steps[FittedTeam]:
     """Fit the chances, then rehearse the sessions; give way again and again."""
     from graph.suggestion.next_call import fitting
     from graph.suggestion.next_call.chance import load_priors
@@ -332,13 +401,3 @@ def _fit_in_steps(stored: Iterable[SessionObservations], tools: ToolProfiles) ->
         waste[server] = measure_waste(rehearsed, tools=its_tools)
         yield
     return FittedTeam(chances=fitted.model.chances, waste=waste)
-
-
-def _continue_fit(steps: FitSteps) -> FittedTeam | None:
-    """Take one step of a fit; return what it found once it is done. CPU-bound."""
-    try:
-        next(steps)
-    except StopIteration as done:
-        fitted: FittedTeam = done.value
-        return fitted
-    return None

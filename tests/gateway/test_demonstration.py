@@ -169,7 +169,7 @@ class RoutineClient:
         meta = None
         if arguments["tool"].endswith("log"):
             self.rounds += 1
-            if self.rounds > speculation.LEARNED_ROUNDS + 3:
+            if self.rounds > 3:
                 meta = {speculation.SERVED_META: {"age_ms": 500}}
         return SimpleNamespace(meta=meta)
 

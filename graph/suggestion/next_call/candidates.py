@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
 from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
+from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import (
     GENERIC_STEMS,
@@ -16,6 +18,7 @@ from graph.suggestion.next_call.profiles import (
     ToolProfile,
     ToolProfiles,
 )
+from graph.suggestion.next_call.repetition import list_followers, list_sources
 from graph.suggestion.next_call.session import SessionState, split_path
 
 MAX_TOOLS = 32
@@ -38,6 +41,8 @@ PRIOR_WEIGHT = 2.0
 """Calls that the guess from names counts for beside those observed."""
 PLANNED_SHARE = 0.5
 """Of the calls of a tool that have the arguments of a suggested call, if none had them yet."""
+REPEATED_SHARE = 0.5
+"""Likewise for the arguments of a call that followed earlier in the session."""
 NO_STEMS: Final[frozenset[str]] = frozenset()
 
 
@@ -53,35 +58,54 @@ def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candi
     """Return the calls that may come next; deterministic and bounded."""
     state.keep_weighed(model, state.tools)
     found: list[Candidate] = []
-    for tool in select_tools(state, model):
+    followers = list(list_followers(state))
+    for tool in select_tools(state, model, followers):
         profile = state.tools.tools[tool]
         choices: dict[str, list[Choice]] = {}
-        for names, share in _list_argument_sets(state, model, profile):
+        for names, share in _list_argument_sets(state, model, profile, followers):
             for name in names:
                 if name not in choices:
-                    choices[name] = list_choices(state, model, profile, profile.parameters[name])
+                    parameter = profile.parameters[name]
+                    choices[name] = list_choices(state, model, profile, parameter, followers)
             found.extend(_combine(profile, choices, names, share))
     return found
 
 
 def _list_argument_sets(
-    state: SessionState, model: NextCallModel, profile: ToolProfile
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    followers: Sequence[CallObservation],
 ) -> list[tuple[tuple[str, ...], float]]:
-    """Return which arguments a call may have, also those of suggested calls."""
+    """Return which arguments a call may have, also those of suggested and repeated calls."""
     found = dict(model.list_argument_sets(profile))
     for planned in state.planned:
         if planned.tool == profile.tool and planned.is_complete:
             names = tuple(sorted({*planned.arguments, *planned.schema_arguments}))
             if names not in found and set(names) >= set(profile.required):
                 found[names] = PLANNED_SHARE
+    for call in followers:
+        names = tuple(sorted({*call.arguments, *call.schema_arguments}))
+        is_whole = call.is_complete and set(names) >= set(profile.required)
+        if call.tool == profile.tool and is_whole:
+            found.setdefault(names, REPEATED_SHARE)
     return list(found.items())
 
 
-def select_tools(state: SessionState, model: NextCallModel) -> list[int]:
-    """Return the tools that are worth a look, at most `MAX_TOOLS`."""
+def select_tools(
+    state: SessionState, model: NextCallModel, followers: Iterable[CallObservation] = ()
+) -> list[int]:
+    """Return the tools that are worth a look, at most `MAX_TOOLS`.
+
+    Args:
+        state: The session so far.
+        model: What past sessions taught.
+        followers: Calls that followed where the session stood as it stands now.
+    """
     tools = state.tools
     selected: dict[int, None] = {}
-    for tool in _iterate_tools(state, model):
+    repeated = (call.tool for call in followers)
+    for tool in chain(repeated, _iterate_tools(state, model)):
         profile = tools.tools.get(tool)
         if profile is not None and profile.is_read_only:
             selected[tool] = None
@@ -222,12 +246,17 @@ def share_item(first: Occurrence | None, second: Occurrence | None) -> bool:
 
 
 def list_choices(
-    state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    parameter: Parameter,
+    followers: Sequence[CallObservation],
 ) -> list[Choice]:
     """Return the values that an argument may take, best first."""
     best: dict[int, Choice] = {}
     if not parameter.is_enumerated:
-        for source, is_learned in _list_sources(state, model, profile, parameter):
+        repeated = list_sources(state, followers, profile.tool, parameter.name)
+        for source, is_learned in _list_sources(state, model, profile, parameter, repeated):
             key, values = (profile.tool, parameter.name, source), len(state.by_source[source])
             kept = state.weighed.get(key)
             if kept is None or kept[0] != values:
@@ -257,10 +286,14 @@ def _read_share(choice: Choice) -> float:
 
 
 def _list_sources(
-    state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    parameter: Parameter,
+    repeated: Sequence[Source],
 ) -> Iterator[tuple[Source, bool]]:
     """Yield the sources of values that an argument may take, and whether it took such values."""
-    learned = model.list_sources(profile.tool, parameter.name)
+    learned = [*model.list_sources(profile.tool, parameter.name), *repeated]
     planned = "planned", profile.tool, parameter.name
     for source in dict.fromkeys((planned, *learned)):
         if source in state.by_source:

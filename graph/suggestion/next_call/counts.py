@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from graph.suggestion.next_call.observation import CallObservation
@@ -20,9 +21,17 @@ BUCKETS_PER_OCTAVE: Final = 4
 """Of durations: a bucket ends 19 % above where it begins."""
 MAX_SAID = 3
 """Tools that a statement speaks of first, which are counted with what came after it."""
+MAX_KNOWN_SOURCES: Final = 16
+"""Sources of one argument whose values are counted; prediction looks at ten."""
+MAX_KNOWN: Final = 1_000
+"""Sources of all arguments whose values are counted, the most frequent."""
+MAX_POINT_VALUES: Final = 256
+"""Values counted at one point of a session, those of frequent sources first: some 0.2 ms."""
 NO_TOOLS: Final = ToolProfiles({}, {}, {}, {}, frozenset(), {})
 
 Counts = Counter[tuple[Any, ...]]
+KnownSource = tuple[int, str, Source]
+"""A tool, the name of its argument, and where a value of that came from."""
 
 
 class Horizon:
@@ -73,18 +82,39 @@ def rank_step(state: SessionState, source: Source, step: int) -> int:
     return min(MAX_RANK, len(steps) - bisect_right(steps, step))
 
 
+def select_known(frequencies: Mapping[KnownSource, int]) -> tuple[KnownSource, ...]:
+    """Return the sources whose values are counted, most frequent first, at most `MAX_KNOWN`."""
+    ranked = sorted(frequencies, key=lambda source: (-frequencies[source], source))
+    taken: Counter[tuple[int, str]] = Counter()
+    selected = []
+    for source in ranked:
+        argument = source[:2]
+        if taken[argument] < MAX_KNOWN_SOURCES:
+            taken[argument] += 1
+            selected.append(source)
+    return tuple(selected[:MAX_KNOWN])
+
+
 def count_session(
-    session: Sequence[CallObservation], known: Iterable[tuple[int, str, Source]]
+    session: Sequence[CallObservation],
+    known: Iterable[KnownSource],
+    *,
+    counted: range | None = None,
 ) -> Counts:
-    """Count one session.
+    """Count one session, or a part of it.
 
     Args:
         session: Its calls, oldest first.
-        known: Sources of arguments in any past session: how often each was there, and how often
-            it led to the call, is counted.
+        known: Sources of arguments in past sessions, most frequent first: how often each was
+            there, and how often it led to the call, is counted.
+        counted: Indexes of the calls that are counted, with what was stated before them and what
+            came after them; None: all.
+
+    Complexity:
+        O(points * (`known` + `MAX_POINT_VALUES`)), whatever was counted before.
     """
     counts: Counts = Counter()
-    counts["sessions",] += 1
+    counted = range(len(session)) if counted is None else counted
     by_source: dict[Source, list[tuple[int, str]]] = defaultdict(list)
     by_argument: dict[tuple[int, str], list[Source]] = defaultdict(list)
     for tool, name, source in known:
@@ -92,20 +122,25 @@ def count_session(
         by_argument[tool, name].append(source)
     horizon = Horizon(session)
     state = SessionState(NO_TOOLS)
-    _count_point(counts, state, horizon, by_source)
-    for call in session:
+    if counted.start == 0:
+        counts["sessions",] += 1
+        _count_point(counts, state, horizon, by_source)
+    for index, call in enumerate(session[: counted.stop]):
         for statement in call.statements:
             state.add_observed_statement(statement)
-            _count_point(counts, state, horizon, by_source)
-        _count_call(counts, state, call, by_argument)
+            if index in counted:
+                _count_point(counts, state, horizon, by_source)
+        if index in counted:
+            _count_call(counts, state, call, by_argument)
         state.add_observed_call(call)
-        _count_point(counts, state, horizon, by_source)
+        if index in counted:
+            _count_point(counts, state, horizon, by_source)
     return counts
 
 
-def list_sources(session: Sequence[CallObservation]) -> set[tuple[int, str, Source]]:
+def list_sources(session: Sequence[CallObservation]) -> set[KnownSource]:
     """Return where the arguments of a session's calls came from."""
-    found: set[tuple[int, str, Source]] = set()
+    found: set[KnownSource] = set()
     state = SessionState(NO_TOOLS)
     for call in session:
         for statement in call.statements:
@@ -165,13 +200,24 @@ def _count_point(
     _count_tools(counts, state, horizon.count_calls_from(done))
     if done < len(horizon.calls):
         counts["next", state.order[-1], horizon.calls[done].tool] += 1
+    values = _list_unused(state, by_source)
+    for tool, name, occurrence in islice(values, MAX_POINT_VALUES):
+        comes = horizon.is_used(tool, name, occurrence.number, done)
+        _count_source(counts, state, (tool, name), occurrence, comes=comes)
+
+
+def _list_unused(
+    state: SessionState, by_source: Mapping[Source, Iterable[tuple[int, str]]]
+) -> Iterator[tuple[int, str, Occurrence]]:
+    """Yield the values at hand that an argument may take, those of frequent sources first."""
     for source, takers in by_source.items():
-        occurrences = _latest(state.by_source.get(source, ()))
+        if source not in state.by_source:
+            continue
+        occurrences = _latest(state.by_source[source])
         for tool, name in takers:
             for occurrence in occurrences:
                 if (tool, name, occurrence.number) not in state.used_since_write:
-                    comes = horizon.is_used(tool, name, occurrence.number, done)
-                    _count_source(counts, state, (tool, name), occurrence, comes=comes)
+                    yield tool, name, occurrence
 
 
 def _count_tools(counts: Counts, state: SessionState, coming: Counter[int]) -> None:

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from graph.suggestion.next_call.argument_features import matches_call
 from graph.suggestion.next_call.candidates import Candidate, generate_candidates
 from graph.suggestion.next_call.chance import FEATURES, MAX_SCALED, ChanceModel, LogisticChance
-from graph.suggestion.next_call.counts import Horizon, count_session, list_sources
+from graph.suggestion.next_call.counts import (
+    Horizon,
+    count_session,
+    list_sources,
+    select_known,
+)
 from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel, Session
 from graph.suggestion.next_call.predict import LEAST_CHANCE
@@ -373,7 +378,7 @@ def _label_blocks(
     sessions: Sequence[Session], tools: ToolProfiles, *, history: int | None = None
 ) -> Generator[None, None, list[LabelledBlock]]:
     """Return the labelled points of each session of each block; give way after each session."""
-    known = frozenset(chain.from_iterable(map(list_sources, sessions)))
+    known = select_known(Counter(chain.from_iterable(map(list_sources, sessions))))
     counted = []
     for session in sessions:
         counted.append(count_session(session, known))
@@ -386,7 +391,7 @@ def _label_blocks(
         step = max(1, len(others) // history) if history else 1
         for index in others[::step][:history]:
             total.update(counted[index])
-        model = NextCallModel(total, known=known)
+        model = NextCallModel(total)
         labelled: LabelledBlock = []
         for index in block:
             points = label_session(sessions[index], model, tools, number=int(index))

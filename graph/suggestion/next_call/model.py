@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from itertools import accumulate, chain
 
 import numpy as np
@@ -14,6 +14,7 @@ from graph.suggestion.next_call.counts import (
     Counts,
     count_session,
     list_sources,
+    select_known,
 )
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.occurrence import Source
@@ -33,7 +34,8 @@ MIN_TIMED_CALLS = 20
 """Calls of a tool below which the 95th percentile of its duration is unknown."""
 P95 = 0.95
 
-KnownSources = frozenset[tuple[int, str, Source]]
+MAX_COUNTS = 100_000
+"""Counts of one model, some 25 MB; beyond it all are halved, and the rarest are dropped."""
 
 
 class NextCallModel:
@@ -41,7 +43,6 @@ class NextCallModel:
 
     Attributes:
         counts: What was counted in them.
-        known: Where arguments came from, in any of them.
         chances: Turns features into chances; None: the shipped prior.
         planned_chances: The same for suggested calls before any history.
     """
@@ -50,12 +51,10 @@ class NextCallModel:
         self,
         counts: Counts | None = None,
         *,
-        known: KnownSources = frozenset(),
         chances: ChanceModel | None = None,
         planned_chances: ChanceModel | None = None,
     ) -> None:
         self.counts: Counts = Counter() if counts is None else counts
-        self.known = known
         self.chances = chances
         self.planned_chances = planned_chances
         self._index()
@@ -66,21 +65,46 @@ class NextCallModel:
         return cls().with_observations(sessions)
 
     def with_observations(self, sessions: Iterable[Session]) -> NextCallModel:
-        """Return a model that also counts some more sessions; linear in what is added."""
-        added = [session for session in sessions if session]
-        known = self.known | frozenset(chain.from_iterable(map(list_sources, added)))
+        """Return a model that also counts some more sessions."""
+        steps = self.count_in_steps((session, None) for session in sessions)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                model: NextCallModel = done.value
+                return model
+
+    def count_in_steps(
+        self, sessions: Iterable[tuple[Session, range | None]]
+    ) -> Generator[None, None, NextCallModel]:
+        """Count as `with_observations` does, giving way after each session.
+
+        Args:
+            sessions: Each with the indexes of its calls that are counted; None: all.
+
+        Complexity:
+            Linear in the calls added, beside the model's own `MAX_COUNTS`; see `count_session`.
+        """
+        added = [(session, counted) for session, counted in sessions if session]
+        frequencies = Counter(chain.from_iterable(list_sources(session) for session, _ in added))
+        yield
+        for key, count in self.counts.items():
+            if key[0] == "from":
+                frequencies[key[1:4]] += count
+        known = select_known(frequencies)
         counts = Counter(self.counts)
-        for session in added:
-            counts.update(count_session(session, known))
-        return NextCallModel(counts, known=known, chances=self.chances)
+        for session, counted in added:
+            counts.update(count_session(session, known, counted=counted))
+            while len(counts) > MAX_COUNTS:
+                counts = Counter({key: n // 2 for key, n in counts.items() if n > 1})
+            yield
+        return NextCallModel(counts, chances=self.chances)
 
     def with_chances(
         self, chances: ChanceModel, planned: ChanceModel | None = None
     ) -> NextCallModel:
         """Return the model with other coefficients."""
-        return NextCallModel(
-            self.counts, known=self.known, chances=chances, planned_chances=planned
-        )
+        return NextCallModel(self.counts, chances=chances, planned_chances=planned)
 
     def _index(self) -> None:
         followers: dict[int, list[tuple[float, int]]] = defaultdict(list)
@@ -135,10 +159,9 @@ class NextCallModel:
     def count_source(self, tool: int, name: str, source: Source, rank: int) -> tuple[float, float]:
         """Return how often a source gave an argument, and how often it was there at a call."""
         counts = self.counts
-        return (
-            counts.get(("from", tool, name, source, rank), 0),
-            counts.get(("there", tool, name, source, rank), 0),
-        )
+        given = counts.get(("from", tool, name, source, rank), 0)
+        # A source that was not among the known ones yet gave values that are not counted as there.
+        return given, max(given, counts.get(("there", tool, name, source, rank), 0))
 
     def count_given(self, tool: int, name: str) -> int:
         """Return in how many calls an argument was given."""

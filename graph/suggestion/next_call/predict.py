@@ -12,6 +12,7 @@ from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.occurrence import Choice
 from graph.suggestion.next_call.profiles import Parameter, ToolProfiles
+from graph.suggestion.next_call.repetition import find_earlier_points, weigh_repetition
 from graph.suggestion.next_call.session import SessionState
 
 LEAST_CHANCE = 0.01
@@ -39,6 +40,12 @@ def predict_calls(
     candidates = generate_candidates(state, model)
     rows = np.array(compute_features(state, model, candidates))
     chances, soon = model.estimate_chances(rows)
+    if points := find_earlier_points(state):
+        weighed = [
+            weigh_repetition(state, points, *one)
+            for one in zip(candidates, chances, soon, strict=True)
+        ]
+        chances, soon = [list(column) for column in zip(*weighed, strict=True)] or ([], [])
     order = sorted(range(len(candidates)), key=lambda index: (-chances[index], index))
     found: list[PredictedCall] = []
     for index in order:
