@@ -46,7 +46,11 @@ def preset_threshold(
         at: Current time.
     """
     home = settings.FOREGATE.home
-    context = describe_context(**stated)
+    context = describe_context(
+        domain=stated["domain"],
+        workflow_type=stated.get("workflow_type", ""),
+        complexity=stated.get("complexity", ""),
+    )
     with transaction.atomic():
         pk = thresholds.preset_threshold(
             caller.owner,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -94,7 +95,9 @@ def show_home(request: RoomRequest) -> HttpResponse:
 def _signed_in_once(request: RoomRequest) -> bool:
     """Whether the person signed in with a one-time password and has no lasting one."""
     backend = request.session.get(BACKEND_SESSION_KEY, "")
-    return backend == one_time_password.BACKEND and not request.user.has_usable_password()
+    if backend != one_time_password.BACKEND:
+        return False
+    return isinstance(request.user, User) and not request.user.has_usable_password()
 
 
 def describe_health(servers: Sequence[ServerSummary], *, unresolved: int) -> dict[str, Any]:

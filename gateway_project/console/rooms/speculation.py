@@ -300,7 +300,7 @@ def budgets(request: RoomRequest) -> HttpResponse:
     servers = load_catalogue(request).servers
     prices = {name: one.price_per_call for name, one in servers.items()}
     spent = budget_store.sum_spent(at=timezone.now())
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "server": name,
             "url": server_address(name),
