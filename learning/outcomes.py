@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 
 from execution.prediction_outcome import RESOLVE_AFTER_S, Outcome, ResolvedSpeculation, Verdict
-from execution.store import budgets, speculations, transactions
+from execution.store import budgets, prediction_contents, speculations, transactions
 from execution.store.speculations import IsAllowed
 from learning.memory.context import ContextKey
 from learning.prediction import IMPLICIT_WEIGHT, ResolvedPrediction
@@ -116,7 +116,7 @@ def count_old(*, at: datetime) -> OldOutcomes:
     before = _compute_earliest(at)
     return OldOutcomes(
         suggestions=speculations.count_old(before=before),
-        contents=speculations.count_contents(before=_compute_earliest_content(at)),
+        contents=prediction_contents.count_contents(before=_compute_earliest_content(at)),
         totals=totals.count_old(before=before.date()),
         reservations=budgets.count_old_reservations(at=at),
     )
@@ -130,7 +130,7 @@ def delete_old(*, at: datetime) -> OldOutcomes:
     before = _compute_earliest(at)
     return OldOutcomes(
         suggestions=speculations.delete_old(before=before),
-        contents=speculations.delete_contents(before=_compute_earliest_content(at)),
+        contents=prediction_contents.delete_contents(before=_compute_earliest_content(at)),
         totals=totals.delete_old(before=before.date()),
         reservations=budgets.delete_old_reservations(at=at),
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 from uuid import UUID
 
 from django.db import connection
@@ -25,11 +25,10 @@ from execution.prediction_outcome import (
     resolve_verdict,
 )
 from execution.status import RunStatus
-from execution.store import payloads, transactions
+from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.fair_share import OF_ONE_THING, limit_contributions
-from gateway_project.foundation.sealing import Sealer
 from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
@@ -211,41 +210,6 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
 def load_rows(ids: Collection[UUID]) -> list[Speculation]:
     """Return predictions of all teams by id; those that do not exist are left out."""
     return list(Speculation.objects.filter(pk__in=ids))
-
-
-def load_content(speculation: UUID, *, sealer: Sealer) -> Mapping[str, Any] | None:
-    """Return what a prediction was made for, as `PredictedIntent.describe` has it.
-
-    Args:
-        speculation: Its id.
-        sealer: Opens it.
-
-    Returns:
-        None if there is no such prediction, or nothing was kept of it, or it has expired.
-
-    Raises:
-        UnsealingFailed: If no key opens it.
-    """
-    sealed = Speculation.objects.filter(pk=speculation).values_list("content", flat=True).first()
-    return None if sealed is None else payloads.open_payload(sealed, sealer=sealer)
-
-
-def count_contents(*, before: datetime) -> int:
-    """Return the number of predictions made before some time whose content is stored."""
-    return _select_with_content(before).count()
-
-
-def delete_contents(*, before: datetime) -> int:
-    """Delete the content of predictions made before some time; return of how many."""
-    old = _select_with_content(before).values_list("pk", flat=True)
-    total = 0
-    while batch := list(old[:DELETE_BATCH]):
-        total += Speculation.objects.filter(pk__in=batch).update(content=None)
-    return total
-
-
-def _select_with_content(before: datetime) -> QuerySet[Speculation]:
-    return Speculation.objects.filter(created_at__lt=before, content__isnull=False)
 
 
 def load_fingerprint(

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from execution.grant_proposals import GrantProposal
 from execution.prediction_outcome import Evidence, Outcome, Verdict
 from execution.speculation_limits import FREE, PRICED
-from execution.store import agreements, grants, speculations
+from execution.store import agreements, grants, prediction_contents, speculations
 from execution.store import budgets as budget_store
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
@@ -136,7 +136,7 @@ def _describe_content(request: RoomRequest, row: Any, visibility: Visibility) ->
     """Return the intent, calls and results, for those who may read these of a run."""
     if not load_approver(request.caller).may_decide(row.team_id, row.user):
         return {"may_read": False}
-    stored = speculations.load_content(row.pk, sealer=load_sealer())
+    stored = prediction_contents.load_content(row.pk, sealer=load_sealer())
     if stored is None:
         days = settings.FOREGATE.payload_days
         is_old = row.created_at < timezone.now() - timedelta(days=days)

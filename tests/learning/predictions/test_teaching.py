@@ -9,7 +9,7 @@ import pytest
 from execution.early_run import EarlyRun, EarlyTask
 from execution.models import Speculation
 from execution.prediction_outcome import RESOLVE_AFTER_S
-from execution.store import speculations
+from execution.store import prediction_contents
 from gateway_project.foundation.database import run_in_database_thread
 from graph.models import PatternRun
 from learning import suggested_episodes
@@ -82,7 +82,7 @@ async def test_it_waits_for_the_outcome_and_then_teaches_at_its_weight(world):
 
 
 def load_content(speculation, sealer):
-    return run_in_database_thread(speculations.load_content, speculation, sealer=sealer)
+    return run_in_database_thread(prediction_contents.load_content, speculation, sealer=sealer)
 
 
 async def test_what_a_reviewer_needs_is_stored_sealed(world, sealer, monkeypatch):
