@@ -52,6 +52,7 @@ OTHER_DOCUMENTS = {
     "speculation_story": DOCS / "learning.md",
     "search_curve": DOCS / "search.md",
     "poisoning": DOCS / "security.md",
+    "busy_year": DOCS / "learning.md",
 }
 """Where a table stands beside what explains it."""
 

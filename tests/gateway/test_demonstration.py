@@ -170,7 +170,7 @@ class RoutineClient:
         if arguments["tool"].endswith("log"):
             self.rounds += 1
             if self.rounds > 3:
-                meta = {speculation.SERVED_META: {"age_ms": 500}}
+                meta = {speculation.SERVED_META: {"age_ms": 500, "saved_ms": 20}}
         return SimpleNamespace(meta=meta)
 
     async def __aenter__(self):

@@ -6,12 +6,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
-from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
+from graph.suggestion.next_call.occurrence import Candidate, Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import (
     GENERIC_STEMS,
     Parameter,
@@ -44,14 +44,6 @@ PLANNED_SHARE = 0.5
 REPEATED_SHARE = 0.5
 """Likewise for the arguments of a call that followed earlier in the session."""
 NO_STEMS: Final[frozenset[str]] = frozenset()
-
-
-class Candidate(NamedTuple):
-    """A call that may come next, by numbers."""
-
-    tool: int
-    choices: tuple[Choice, ...]
-    share: float
 
 
 def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candidate]:

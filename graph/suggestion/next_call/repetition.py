@@ -8,14 +8,11 @@ looked up, and what followed each of them before anything was invalidated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from graph.suggestion.next_call.observation import CallObservation
-from graph.suggestion.next_call.occurrence import Choice, Source
+from graph.suggestion.next_call.occurrence import Candidate, Choice, Source
 from graph.suggestion.next_call.session import STATEMENT, SessionState
-
-if TYPE_CHECKING:
-    from graph.suggestion.next_call.candidates import Candidate
 
 MAX_POINTS = 8
 """Earlier calls of the same tool that are looked at, the newest."""
@@ -34,11 +31,11 @@ class EarlierPoint(NamedTuple):
     """A call of the session after which it stood as it stands now.
 
     Attributes:
-        index: Of the call.
-        end: Index after the last call that followed before something was invalidated.
+        position: Of the call among the session's calls.
+        end: Position after the last call that followed before something was invalidated.
     """
 
-    index: int
+    position: int
     end: int
 
 
@@ -103,10 +100,10 @@ def weigh_repetition(
         next_chance: That it is the very next call, likewise.
     """
     followed, followed_next = 0, 0
-    for index, end in points:
-        found = [at for at in range(index + 1, end) if _repeats(state, candidate, at, index)]
+    for position, end in points:
+        found = [at for at in range(position + 1, end) if _repeats(state, candidate, at, position)]
         followed += bool(found)
-        followed_next += index + 1 in found
+        followed_next += position + 1 in found
     trials = len(points) + PRIOR_WEIGHT
     return (
         max(chance, (followed + PRIOR_WEIGHT * chance) / trials),

@@ -14,6 +14,7 @@ from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
 from learning.sessions.analyse import load_profiles
+from learning.sessions.fit import FitFailed, fit_in_subprocess
 from learning.sessions.team_models import NextCallModels, SessionPart
 from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
@@ -175,8 +176,7 @@ async def test_what_is_learned_raises_the_chance():
     assert after > before
 
 
-async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough(monkeypatch):
-    monkeypatch.setattr(team_models, "REST_FACTOR", 0.0)
+async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough():
     clock = Clock()
     sessions = await taught_sessions(14)
     stored = sessions[:4]
@@ -223,6 +223,24 @@ async def test_a_team_that_is_not_used_and_a_database_that_is_away_fit_nothing()
     failing = True
     await models.fit_due(1)
     assert models.find_model(1).chances is None
+
+
+async def test_a_fit_that_fails_leaves_the_chances_as_they_are():
+    sessions = await taught_sessions(10)
+
+    async def fail(*_):
+        raise FitFailed("no memory")
+
+    models = NextCallModels(load=lambda *_: sessions, fit=fail)
+    models.set_tools(1, load_profiles(RULES, ANN))
+    await models.refresh(1)
+    await models.fit_due(1)
+    assert models.find_model(1).chances is None
+
+
+async def test_a_process_that_cannot_read_its_work_fails():
+    with pytest.raises(FitFailed):
+        await fit_in_subprocess("no sessions", None)
 
 
 async def test_the_tools_of_a_team_are_known_once_a_session_was_analysed():
