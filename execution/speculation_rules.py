@@ -211,27 +211,32 @@ def _iterate_grant_reasons(
     """Require a grant for this exact definition, or a trusted server's declaration."""
     if _list_valid_grants(tool, server, grants, team):
         return
+    can_be_granted = not any(_iterate_danger_reasons(tool))
     if _declares_read_only(tool):
         if tool.launch_hash != server.launch_hash:
             yield make_reason(
                 ReasonCode.SERVER_CHANGED,
                 f"The command or address of server {server.name} has changed since the "
-                f"definition of {tool.tool} was approved; an admin can grant it.",
+                f"definition of {tool.tool} was approved"
+                f"{'; an admin can grant it' if can_be_granted else ''}.",
             )
     elif grants.list_for(tool, team=team):
         if server.trusted:  # otherwise the grant may be exact, and the server is the reason
             yield make_reason(
                 ReasonCode.GRANT_OUTDATED,
                 f"The definition of {tool.tool}, or the command or address of its server, has "
-                "changed since an admin granted it; an admin can grant it again.",
+                "changed since an admin granted it"
+                f"{'; an admin can grant it again' if can_be_granted else ''}.",
             )
+    elif _is_contradictory(tool):
+        pass  # which is a reason by itself
     elif server.trusted or tool.annotations.get("readOnlyHint") is not True:
         word = (
             f"as {tool.danger.value} its server's word that it only reads is not enough"
             if tool.annotations.get("readOnlyHint") is True
             else "its server does not declare it read-only"
         )
-        remedy = "" if any(_iterate_danger_reasons(tool)) else "; an admin can grant it"
+        remedy = "; an admin can grant it" if can_be_granted else ""
         yield make_reason(  # else trust in the server is all that is missing
             ReasonCode.NOT_GRANTED,
             f"Nobody granted {tool.tool} for speculation, and {word}{remedy}.",

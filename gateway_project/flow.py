@@ -227,7 +227,7 @@ async def handle_intent(
     elif request.mode == "suggest" and answer.suggestion.tasks:
         answer = await judge_answer_ahead(effects, caller, answer)
     if not answer.ahead.reasons and answer.ahead.run is None:
-        confidence = suggestion.confidence if is_ranked else 0.0
+        confidence = suggestion.confidence if is_ranked else None
         not_considered = explain_not_considered(confidence, threshold.required_confidence)
         answer = replace(answer, ahead=not_considered)
     sinks.record_intent(

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from execution.call import EndedCall
 from execution.planning.plan import Plan
-from execution.speculation.workflow import MS_PER_S
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent import feedback
@@ -70,11 +69,7 @@ def _describe_run(answer: IntentAnswer, *, intent: str) -> AheadRecord:
     if run is None:
         return AheadRecord(fallback=ahead.fallback_code)
     tasks = answer.predicted_tasks
-    record = AheadRecord(
-        tasks=tuple((task.tool, task.duration_ms) for task in run.tasks),
-        took_ms=MS_PER_S * run.took_s,
-        fallback=ahead.fallback_code,
-    )
+    record = AheadRecord(run=run, fallback=ahead.fallback_code)
     if ahead.run is None:
         return record
     stated = find_telling_values([intent, *(task.arguments for task in run.tasks)])

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 
 from execution.prediction_outcome import RESOLVE_AFTER_S, Outcome, ResolvedSpeculation, Verdict
-from execution.store import budgets, speculations, transactions
+from execution.store import budgets, prediction_contents, speculations, transactions
 from execution.store.speculations import IsAllowed
 from learning.memory.context import ContextKey
 from learning.prediction import IMPLICIT_WEIGHT, ResolvedPrediction
@@ -34,11 +34,13 @@ class OldOutcomes:
 
     Attributes:
         suggestions: Suggestions resolved too long ago.
+        contents: Suggestions whose intent, calls and results were stored for too long.
         totals: Totals of days too long ago.
         reservations: Reservations of money for calls made ahead, of days too long ago.
     """
 
     suggestions: int
+    contents: int
     totals: int
     reservations: int
 
@@ -114,16 +116,21 @@ def count_old(*, at: datetime) -> OldOutcomes:
     before = _compute_earliest(at)
     return OldOutcomes(
         suggestions=speculations.count_old(before=before),
+        contents=prediction_contents.count_contents(before=_compute_earliest_content(at)),
         totals=totals.count_old(before=before.date()),
         reservations=budgets.count_old_reservations(at=at),
     )
 
 
 def delete_old(*, at: datetime) -> OldOutcomes:
-    """Delete outcomes and totals older than `FOREGATE_PREDICTION_DAYS`, and spent reservations."""
+    """Delete outcomes and totals older than `FOREGATE_PREDICTION_DAYS`, and spent reservations.
+
+    Intents, calls and results of suggestions are kept as those of runs, `FOREGATE_PAYLOAD_DAYS`.
+    """
     before = _compute_earliest(at)
     return OldOutcomes(
         suggestions=speculations.delete_old(before=before),
+        contents=prediction_contents.delete_contents(before=_compute_earliest_content(at)),
         totals=totals.delete_old(before=before.date()),
         reservations=budgets.delete_old_reservations(at=at),
     )
@@ -131,6 +138,10 @@ def delete_old(*, at: datetime) -> OldOutcomes:
 
 def _compute_earliest(at: datetime) -> datetime:
     return at - timedelta(days=settings.FOREGATE.prediction_days)
+
+
+def _compute_earliest_content(at: datetime) -> datetime:
+    return at - timedelta(days=settings.FOREGATE.payload_days)
 
 
 def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:

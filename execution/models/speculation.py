@@ -10,12 +10,20 @@ from django.db import models
 from django.db.models import Q
 
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, Outcome, Verdict
-from gateway_project.foundation.sealed_columns import PAYLOADS, SealedTextField
+from gateway_project.foundation.sealed_columns import PAYLOADS, SealedBinaryField, SealedTextField
 from tools.models import Team
 
 OUTCOMES = [(outcome.value, outcome.value) for outcome in Outcome]
 VERDICTS = [(verdict.value, verdict.value) for verdict in Verdict]
 EVIDENCE = [(evidence.value, evidence.value) for evidence in Evidence if evidence]
+
+
+class SpeculationManager(models.Manager["Speculation"]):
+    """Predictions, without their content until it is read: that may be large."""
+
+    def get_queryset(self) -> models.QuerySet[Speculation]:
+        """Return all predictions."""
+        return super().get_queryset().defer("content")
 
 
 class Speculation(models.Model):
@@ -118,6 +126,13 @@ class Speculation(models.Model):
         default=0.0, help_text="How much is learned from the outcome: 1, 0.5 or 0."
     )
     resolved_at = models.DateTimeField(null=True, blank=True)
+    content = SealedBinaryField(
+        keys=PAYLOADS,
+        null=True,
+        help_text="Sealed intent, calls and results; empty: not kept, or expired.",
+    )
+
+    objects = SpeculationManager()
 
     class Meta:
         constraints = (
@@ -139,6 +154,11 @@ class Speculation(models.Model):
             models.Index(fields=["due_at"], condition=Q(outcome=""), name="speculation_open"),
             models.Index(fields=["team", "-resolved_at"], name="speculation_resolved"),
             models.Index(fields=["-created_at"], name="speculation_newest"),
+            models.Index(
+                fields=["created_at"],
+                condition=Q(content__isnull=False),
+                name="speculation_with_content",
+            ),
         )
 
     def __str__(self) -> str:

@@ -77,11 +77,11 @@ def reserve_money(
         budget = SpeculationBudget.objects.select_for_update().filter(server__name=server).first()
         if budget is None:
             return False
-        midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        counted = BudgetReservation.objects.filter(
-            Q(spent_at__gte=midnight) | Q(spent_at__isnull=True, expires_at__gt=at),
-            server=budget.server_id,
-        ).aggregate(sum=Sum("dollars"))["sum"]
+        counted = (
+            _select_counted(at)
+            .filter(server=budget.server_id)
+            .aggregate(sum=Sum("dollars"))["sum"]
+        )
         if (counted or Decimal(0)) + dollars > budget.dollars_per_day:
             return False
         BudgetReservation.objects.create(
@@ -93,6 +93,19 @@ def reserve_money(
             expires_at=at + timedelta(seconds=LEASE_S),
         )
     return True
+
+
+def sum_spent(*, at: datetime) -> dict[str, Decimal]:
+    """Return the US dollars spent or reserved today (UTC), by name of the server."""
+    by_server = _select_counted(at).values("server__name").annotate(sum=Sum("dollars"))
+    return dict(by_server.values_list("server__name", "sum"))
+
+
+def _select_counted(at: datetime) -> QuerySet[BudgetReservation]:
+    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return BudgetReservation.objects.filter(
+        Q(spent_at__gte=midnight) | Q(spent_at__isnull=True, expires_at__gt=at)
+    )
 
 
 def settle_money(reservation: UUID, *, made: bool, at: datetime) -> None:

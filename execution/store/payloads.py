@@ -80,17 +80,16 @@ def seal_payload(
     item: int = WHOLE_TASK,
     sealer: Sealer,
 ) -> SealedPayload:
-    """Seal a JSON value, compressing a long one first."""
+    """Seal a JSON value of a run."""
+    content, size = seal_json(value, sealer=sealer)
+    return SealedPayload(run=run, kind=kind, task=task, item=item, content=content, size=size)
+
+
+def seal_json(value: Any, *, sealer: Sealer) -> tuple[bytes, int]:
+    """Return a JSON value sealed, a long one compressed first, and its JSON bytes."""
     text = _dump_json(value)
     content = zlib.compress(text, COMPRESSION_LEVEL) if len(text) >= MIN_COMPRESSED_BYTES else text
-    return SealedPayload(
-        run=run,
-        kind=kind,
-        task=task,
-        item=item,
-        content=sealer.seal_bytes(content),
-        size=len(text),
-    )
+    return sealer.seal_bytes(content), len(text)
 
 
 def open_payload(content: bytes | memoryview, *, sealer: Sealer) -> Any:

@@ -122,6 +122,7 @@ class NewSpeculation:
         fallback: Code of the reason for which it was not run ahead; empty: none.
         tasks: Tool and milliseconds of each call that was made ahead; None: none was.
         took_ms: Milliseconds that running it ahead took; None: it was not.
+        content: Its intent, calls and results, sealed; None: not kept.
     """
 
     id: UUID
@@ -144,6 +145,7 @@ class NewSpeculation:
     fallback: str = ""
     tasks: tuple[tuple[str, float], ...] | None = None
     took_ms: float | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,6 +197,7 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             if one.tasks is None
             else [{"tool": tool, "ms": round(took, 1)} for tool, took in one.tasks],
             took_ms=one.took_ms,
+            content=one.content,
             created_at=one.at,
             due_at=one.at + wait,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.backends import BaseBackend
@@ -34,6 +34,10 @@ def issue_password(user: Any) -> str:
 
 def _hash_password(password: str) -> str:
     return hashlib.sha256(password.encode()).hexdigest()
+
+
+BACKEND: Final = f"{__name__}.OneTimePasswordBackend"
+"""As a session names how its user signed in."""
 
 
 class OneTimePasswordBackend(BaseBackend):

@@ -31,11 +31,10 @@ from gateway_project.use_cases.override_threshold import (
 )
 from graph.store import patterns
 from learning import outcomes
-from learning.memory.context import describe_context
 from learning.memory.event import KIND_CODES, EventOutcome
 from learning.store import events, thresholds
 from learning.thresholds import backtest
-from learning.thresholds.named import COMPARED_POLICIES, POLICY_NAMES, make_policy
+from learning.thresholds.named import POLICY_NAMES
 from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
 from tools.visibility import Visibility
 
@@ -327,8 +326,7 @@ class ThresholdListView(ApiView):
         override = stated.pop("override")
         pk = preset_threshold(
             self.caller,
-            describe_context(**stated),
-            is_domain=not (stated["workflow_type"] or stated["complexity"]),
+            stated,
             override=override,
             at=timezone.now(),
         )
@@ -352,16 +350,12 @@ class BacktestView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Replay the newest 2,000 resolved predictions of the caller's team."""
-        names = request.query_params.getlist("policy") or list(COMPARED_POLICIES)
-        if len(names) > len(COMPARED_POLICIES):
-            raise InvalidInput(f"policy: {len(COMPARED_POLICIES)} at most")
+        history = outcomes.load_resolved(self.caller.owner, limit=thresholds.MAX_RESOLVED)
+        names, presets = request.query_params.getlist("policy"), load_presets(settings.FOREGATE)
         try:
-            policies = [make_policy(name) for name in names]
+            reports = backtest.compare_policies(history, names, presets=presets)
         except ValueError as error:
             raise InvalidInput(f"policy: {error}") from None
-        history = outcomes.load_resolved(self.caller.owner, limit=thresholds.MAX_RESOLVED)
-        presets = load_presets(settings.FOREGATE)
-        reports = [backtest.replay(history, one, presets=presets) for one in policies]
         return Response(
             {
                 "predictions": len(history),

@@ -91,14 +91,18 @@ def _iterate_pending_rows(
         arguments = decide_approval.load_arguments(
             approval.run, approval.task, approval.item, sealer=sealer
         )
+        text = (
+            approval_text.ARGUMENTS_GONE
+            if arguments is None
+            else budget.format_arguments(arguments)
+        )
         yield {
             "id": approval.id,
+            "is_whole": arguments is not None and not text.endswith(SHORTENED),
             "task": approval_text.single_line(approval.task),
             "item": approval.item if approval.item >= 0 else None,
             "tool": approval_text.single_line(approval.tool),
             "reason": approval_text.single_line(approval.reason),
             "expires_at": approval.expires_at,
-            "arguments": approval_text.ARGUMENTS_GONE
-            if arguments is None
-            else budget.format_arguments(arguments),
+            "arguments": text,
         }

@@ -36,6 +36,24 @@ def describe_duration(seconds: float) -> str:
     return f"{int(seconds // 3_600)} h {int(seconds % 3_600 // 60)} min"
 
 
+def cut_at_word(text: str, most: int) -> str:
+    """Return the beginning of a text, not cut in the middle of a word that fits into half of it.
+
+    Args:
+        text: Any text.
+        most: Characters at most.
+
+    Example:
+        >>> cut_at_word("the server of git:show_commit", 18), cut_at_word("abcdef", 3)
+        ('the server of', 'abc')
+    """
+    if len(text) <= most:
+        return text
+    begin = text[: most + 1]
+    end = max(begin.rfind(" "), begin.rfind("\n"))
+    return text[: end if end > most // 2 else most].rstrip()
+
+
 def strip_invisible(text: str) -> str:
     r"""Strip control and invisible characters, which could hide words from a reader.
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from execution.early_run import EarlyRun
 from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
+from gateway_project.foundation.rounding import round_apart
 
 MAX_REASONS: Final = 5
 """Reasons that an answer names."""
@@ -48,19 +49,23 @@ class AheadOutcome:
 NOT_CONSIDERED: Final = AheadOutcome()
 
 
-def explain_not_considered(confidence: float, threshold: float | None) -> AheadOutcome:
+def explain_not_considered(confidence: float | None, threshold: float | None) -> AheadOutcome:
     """Return why a suggestion was not considered for running ahead.
 
     Args:
-        confidence: Of the suggestion, in [0, 1].
+        confidence: Of the suggestion, in [0, 1]; None: nothing was ranked.
         threshold: Confidence from which it would be run ahead, in [0, 1]; None: suspended.
     """
-    if threshold is None:
+    if confidence is None:
+        code = ReasonCode.BELOW_THRESHOLD
+        message = "Nothing was ranked, and a draft is never run ahead."
+    elif threshold is None:
         code = ReasonCode.SUSPENDED
         message = "Too many suggestions for this kind of work were wrong; nothing is run ahead."
     elif confidence < threshold:
         code = ReasonCode.BELOW_THRESHOLD
-        message = f"Its confidence of {confidence:.4g} is below the threshold, {threshold:.4g}."
+        told, least = round_apart(confidence, threshold, digits=2)
+        message = f"Its confidence of {told:g} is below the threshold, {least:g}."
     else:
         code, message = ReasonCode.NOT_REQUESTED, "Only a suggestion was asked for."
     return AheadOutcome(reasons=(make_reason(code, message),))

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from execution.mode import SuggestionMode
+from execution.mode import SUGGESTION_THRESHOLD, SuggestionMode
 from execution.predicted_workflow import PredictedTask
 from gateway_project.foundation.rounding import round_apart
-from gateway_project.foundation.text import strip_invisible
+from gateway_project.foundation.text import cut_at_word, strip_invisible
 from gateway_project.intent import open_needs
 from gateway_project.intent.ahead_outcome import NOT_CONSIDERED, AheadOutcome
 from gateway_project.intent.planned_calls import list_planned_calls
@@ -140,9 +140,10 @@ class IntentAnswer:
         """Return the answer as sent: bounded in size, with servers' texts made harmless."""
         suggestion = self.suggestion
         is_draft = self.mode is SuggestionMode.EXPLICIT_REQUIRED
-        confidence, threshold = round_apart(
+        confidence, threshold, _ = round_apart(
             suggestion.confidence,
             suggestion.confidence if self.threshold is None else self.threshold,
+            SUGGESTION_THRESHOLD,
             digits=_DIGITS,
         )
         answer = {
@@ -256,9 +257,9 @@ def _iterate_bindings(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
 
 def _clean_sentence(text: str) -> str:
     cleaned = strip_invisible(text[: 2 * MAX_SENTENCE_CHARS])
-    return (
-        cleaned if len(cleaned) <= MAX_SENTENCE_CHARS else f"{cleaned[: MAX_SENTENCE_CHARS - 1]}…"
-    )
+    if len(cleaned) <= MAX_SENTENCE_CHARS:
+        return cleaned
+    return f"{cut_at_word(cleaned, MAX_SENTENCE_CHARS - 1)}…"
 
 
 def _shorten_answer(answer: dict[str, Any]) -> dict[str, Any]:

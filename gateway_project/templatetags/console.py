@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from gateway_project.foundation.text import describe_duration
+from gateway_project.foundation.text import cut_at_word, describe_duration
 from tools import hidden_text
 
 MAX_SHOWN_CHARS: Final = 200
@@ -145,7 +145,7 @@ def untrusted(text: Any, most: int = MAX_SHOWN_CHARS) -> SafeString:
     return format_html(
         '<details class="untrusted"><summary><span class="untrusted__begin">{}…</span> '
         '<span class="untrusted__more">more</span></summary>{}</details>',
-        visible[:most].rstrip(),
+        cut_at_word(visible, most),
         visible,
     )
 
@@ -157,7 +157,7 @@ def untrusted_line(text: Any, most: int = MAX_SHOWN_CHARS) -> SafeString:
     if len(visible) <= most:
         return untrusted(text, most)
     return format_html(
-        '<span class="untrusted" title="{}">{}…</span>', visible, visible[:most].rstrip()
+        '<span class="untrusted" title="{}">{}…</span>', visible, cut_at_word(visible, most)
     )
 
 

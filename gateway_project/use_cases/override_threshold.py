@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -13,7 +14,7 @@ from gateway_project.access import audit
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import UnsealingFailed
-from learning.memory.context import Context, hash_context
+from learning.memory.context import Context, describe_context, hash_context
 from learning.store import thresholds
 
 
@@ -32,7 +33,7 @@ def name_threshold(row: Any) -> str:
 
 
 def preset_threshold(
-    caller: Caller, context: Context, *, is_domain: bool, override: float, at: datetime
+    caller: Caller, stated: Mapping[str, str], *, override: float, at: datetime
 ) -> int:
     """Set the threshold of a kind of work of the caller's team; return its primary key.
 
@@ -40,17 +41,21 @@ def preset_threshold(
 
     Args:
         caller: The administrator.
-        context: The kind of work.
-        is_domain: Whether it is for all work of the domain.
+        stated: The kind of work: `domain`; without `workflow_type` and `complexity`, all of it.
         override: Confidence from which to speculate.
         at: Current time.
     """
     home = settings.FOREGATE.home
+    context = describe_context(
+        domain=stated["domain"],
+        workflow_type=stated.get("workflow_type", ""),
+        complexity=stated.get("complexity", ""),
+    )
     with transaction.atomic():
         pk = thresholds.preset_threshold(
             caller.owner,
             hash_context(context, sealing.load_or_create_sealer(home).digest),
-            is_domain=is_domain,
+            is_domain=not (stated.get("workflow_type") or stated.get("complexity")),
             context_sealed=sealing.load_or_create_sealer(home, name=sealing.PAYLOADS).seal(
                 asdict(context)
             ),

@@ -10,7 +10,9 @@ DIGEST_HEX_DIGITS: Final = 16
 """Of a digest: 64 bits."""
 MAX_CATEGORIES: Final = 3
 SIZE_BUCKETS: Final = ((1, "single"), (3, "few"), (6, "several"))
-"""Largest number of tools of each bucket of complexity; more are `many`."""
+"""Largest number of tools of each bucket of complexity."""
+MANY: Final = "many"
+"""The bucket of more tools."""
 
 ComputeDigest = Callable[..., str]
 """Keyed digest of JSON values, in hex, such as `Sealer.digest`."""
@@ -109,4 +111,4 @@ def _fold(text: Any) -> str:
 
 
 def _choose_bucket(tool_count: int) -> str:
-    return next((name for most, name in SIZE_BUCKETS if tool_count <= most), "many")
+    return next((name for most, name in SIZE_BUCKETS if tool_count <= most), MANY)

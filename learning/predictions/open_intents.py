@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
+from execution.early_run import EarlyRun
 from execution.predicted_workflow import PredictedTask, is_call_of
 from execution.prediction_outcome import (
     RESOLVE_AFTER_S,
@@ -27,6 +29,8 @@ MAX_SESSIONS: Final = 1_000
 MIN_PHRASE: Final = 12
 MAX_PHRASE: Final = 200
 """Characters of a text of several words that is compared as a whole."""
+MAX_RESULT_CHARACTERS: Final = 256 * 1024
+"""Characters of a prediction's results, as JSON, that are stored for who judges it."""
 MAX_READ: Final = 20_000
 """Characters of a text in which words are looked for."""
 _WORD: Final = re.compile(r"[\w@][\w@./:+-]{2,}[\w/]")
@@ -42,15 +46,14 @@ class AheadRecord:
     """What became of running a suggestion ahead.
 
     Attributes:
-        tasks: Tool and milliseconds of each call; None: it was not run ahead.
-        took_ms: Milliseconds that it took altogether; None: likewise.
+        run: Its calls and their results, also of a failed attempt; None: nothing was called, or it
+            is no longer in memory.
         fallback: Code of the reason for which it was not run ahead, or failed; empty: none.
-        values: Values of its results that the caller can have from nowhere else; never stored.
+        values: Values of its results that the caller can have from nowhere else.
         episode: What it teaches if it was right; None: it was not run ahead.
     """
 
-    tasks: tuple[tuple[str, float], ...] | None = None
-    took_ms: float | None = None
+    run: EarlyRun | None = None
     fallback: str = ""
     values: frozenset[str] = frozenset()
     episode: Episode | None = None
@@ -66,7 +69,7 @@ class PredictedIntent:
     Attributes:
         id: Id of the answer.
         caller: User, team and session that it was given to.
-        intent: The words of the intent; never stored.
+        intent: The words of the intent.
         tasks: The suggested calls.
         confidence: Probability that the tools are the right ones, in [0, 1].
         ranked_confidence: The same before it was corrected by earlier outcomes.
@@ -91,6 +94,33 @@ class PredictedIntent:
     at: float
     ran: AheadRecord = NOT_RUN
 
+    def describe(self) -> dict[str, Any]:
+        """Return as JSON what a person needs to see to judge it.
+
+        These are the intent, and the calls with their arguments: as sent, else as suggested. Of
+        results that are too large only the size is left.
+        """
+        run = self.ran.run
+        sent = {} if run is None else {call.task: call.arguments for call in run.tasks}
+        results = {} if run is None else run.raw_results
+        calls = []
+        left = MAX_RESULT_CHARACTERS
+        for task in self.tasks:
+            kept = []
+            for raw in results.get(task.id, ()):
+                size = len(json.dumps(raw))
+                kept.append({"size": size, "raw": raw if size <= left else None})
+                left -= size if size <= left else 0
+            calls.append(
+                {
+                    "task": task.id,
+                    "tool": task.tool,
+                    "arguments": sent.get(task.id, task.arguments),
+                    "results": kept,
+                }
+            )
+        return {"intent": self.intent, "calls": calls}
+
 
 @dataclass(kw_only=True, eq=False, slots=True)
 class _OpenIntent:
@@ -109,7 +139,8 @@ class OpenIntents:
     _by_session: OrderedDict[SessionKey, deque[_OpenIntent]] = field(default_factory=OrderedDict)
 
     def add(self, predicted: PredictedIntent) -> None:
-        """Follow a suggestion from now on."""
+        """Follow a suggestion from now on, without the results in memory."""
+        predicted = replace(predicted, ran=replace(predicted.ran, run=None))
         opened = self._by_session.setdefault(predicted.caller, deque(maxlen=MAX_PER_SESSION))
         opened.append(_OpenIntent(predicted=predicted, matched=[False] * len(predicted.tasks)))
         self._by_session.move_to_end(predicted.caller)

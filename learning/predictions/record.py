@@ -25,7 +25,7 @@ from execution.prediction_outcome import (
     ResolvedSpeculation,
     read_run,
 )
-from execution.store import speculations
+from execution.store import payloads, speculations
 from execution.store.speculations import FoundEvidence, NewSpeculation
 from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.sealing import Sealer
@@ -35,6 +35,7 @@ from learning.memory.event import Event, EventKind, EventOutcome
 from learning.predictions.open_intents import PredictedIntent, find_telling_values
 from learning.store import episodes, experience
 
+MS_PER_S: Final = 1_000.0
 NO_SESSION: Final = 0
 """Session of an event that belongs to none."""
 _OUTCOMES: Final = {
@@ -97,8 +98,8 @@ class RecordDependencies:
         digest: Keyed digest of JSON values.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
-        episode_sealer: Seals contexts, and what workflows teach that nobody ran as a run; None:
-            contexts have no names, and such workflows teach nothing.
+        episode_sealer: Seals contexts, what workflows teach that nobody ran as a run, and what
+            people need to see to judge a prediction; None: nothing of it is kept.
     """
 
     digest: ComputeDigest
@@ -183,6 +184,7 @@ def _record_predictions(
         tools = {task.tool for task in one.tasks}
         latency_ms = experience.load_mean_latencies(owner, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
+        run, sealer = one.ran.run, dependencies.episode_sealer
         rows.append(
             NewSpeculation(
                 id=one.id,
@@ -201,10 +203,15 @@ def _record_predictions(
                 saves_ms=estimate_saving_ms(one.tasks, latency_ms) if tools else None,
                 tokens=_count_tokens(one, dependencies),
                 at=datetime.fromtimestamp(one.at, UTC),
-                is_shadow=one.ran.tasks is None,
+                is_shadow=run is None,
                 fallback=one.ran.fallback,
-                tasks=one.ran.tasks,
-                took_ms=one.ran.took_ms,
+                tasks=None
+                if run is None
+                else tuple((task.tool, task.duration_ms) for task in run.tasks),
+                took_ms=None if run is None else MS_PER_S * run.took_s,
+                content=None
+                if sealer is None
+                else payloads.seal_json(one.describe(), sealer=sealer)[0],
             )
         )
     held = {
@@ -247,7 +254,7 @@ def _build_start_event(one: PredictedIntent) -> Event:
         data={
             "form": "intent",
             "confidence": one.confidence,
-            "shadow": one.ran.tasks is None,
+            "shadow": one.ran.run is None,
             "tools": sorted(task.tool for task in one.tasks),
         },
     )

@@ -8,10 +8,13 @@ from itertools import pairwise
 from typing import Final
 
 from learning.prediction import ResolvedPrediction
+from learning.thresholds.named import COMPARED_POLICIES, make_policy
 from learning.thresholds.policy import Presets, ThresholdPolicy, ThresholdTracker
 
 SEGMENTS: Final = 20
 """Parts of the history whose mean thresholds make the path."""
+PATH_SHOWN: Final = 5
+"""Thresholds of the path that a table shows, evenly spread."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +82,37 @@ def replay(
         trackers[one.team].observe(one)
         on_progress(number, len(ordered))
     return _build_report(policy.name, totals, len(ordered))
+
+
+def compare_policies(
+    history: Sequence[ResolvedPrediction], names: Sequence[str], *, presets: Presets
+) -> list[BacktestReport]:
+    """Replay a history under each of some policies.
+
+    Args:
+        history: Resolved predictions, in any order.
+        names: Names of policies, as many as `COMPARED_POLICIES` at most; empty: these.
+        presets: Presets by hash of the domain.
+
+    Raises:
+        ValueError: If there is no policy of a name, or there are too many.
+    """
+    if len(names) > len(COMPARED_POLICIES):
+        raise ValueError(f"{len(COMPARED_POLICIES)} at most")
+    policies = [make_policy(name) for name in names or COMPARED_POLICIES]
+    return [replay(history, policy, presets=presets) for policy in policies]
+
+
+def format_path(path: Sequence[float | None]) -> str:
+    """Return thresholds over time in short.
+
+    Example:
+        >>> format_path([0.92, None, 0.9])
+        '0.92 off 0.90'
+    """
+    step = max(1, (len(path) - 1) // (PATH_SHOWN - 1))
+    shown = [*path[::step][: PATH_SHOWN - 1], *path[-1:]]
+    return " ".join("off" if one is None else f"{one:.2f}" for one in shown)
 
 
 def report_to_json(report: BacktestReport) -> Mapping[str, object]:

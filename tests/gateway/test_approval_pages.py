@@ -51,6 +51,21 @@ def text(response):
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
+def test_like_calls_are_decided_together(sealer):
+    alike = [bobs(sealer), bobs(sealer), bobs(sealer)]
+    client = browser()
+    assert f"3 calls of {alike[0].tool} wait" in text(client.get(reverse("approvals")))
+    late(alike[0])
+    given = {"verdict": "approve", "approval": [str(one.pk) for one in alike]}
+    shown = text(client.post(reverse("approvals-together"), given, follow=True))
+    assert "Approved: 2 calls." in shown
+    assert "1 not changed" in shown
+    assert AuditEntry.objects.filter(action="approval.approved").count() == 2
+    assert "calls of" not in shown
+    for wrong in ({"verdict": "perhaps"}, {"verdict": "approve", "approval": ["x"]}):
+        assert client.post(reverse("approvals-together"), wrong).status_code == 400
+
+
 def test_pending_approvals_are_listed_before_decided_ones(sealer):
     waits, over = bobs(sealer), bobs(sealer)
     client = browser()

@@ -25,7 +25,7 @@ def prune(*options):
     return out.getvalue()
 
 
-def store_outcome(at):
+def store_outcome(at, **more):
     Speculation.objects.create(
         user="ann",
         context_hash=1,
@@ -38,6 +38,7 @@ def store_outcome(at):
         due_at=at,
         outcome=Outcome.HIT,
         resolved_at=at,
+        **more,
     )
 
 
@@ -53,6 +54,16 @@ def expired(sealer):
         at = timezone.now() - timedelta(days=days)
         PredictionTotal.objects.create(day=at.date(), form="intent", shadow=True, decile=9)
         store_outcome(at)
+
+
+def test_what_a_suggestion_was_made_for_goes_with_the_payloads_of_runs(expired):
+    contents = Speculation.objects.filter(content__isnull=False)
+    for days in (8, 6):
+        store_outcome(timezone.now() - timedelta(days=days), content=b"sealed")
+    assert "Would delete 1 intents, calls and results of suggestions" in prune("--dry-run")
+    assert contents.count() == 2
+    prune()
+    assert contents.get().created_at > timezone.now() - timedelta(days=7)
 
 
 def remaining():
@@ -80,6 +91,7 @@ def test_the_setting_says_how_long_outcomes_are_kept(expired, settings):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"prediction_days": 200})
     assert json.loads(prune("--json"))["outcomes"] == {
         "suggestions": 2,
+        "contents": 0,
         "totals": 2,
         "reservations": 0,
     }

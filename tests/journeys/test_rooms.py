@@ -35,6 +35,8 @@ OTHERS: Final = (
     *("/servers/add/?way=command", "/servers/add/?way=url", "/servers/add/?known=github"),
     *("/servers/add/test/?server=broken", "/tools/?q=time", "/tools/time:get_current_time/"),
     "/graph/?source=time:get_current_time&target=time:convert_time",
+    *("/speculation/00000000-0000-0000-0000-000000000001/", "/speculation/budgets/"),
+    *("/learning/thresholds/", "/learning/thresholds/backtest/"),
 )
 """Pages below the rooms of the menu; each room adds its own here."""
 FILL = """
@@ -42,8 +44,12 @@ from datetime import timedelta
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from gateway_project.access import grant
+from django.conf import settings
+from execution.models import Speculation
+from execution.store import payloads
+from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry, Webhook, WebhookDelivery
-from tools.models import Membership, Team, ToolGroup
+from tools.models import Membership, Team, Tool, ToolGroup
 from learning.models import EpisodicEvent
 users = get_user_model().objects
 admin = users.get(username="admin")
@@ -60,6 +66,18 @@ ToolGroup.objects.create(name="desk", description="For the desk", tools=["time:c
 grant.create_user_token("admin", name="<script>alert(1)</script>", scopes=("search",))
 AuditEntry.objects.create(at=timezone.now(), actor="ann", kind="http", action="server.changed",
                           subject="<script>alert(2)</script>" * 20, detail={"a": "<b>"})
+clock = Tool.objects.get(name="get_current_time").pk
+said = {"content": [{"type": "text", "text": "<script>alert(4)</script> " * 9}]}
+call = {"task": "now", "tool": clock, "arguments": {"timezone": "<b>" * 20},
+        "results": [{"size": 300, "raw": said}]}
+sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+content = payloads.seal_json({"intent": "what is the time in <i>Rome</i>?", "calls": [call]},
+                             sealer=sealer)[0]
+Speculation.objects.create(id="00000000-0000-0000-0000-000000000001", user="ann", team=team,
+                           context_hash=1, domain_hash=1, confidence=0.9286, shadow=False,
+                           ranked_confidence=0.9286, threshold=0.92, admitted=True,
+                           tools=[clock], created_at=timezone.now(), content=content,
+                           due_at=timezone.now() + timedelta(hours=1), workflow_digest="")
 EpisodicEvent.objects.bulk_create(
     EpisodicEvent(at=timezone.now() - timedelta(hours=4 * hour), kind=1, session=1,
                   outcome=2 if hour % 9 == 0 else 1, duration_ms=40.0 + hour % 13)

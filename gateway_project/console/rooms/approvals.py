@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,9 +13,10 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
-from execution.store.approvals import ApprovalNotPending
+from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
 from gateway_project.access.roles import APPROVE
+from gateway_project.api.problems import InvalidInput
 from gateway_project.console.rooms import argument_changes
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation import sealing
@@ -51,7 +52,55 @@ def show_inbox(request: RoomRequest) -> HttpResponse:
             *map(_describe_approval, pending[MAX_SHOWN_CALLS:]),
         ],
         recent=[_describe_approval(view) for view in decide_approval.load_recent(request.caller)],
+        alike=_list_alike((view, arguments.get(view.id)) for view in shown),
     )
+
+
+def _list_alike(
+    waiting: Iterable[tuple[ApprovalView, Mapping[str, Any] | None]],
+) -> list[dict[str, object]]:
+    """Return the tools of which several calls are on the page with all their arguments."""
+    found: dict[str, list[UUID]] = {}
+    for view, arguments in waiting:
+        if _describe_pending(view, arguments)["exact"] is not None:
+            found.setdefault(view.tool, []).append(view.id)
+    return [
+        {"tool": approval_text.single_line(tool), "ids": ids}
+        for tool, ids in found.items()
+        if len(ids) > 1
+    ]
+
+
+@room(scope=APPROVE)
+@require_POST
+def decide_together(request: RoomRequest) -> HttpResponse:
+    """Approve or reject several calls that the inbox showed, each by itself."""
+    verdict = request.POST.get("verdict", "")
+    if verdict not in ("approve", "reject"):
+        raise InvalidInput("verdict: approve or reject")
+    decided, refused = 0, []
+    for text in request.POST.getlist("approval")[:MAX_SHOWN_CALLS]:
+        try:
+            decide_approval.decide_approval(
+                request.caller, _read_id(text), approve=verdict == "approve", via="console"
+            )
+        except (ApprovalNotPending, SecondPersonRequired, UnknownApproval) as error:
+            refused.append(str(error))
+        else:
+            decided += 1
+    done = "Approved" if verdict == "approve" else "Rejected"
+    if decided:
+        messages.success(request, f"{done}: {decided} call{'s' if decided > 1 else ''}.")
+    if refused:
+        messages.error(request, f"{len(refused)} not changed: {refused[0]}.")
+    return redirect("approvals")
+
+
+def _read_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidInput("approval: an id of the inbox") from None
 
 
 @room(scope=APPROVE)
@@ -99,6 +148,8 @@ def _decide(request: RoomRequest, approval: UUID, *, approve: bool) -> HttpRespo
         return redirect("approval", approval=approval)
     verdict = "Approved" if approve else "Rejected"
     messages.success(request, f"{verdict}: {approval_text.single_line(decided.tool)}.")
+    if request.POST.get("back") == "run":
+        return redirect("run", run=decided.run)
     return redirect("approvals")
 
 
@@ -166,6 +217,7 @@ def _load_sealer() -> Sealer:
 
 urlpatterns: list[Any] = [
     path("", show_inbox, name="approvals"),
+    path("together", decide_together, name="approvals-together"),
     path("<uuid:approval>", show_approval, name="approval"),
     path("<uuid:approval>/approve", approve, name="approval-approve"),
     path("<uuid:approval>/reject", reject, name="approval-reject"),

@@ -9,6 +9,8 @@ from functools import cache, partial
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -17,6 +19,7 @@ from django.views.decorators.http import require_safe
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter
+from gateway_project.access import one_time_password
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import meta_tools
@@ -73,6 +76,7 @@ def show_home(request: RoomRequest) -> HttpResponse:
         request,
         "console/home.html",
         title="Home",
+        needs_password=_signed_in_once(request),
         verdict=describe_health(servers, unresolved=unresolved),
         unresolved=unresolved,
         troubled=troubled[:MAX_TROUBLED],
@@ -86,6 +90,14 @@ def show_home(request: RoomRequest) -> HttpResponse:
         runs=load_runs(limit=MAX_RUNS),
         may_add_servers=sees_all,
     )
+
+
+def _signed_in_once(request: RoomRequest) -> bool:
+    """Whether the person signed in with a one-time password and has no lasting one."""
+    backend = request.session.get(BACKEND_SESSION_KEY, "")
+    if backend != one_time_password.BACKEND:
+        return False
+    return isinstance(request.user, User) and not request.user.has_usable_password()
 
 
 def describe_health(servers: Sequence[ServerSummary], *, unresolved: int) -> dict[str, Any]:

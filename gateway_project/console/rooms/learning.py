@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.request import Request
 
 from gateway_project.access.roles import ADMINISTER, CURATE, READ, require_scope
+from gateway_project.api.learned import PresetSerializer
 from gateway_project.api.pages import Page, encode_cursor, paginate_rows
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.console.rooms.catalogue import load_visibility
@@ -21,11 +23,24 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.forget_patterns import forget_patterns
-from gateway_project.use_cases.override_threshold import name_threshold, override_threshold
+from gateway_project.use_cases.load_presets import load_presets
+from gateway_project.use_cases.override_threshold import (
+    name_threshold,
+    override_threshold,
+    preset_threshold,
+)
 from graph.store import patterns
+from learning import outcomes
+from learning.calibration import CalibrationMap
+from learning.memory.context import MANY, SIZE_BUCKETS
 from learning.memory.event import KIND_CODES, EventOutcome
+from learning.prediction import ResolvedPrediction
 from learning.store import events, thresholds
-from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
+from learning.thresholds import backtest
+from learning.thresholds.backtest import BacktestReport
+from learning.thresholds.history_lines import parse_history
+from learning.thresholds.named import COMPARED_POLICIES
+from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD, EvidenceLevel
 
 DAYS: Final = 90
 MAX_CHANGES: Final = 200
@@ -34,6 +49,24 @@ MAX_LISTED: Final = 10
 """Thresholds and patterns on the first page of the room."""
 KINDS: Final[Mapping[str, int]] = {kind.value: code for kind, code in KIND_CODES.items()}
 _KIND_WORDS: Final = {code: name.replace("_", " ") for name, code in KINDS.items()}
+
+LEVELS: Final[Mapping[str, str]] = {
+    EvidenceLevel.CONTEXT: "outcomes of this very kind of work",
+    EvidenceLevel.DOMAIN: "outcomes of its domain, since this kind of work has few",
+    EvidenceLevel.TEAM: "all outcomes of the team, since its domain has few",
+    EvidenceLevel.NONE: "where it started, since there are few outcomes",
+}
+EVIDENCE: Final[Mapping[str, str]] = {
+    "level": "rests on",
+    "sample_weight": "outcomes, older ones count less",
+    "success_bound": "expected success at least",
+    "suspended": "nothing was run ahead",
+    "converged": "settled",
+    "override": "set to",
+}
+"""Figures of a change in words; the others are named by their words."""
+TOLD: Final = (0.7, 0.8, 0.9)
+"""Confidences by which a correction is told."""
 
 Select = Callable[..., Any]
 
@@ -52,6 +85,7 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         days=DAYS,
         report=dated and dated.report,
         as_of=dated and dated.built_at,
+        corrected=_list_corrected(dated.report.correction) if dated else [],
         chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability] if dated else [],
         thresholds=[
             (row, name_threshold(row))
@@ -61,10 +95,26 @@ def show_learning(request: RoomRequest) -> HttpResponse:
     )
 
 
+def _list_corrected(correction: CalibrationMap) -> list[tuple[str, str]]:
+    """Return some confidences, and what each is told as."""
+    return [(f"{one:.2f}", f"{correction.apply(one):.2f}") for one in TOLD]
+
+
 @room(scope=READ)
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def list_thresholds(request: RoomRequest) -> HttpResponse:
-    """List the thresholds of the caller's team."""
+    """List the thresholds of the caller's team; admins set one of work not asked for yet."""
+    problem = ""
+    if request.method == "POST":
+        require_scope(request.caller, ADMINISTER)
+        given = PresetSerializer(data=request.POST)
+        if given.is_valid():
+            stated = dict(given.validated_data)
+            override = stated.pop("override")
+            pk = preset_threshold(request.caller, stated, override=override, at=timezone.now())
+            messages.success(request, f"Set to {override:.2f}; it applies from now on.")
+            return redirect("threshold", pk=pk)
+        problem = "; ".join(f"{name}: {' '.join(why)}" for name, why in given.errors.items())
     page = _paginate(request, _select(request, thresholds.select_visible))
     return render_room(
         request,
@@ -72,7 +122,64 @@ def list_thresholds(request: RoomRequest) -> HttpResponse:
         title="Thresholds of speculation",
         thresholds=[(row, name_threshold(row)) for row in page.items],
         next_cursor=_encode_next(page),
+        may_override=request.caller.has_scope(ADMINISTER),
+        problem=problem,
+        given=request.POST,
+        complexities=(*(name for _, name in SIZE_BUCKETS), MANY),
+        lowest=MIN_THRESHOLD,
+        highest=MAX_THRESHOLD,
     )
+
+
+@room(scope=READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def replay_outcomes(request: RoomRequest) -> HttpResponse:
+    """Replay outcomes under several policies: the team's own, or lines that somebody gives."""
+    lines, problem = request.POST.get("lines", ""), ""
+    reports: Sequence[BacktestReport] = ()
+    if request.method == "POST":
+        is_own = "own" in request.POST
+        try:
+            history = (
+                outcomes.load_resolved(request.caller.owner, limit=thresholds.MAX_RESOLVED)
+                if is_own
+                else _read_history(request, lines)
+            )
+            presets = load_presets(settings.FOREGATE) if is_own else {}
+            names = request.POST.getlist("policy")
+            reports = backtest.compare_policies(history, names, presets=presets)
+        except ValueError as error:
+            problem = str(error)
+        else:
+            problem = "" if history else "There are no outcomes to replay."
+    return render_room(
+        request,
+        "console/learning/backtest.html",
+        title="What other thresholds would have done",
+        policies=COMPARED_POLICIES,
+        chosen=request.POST.getlist("policy") or COMPARED_POLICIES,
+        lines=lines,
+        most=thresholds.MAX_RESOLVED,
+        reports=[] if problem else [(one, backtest.format_path(one.path)) for one in reports],
+        problem=problem,
+    )
+
+
+def _read_history(request: RoomRequest, lines: str) -> list[ResolvedPrediction]:
+    """Return the outcomes of the file that was sent, else of the lines that were pasted.
+
+    Raises:
+        ValueError: If there are too many, or one is malformed.
+    """
+    file = request.FILES.get("file")
+    content = lines.encode() if file is None else file.read()
+    history = parse_history(content)
+    if len(history) > thresholds.MAX_RESOLVED:
+        raise ValueError(
+            f"{len(history):,} outcomes are more than {thresholds.MAX_RESOLVED:,}; the command "
+            "backtest replays more"
+        )
+    return history
 
 
 @room(scope=READ)
@@ -97,7 +204,8 @@ def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
         threshold=row,
         name=name_threshold(row),
         in_force=row.threshold if row.override is None else row.override,
-        changes=changes,
+        level=LEVELS[row.level],
+        changes=[(change, _describe_evidence(change.evidence)) for change in changes],
         chart=[{"at": one.at.timestamp(), "value": one.after} for one in reversed(changes)],
         may_override=may_override,
         lowest=MIN_THRESHOLD,
@@ -172,6 +280,17 @@ def list_memory(request: RoomRequest) -> HttpResponse:
     )
 
 
+def _describe_evidence(evidence: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the figures of a change in words; one that has none here by its stored name."""
+    return [
+        (
+            EVIDENCE.get(name, name.replace("_", " ")),
+            LEVELS.get(value, value) if name == "level" else value,
+        )
+        for name, value in evidence.items()
+    ]
+
+
 def _read_override(request: RoomRequest) -> tuple[str, float | None]:
     """Return what is wrong with the form, and the override; None: as computed."""
     if "reset" in request.POST:
@@ -211,6 +330,7 @@ def _describe_pattern(row: Any, visibility: Any) -> dict[str, Any]:
 urlpatterns: list[Any] = [
     path("", show_learning, name="learning"),
     path("thresholds/", list_thresholds, name="thresholds"),
+    path("thresholds/backtest/", replay_outcomes, name="thresholds-backtest"),
     path("thresholds/<int:pk>/", show_threshold, name="threshold"),
     path("patterns/", list_patterns, name="patterns"),
     path("patterns/<int:pk>/forget/", forget_pattern, name="pattern-forget"),

@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.views.decorators.http import require_http_methods
 
+from execution.mode import SUGGESTION_THRESHOLD
 from execution.planning.plan import Plan
 from gateway_project import flow
 from gateway_project.access.roles import CALL, SEARCH
@@ -134,7 +135,7 @@ def list_grounds(answer: Mapping[str, Any]) -> list[str]:
     grounds = []
     history, similar = evidence.get("history") or 0, evidence.get("similar") or 0
     if not history:
-        grounds.append("No earlier intent is known: the words and the schemas alone decide.")
+        grounds.append("No earlier intent is known: words and schemas decide.")
     else:
         nearest = evidence.get("nearest")
         like = f", the nearest {100 * nearest:.0f} % alike" if nearest is not None else ""
@@ -142,8 +143,8 @@ def list_grounds(answer: Mapping[str, Any]) -> list[str]:
         same = evidence.get("same_tools") or 0
         if same:
             grounds.append(
-                f"{same} of them used the same tools: {evidence.get('successes') or 0} succeeded, "
-                f"{evidence.get('failures') or 0} failed."
+                f"{same} of them used the same tools: right in {evidence.get('successes') or 0} "
+                f"cases, wrong in {evidence.get('failures') or 0}."
             )
     context = evidence.get("context") or {}
     if context.get("suggestions"):
@@ -169,7 +170,9 @@ def _tell_percents(answer: Mapping[str, Any]) -> tuple[float, float]:
     """Return confidence and threshold in percent, told apart; itself where there is none."""
     confidence = answer.get("confidence") or 0.0
     threshold = (answer.get("evidence") or {}).get("threshold")
-    return round_apart(100 * confidence, 100 * (confidence if threshold is None else threshold))
+    bounds = (100 * (confidence if threshold is None else threshold), 100 * SUGGESTION_THRESHOLD)
+    percent, least, _ = round_apart(100 * confidence, *bounds)
+    return percent, least
 
 
 def fill_needs(

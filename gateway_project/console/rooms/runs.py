@@ -22,7 +22,7 @@ from execution.status import RunStatus, TaskStatus
 from execution.store import views
 from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
-from gateway_project.access.roles import CALL, CONTROL, READ
+from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import make_key, read_key, read_run_filter
@@ -93,7 +93,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
 @require_safe
 def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     """Show a run: its tasks as a graph and over time, results, and what it waits for."""
-    sealer = _load_sealer()
+    sealer = load_sealer()
     view = control_run.find_run(request.caller, run, sealer=sealer, results=True, workflow=True)
     events = views.load_events(run, after=max(0, view.last_seq - MAX_EVENTS))
     decisions = run_decisions.decisions_of_run(request.caller, run, sealer=sealer)
@@ -112,6 +112,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         last_seq=events[-1].seq if events else view.last_seq,
         decisions=decisions,
         actions=_list_actions(view, decisions) if may_control else [],
+        may_approve=request.caller.has_scope(APPROVE),
         may_replan=may_control and not view.status.is_final and view.workflow is not None,
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),
@@ -145,7 +146,7 @@ def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     """Replace what is left of a run's workflow."""
-    view = control_run.find_run(request.caller, run, sealer=_load_sealer(), workflow=True)
+    view = control_run.find_run(request.caller, run, sealer=load_sealer(), workflow=True)
 
     def send(workflow: Mapping[str, Any]) -> HttpResponse:
         run_plan.parse_replan(view, workflow)
@@ -165,7 +166,7 @@ def replan(request: RoomRequest, run: UUID) -> HttpResponse:
 def make_again(request: RoomRequest, run: UUID) -> HttpResponse:
     """Run the workflow of a run again, as it is or changed: a new run of the caller's."""
     view = control_run.find_run(
-        request.caller, run, sealer=_load_sealer(), results=True, workflow=True
+        request.caller, run, sealer=load_sealer(), results=True, workflow=True
     )
 
     def start(workflow: Mapping[str, Any]) -> HttpResponse:
@@ -227,7 +228,7 @@ _AGAIN_FORM: Final[Mapping[str, str]] = {
 
 
 def _confirm(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
-    sealer = _load_sealer()
+    sealer = load_sealer()
     view = control_run.find_run(request.caller, run, sealer=sealer)
     lost: Sequence[Any] = ()
     if action == RERUN:
@@ -247,7 +248,7 @@ def _confirm(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
 
 def _send(request: RoomRequest, run: UUID, wanted: RunControl) -> HttpResponse:
     try:
-        command = control_run.control_run(request.caller, run, wanted, sealer=_load_sealer())
+        command = control_run.control_run(request.caller, run, wanted, sealer=load_sealer())
         is_applied = command is None or control_run.wait_for_command(
             run, command, wanted.action, wait_s=APPLY_WAIT_S
         )
@@ -297,15 +298,13 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
             "key": run_picture.make_task_key(task.task, task.item),
             "label": run_picture.label_task(task.task, task.item),
             "url": tool_address(task.tool),
-            "result": None if task.result is None else _describe_result(task.result, budget),
+            "result": None if task.result is None else describe_result(task.result, budget),
         }
         for task in view.tasks[:MAX_TASKS]
     ]
 
 
-def _describe_result(
-    raw: Mapping[str, Any], budget: run_decisions.DisplayBudget
-) -> dict[str, Any]:
+def describe_result(raw: Mapping[str, Any], budget: run_decisions.DisplayBudget) -> dict[str, Any]:
     """Return a result as its texts, for reading, and as data; long ones as data alone."""
     data = budget.format_arguments(raw)
     is_whole = not data.endswith(run_decisions.SHORTENED)
@@ -350,7 +349,8 @@ _EXPLANATIONS: Final[Mapping[RunStatus, str]] = {
 }
 
 
-def _load_sealer() -> Sealer:
+def load_sealer() -> Sealer:
+    """Return what opens stored inputs and results of calls."""
     return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 

@@ -4,39 +4,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from decimal import Decimal
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
 from execution.grant_proposals import GrantProposal
 from execution.prediction_outcome import Evidence, Outcome, Verdict
-from execution.speculation_limits import FREE, PRICED
-from execution.store import agreements, grants, speculations
+from execution.store import agreements, grants, prediction_contents, speculations
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
-from gateway_project.console.rooms.addresses import server_address
+from gateway_project.console.rooms import budgets
+from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
-from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
+from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
+from gateway_project.console.rooms.runs import describe_result, load_sealer
+from gateway_project.console.run_decisions import DisplayBudget
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.use_cases import grant_speculation, limit_speculation
+from gateway_project.foundation.rounding import round_apart
+from gateway_project.use_cases import grant_speculation
 from gateway_project.use_cases.compare_anew import compare_anew
+from gateway_project.use_cases.decide_approval import load_approver
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
+from learning.metrics import make_share
 from learning.report import LearningReport
-from tools.store import overview, teams
+from tools.store import teams
 from tools.visibility import Visibility
 
 DAYS: Final = 30
@@ -57,6 +62,7 @@ EVIDENCE: Final[Mapping[str, str]] = {
     Evidence.SOME_CALLS: "the client called some of its tools, or with other arguments",
     Evidence.OTHER_RUN: "the client ran a workflow that shares no tool with it",
     Evidence.OTHER_CALLS: "the client called other tools only",
+    Evidence.USED: "the client used results: it asked for one, or passed a value from one on",
 }
 
 
@@ -122,8 +128,36 @@ def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
         row=row,
         tools=tools,
         evidence=EVIDENCE[row.evidence],
+        **_describe_content(request, row, visibility),
         may_judge=request.caller.has_scope(CURATE) and not row.outcome,
     )
+
+
+def _describe_content(request: RoomRequest, row: Any, visibility: Visibility) -> dict[str, Any]:
+    """Return the intent, calls and results, for those who may read these of a run."""
+    if not load_approver(request.caller).may_decide(row.team_id, row.user):
+        return {"may_read": False}
+    stored = prediction_contents.load_content(row.pk, sealer=load_sealer())
+    if stored is None:
+        days = settings.FOREGATE.payload_days
+        is_old = row.created_at < timezone.now() - timedelta(days=days)
+        why = f"they are kept for {days:g} days" if is_old else "nothing was kept of them"
+        return {"may_read": True, "why_no_content": why}
+    budget = DisplayBudget()
+    calls = [
+        {
+            "task": call["task"],
+            "tool": (tool := visibility.get_tool_id(call["tool"])),
+            "url": tool_address(tool),
+            "arguments": budget.format_arguments(call["arguments"]),
+            "results": [
+                {"size": one["size"], "result": one["raw"] and describe_result(one["raw"], budget)}
+                for one in call["results"]
+            ],
+        }
+        for call in stored["calls"]
+    ]
+    return {"may_read": True, "content": {"intent": stored["intent"], "calls": calls}}
 
 
 @room(scope=CURATE)
@@ -245,74 +279,6 @@ def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
     return redirect("speculation-grants")
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
-def budgets(request: RoomRequest) -> HttpResponse:
-    """Show and set how much may be called ahead at each server."""
-    visible = {
-        one.name: one.team_pk
-        for one in overview.load_server_summaries()
-        if request.caller.has_scope(SCOPE_ALL) or request.caller.can_see_team(one.team_pk)
-    }
-    problem = ""
-    if request.method == "POST":
-        server = request.POST.get("server", "")
-        if server not in visible:
-            raise NotFound("such server")
-        problem = _save_budget(request, server)
-        if not problem:
-            return redirect("speculation-budgets")
-    query = request.GET.get("q", "").strip()
-    limits = agreements.load_limits()
-    servers = load_catalogue(request).servers
-    prices = {name: one.price_per_call for name, one in servers.items()}
-    return render_room(
-        request,
-        "console/speculation/budgets.html",
-        title="Budgets of speculation",
-        problem=problem,
-        query=query,
-        is_searchable=len(visible) > MIN_SEARCHED,
-        budgets=[
-            {
-                "server": name,
-                "url": server_address(name),
-                "limits": limits.get(name, PRICED if prices.get(name) else FREE),
-                "price": _format_price(prices.get(name)),
-                "is_set": name in limits,
-                "may_set": request.caller.can_decide_for_team(team),
-            }
-            for name, team in visible.items()
-            if query.casefold() in name.casefold()
-        ],
-    )
-
-
-def _format_price(price: Decimal | None) -> str:
-    """Return a price without trailing zeros; empty: it is unknown."""
-    return "" if price is None else f"{price.normalize():f}"
-
-
-def _save_budget(request: RoomRequest, server: str) -> str:
-    """Set the budget of a server or let the defaults apply; return what is wrong."""
-    if "reset" in request.POST:
-        limit_speculation.delete_budget(request.caller, server)
-        messages.success(request, f"The defaults apply to {server} again.")
-        return ""
-    fields = ("waste", "calls_per_minute", "dollars_per_day")
-    try:
-        limit_speculation.save_budget(
-            request.caller, server, {name: request.POST.get(name, "") for name in fields}
-        )
-    except ValidationError as error:
-        return f"{server}: " + " ".join(
-            f"{name.replace('_', ' ')}: {' '.join(found)}"
-            for name, found in error.message_dict.items()
-        )
-    messages.success(request, f"The budget of {server} is set.")
-    return ""
-
-
 def _read_correction(request: RoomRequest, row: Any) -> list[int]:
     """Return the tools that would have been right, as the person says."""
     visibility = load_visibility(request)
@@ -361,12 +327,30 @@ def _read_pk(text: str) -> int:
 def _describe_prediction(row: Any, visibility: Visibility) -> dict[str, Any]:
     return {
         "row": row,
+        **_describe_threshold(row),
         "form": FORMS.get(row.form, row.form),
         "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools),
         "fallback": row.fallback.replace("_", " "),
         "outcome": row.outcome or "open",
         "kind": _KINDS.get(row.outcome, "muted"),
     }
+
+
+def _describe_threshold(row: Any) -> dict[str, str]:
+    """Return a confidence and what it was compared with, as far apart as they were."""
+    confidence, least = round_apart(row.confidence, row.threshold, digits=2)
+    if row.admitted:
+        verdict = f"{_format_hundredths(least)} was needed: confident enough"
+    elif row.confidence < row.threshold:
+        verdict = f"{_format_hundredths(least)} was needed: not confident enough"
+    else:  # suspended, or a draft from words alone
+        verdict = "none: nothing was run ahead then, whatever its confidence"
+    return {"confidence": _format_hundredths(confidence), "threshold": verdict}
+
+
+def _format_hundredths(number: float) -> str:
+    """Return a number with two decimals, or with as many as it needs."""
+    return max(f"{number:.2f}", f"{number:g}", key=len)
 
 
 _KINDS: Final[Mapping[str, str]] = {
@@ -400,7 +384,7 @@ def _list_forms(measured: LearningReport) -> list[dict[str, Any]]:
             {
                 "name": f"{name}: next calls",
                 "of": calls.total.predictions,
-                "right": calls.hit_rate,
+                "right": make_share(calls.total.hits, calls.total.predictions),
                 "waste": calls.total.waste,
                 "saved_s": calls.total.saved_s,
                 "wasted_s": calls.total.wasted_s,
@@ -447,7 +431,7 @@ urlpatterns: list[Any] = [
     path("grants/add/", grant, name="speculation-grant"),
     path("grants/<int:pk>/revoke/", revoke, name="speculation-revoke"),
     path("compared/<int:pk>/reset/", reset_agreement, name="speculation-reset"),
-    path("budgets/", budgets, name="speculation-budgets"),
+    path("budgets/", budgets.show_budgets, name="speculation-budgets"),
     path("<uuid:speculation>/", show_prediction, name="prediction"),
     path("<uuid:speculation>/judge/", judge, name="prediction-judge"),
 ]

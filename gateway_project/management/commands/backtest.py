@@ -29,8 +29,6 @@ from learning.thresholds.policy import ThresholdPolicy
 
 MAX_LOADED = 100_000
 """Newest resolved predictions of the database that are replayed."""
-PATH_SHOWN = 5
-"""Thresholds of the path that the table shows, evenly spread."""
 NOTHING_MESSAGE = (
     "No resolved predictions yet: each suggested workflow is one once its outcome is known, or "
     "after ten minutes. `--file FILE` replays a file."
@@ -129,16 +127,10 @@ def _make_table(reports: Sequence[BacktestReport]) -> Table:
             _format_share(one.success),
             _format_share(one.waste),
             f"{one.saved_ms / 1_000.0:,.1f} s",
-            _format_path(one.path),
+            backtest.format_path(one.path),
         )
     return table
 
 
 def _format_share(share: float | None) -> str:
     return "none" if share is None else f"{share:.1%}"
-
-
-def _format_path(path: Sequence[float | None]) -> str:
-    step = max(1, (len(path) - 1) // (PATH_SHOWN - 1))
-    shown = [*path[::step][: PATH_SHOWN - 1], *path[-1:]]
-    return " ".join("off" if one is None else f"{one:.2f}" for one in shown)

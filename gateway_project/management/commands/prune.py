@@ -24,6 +24,7 @@ LABELS = {
     "memory.events_of_deleted_tools": "events about deleted tools",
     "memory.vectors": "vectors of intents",
     "outcomes.suggestions": "outcomes of suggestions",
+    "outcomes.contents": "intents, calls and results of suggestions",
     "outcomes.totals": "totals of predictions",
     "outcomes.reservations": "reservations of money for calls made ahead",
     "access.requests": "answered requests with an idempotency key",

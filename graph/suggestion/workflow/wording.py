@@ -173,21 +173,22 @@ def _explain_unranked() -> Iterator[str]:
 
 def _explain_history(evidence: SuggestionEvidence) -> Iterator[str]:
     if not evidence.past_intent_count:
-        yield "No past run is known yet, so this rests on the intent's words and meaning alone."
+        yield "No past run is known yet, so the ranking rests on the intent's words and meaning."
     else:
         runs = evidence.successes + evidence.failures
         yield (
             "The ranking has learned from "
             f"{_format_count(evidence.past_intent_count, 'different past intent')}; "
-            f"{_format_count(evidence.counted_runs, 'run')} of "
-            f"{'it' if evidence.past_intent_count == 1 else 'them'} "
+            f"{_format_count(evidence.counted_runs, 'case')} of "
+            f"{'it' if evidence.past_intent_count == 1 else 'them'} (runs, and workflows that "
+            "clients stated) "
             f"{'counts' if evidence.counted_runs == 1 else 'count'}, up to {MAX_COUNTED_RUNS} per "
             "intent."
         )
         if runs:
             yield (
-                f"{evidence.successes} of {_format_count(runs, 'similar run')} of these tools "
-                "succeeded."
+                f"These tools were right in {evidence.successes} of "
+                f"{_format_count(runs, 'similar case')}."
             )
         elif evidence.similar_count:
             similar = _format_count(evidence.similar_count, "similar past intent")
@@ -207,19 +208,22 @@ def _explain_history(evidence: SuggestionEvidence) -> Iterator[str]:
 
 
 def _explain_ceiling(evidence: SuggestionEvidence, chosen: ChosenTools) -> Iterator[str]:
-    """Explain how little history limits confidence, unless a routine's passes the limit."""
+    """Explain how little history limits the ranking's confidence, unless it passes the limit.
+
+    Outcomes of earlier suggestions may correct the confidence beyond it.
+    """
+    if chosen.ranked_set.confidence > MAX_UNPROVEN_CONFIDENCE:
+        return
     if evidence.counted_runs < FEW_RUNS:
-        if chosen.ranked_set.confidence > MAX_UNPROVEN_CONFIDENCE:
-            return
         yield (
-            f"Confidence is at most {MAX_UNPROVEN_CONFIDENCE:.2f} until {FEW_RUNS} runs have "
-            "succeeded, counting at "
+            f"By ranking alone, confidence is at most {MAX_UNPROVEN_CONFIDENCE:.2f} until "
+            f"{FEW_RUNS} cases are known, counting at "
             f"most {MAX_COUNTED_RUNS} per intent; {evidence.counted_runs} so far."
         )
     elif evidence.past_intent_count < FEW_RUNS:
         yield (
-            f"Confidence in a new intent's workflow is at most {MAX_UNPROVEN_CONFIDENCE:.2f} "
-            f"until {FEW_RUNS} "
+            "By ranking alone, confidence in a new intent's workflow is at most "
+            f"{MAX_UNPROVEN_CONFIDENCE:.2f} until {FEW_RUNS} "
             f"different past intents are known; {evidence.past_intent_count} so far."
         )
 

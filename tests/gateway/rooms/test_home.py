@@ -1,8 +1,10 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
+from gateway_project.access import one_time_password
 from gateway_project.console.rooms import home as home_room
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
@@ -11,7 +13,8 @@ from learning.models import EpisodicEvent
 from learning.report import Activity
 from learning.store.activity import CallCounts
 from tests.execution.stored import unknown
-from tests.factories import ServerFactory, TeamFactory, ToolFactory, find_own_team
+from tests.factories import ServerFactory, TeamFactory, ToolFactory, UserFactory, find_own_team
+from tests.gateway.rooms.conftest import browser
 from tools.models import Server
 from tools.store import overview
 
@@ -173,3 +176,17 @@ def test_tokens_saved_are_those_of_the_usable_tools_beside_the_gateways_own(sett
     assert saving.saved == saving.listed - saving.shown or saving.saved == 0
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"exposure": "full"})
     assert home_room.load_saving(caller).saved == 0
+
+
+def test_who_signed_in_with_a_one_time_password_is_told_to_set_a_lasting_one(db):
+    user = UserFactory(username="ann")
+    client = Client()
+    user.set_unusable_password()
+    user.save()
+    client.force_login(user, backend=one_time_password.BACKEND)
+    assert "Set a lasting password" in client.get("/").content.decode()
+    assert "Set a lasting password" not in browser(user).get("/").content.decode()
+    user.set_password("a lasting one")
+    user.save()
+    client.force_login(user, backend=one_time_password.BACKEND)
+    assert "Set a lasting password" not in client.get("/").content.decode()

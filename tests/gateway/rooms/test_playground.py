@@ -126,7 +126,7 @@ def test_an_answer_is_shown_with_sources_and_grounds():
     assert [need["name"] for need in shown["needs"]] == ["depth", "filter → since"]
     assert shown["grounds"] == [
         "7 of 1,200 earlier intents are similar, the nearest 91 % alike.",
-        "5 of them used the same tools: 4 succeeded, 1 failed.",
+        "5 of them used the same tools: right in 4 cases, wrong in 1.",
         "In this context 3 of 4 suggestions were right.",
         "It would be run ahead from 90 % on, and is below that with 83 %.",
     ]

@@ -111,6 +111,16 @@ def test_results_and_errors_are_shown_as_quotations(root, sealer):
     assert "Task b failed first: tool error." in shown
 
 
+def test_a_call_is_approved_on_the_page_of_its_run(root, sealer):
+    approval = waiting(sealer)
+    run = f"/runs/{approval.run_id}/"
+    assert "Approve, once" in text(root, run)
+    answer = root.post(f"/approvals/{approval.pk}/approve", {"back": "run"})
+    assert answer["Location"] == run
+    approval.refresh_from_db()
+    assert approval.decided_by == "root"
+
+
 def test_a_run_that_waits_says_for_what(root, sealer):
     approval = waiting(sealer)
     shown = text(root, f"/runs/{approval.run_id}/")

@@ -1,14 +1,28 @@
 """The rooms of speculation and learning: figures, verdicts, grants, budgets, and forgetting."""
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 
-from execution.models import Speculation, SpeculationAgreement, SpeculationBudget, SpeculationGrant
-from gateway_project.console.rooms import report_cache
+from execution.models import (
+    BudgetReservation,
+    Speculation,
+    SpeculationAgreement,
+    SpeculationBudget,
+    SpeculationGrant,
+)
+from execution.prediction_outcome import Evidence
+from execution.store import payloads
+from gateway_project.console.rooms import report_cache, speculation
+from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
 from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, PredictionTotal, ThresholdChange
@@ -17,6 +31,7 @@ from tests.factories import (
     ServerFactory,
     TeamFactory,
     ToolFactory,
+    UserFactory,
     find_own_team,
 )
 from tests.gateway.rooms.conftest import browser
@@ -26,6 +41,7 @@ from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
 NASTY = "<script>alert(1)</script>"
+PROBABILITIES = st.floats(0.0, 1.0)
 
 
 def predict(user="root", team=None, **values):
@@ -150,7 +166,7 @@ def test_the_page_says_what_trust_in_a_server_would_save(root, trusted, hints, i
 
 def test_a_prediction_says_what_it_rested_on(root):
     shown = text(root, f"/speculation/{predict(took_ms=12.0, shadow=False).pk}/")
-    assert "0.600" in shown
+    assert "0.60;" in shown
     assert "not confident enough" in shown
     assert "Called ahead of its request" in shown
     assert "then corrected by what earlier predictions came to" in shown
@@ -185,6 +201,78 @@ def test_a_prediction_is_corrected(root):
     assert "notes:c" in text(root, f"/speculation/{row.pk}/")
 
 
+def content_of(tool, **more):
+    call = {
+        "task": "find",
+        "tool": tool.pk,
+        "arguments": {"name": NASTY},
+        "results": [
+            {"size": 2_048, "raw": {"content": [{"type": "text", "text": "error: none"}]}}
+        ],
+    }
+    return seal({"intent": f"find {NASTY}", "calls": [call | more]})
+
+
+def seal(value):
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    return payloads.seal_json(value, sealer=sealer)[0]
+
+
+def test_a_reviewer_sees_the_intent_the_calls_and_their_results(root, home):
+    tool = ToolFactory(server=ServerFactory(name="notes"), name="find")
+    shown = text(root, f"/speculation/{predict(tools=[tool.pk], content=content_of(tool)).pk}/")
+    assert NASTY not in shown
+    assert "find &lt;script&gt;" in shown
+    assert "&quot;name&quot;: &quot;&lt;script&gt;" in shown, "the arguments"
+    assert "error: none" in shown, "the result"
+    assert "2.0 KB" in shown.replace("\xa0", " ")
+    assert "Accept: it was right" in shown
+    large = content_of(tool, results=[{"size": 300_000, "raw": None}])
+    assert "too large to be kept" in text(root, f"/speculation/{predict(content=large).pk}/")
+
+
+@pytest.mark.parametrize(
+    ("role", "user", "is_shown"),
+    [("member", "bob", False), ("member", "ann", True), ("admin", "bob", True)],
+)
+def test_only_who_may_read_a_run_reads_what_a_prediction_was_made_for(home, role, user, is_shown):
+    tool, team = ToolFactory(server=ServerFactory(name="notes")), TeamFactory()
+    person = UserFactory(username="ann")
+    MembershipFactory(user=person, team=team, role=role)
+    row = predict(user=user, team=team, content=content_of(tool))
+    shown = text(browser(person), f"/speculation/{row.pk}/")
+    assert ("What was asked" in shown, "error: none" in shown) == (is_shown, is_shown)
+
+
+@pytest.mark.parametrize(("days", "why"), [(0, "nothing was kept"), (8, "kept for 7 days")])
+def test_a_page_says_why_there_is_nothing_to_review(root, days, why):
+    row = predict(created_at=timezone.now() - timedelta(days=days))
+    assert why in text(root, f"/speculation/{row.pk}/")
+
+
+@given(confidence=PROBABILITIES, threshold=PROBABILITIES, is_admitted=st.booleans())
+def test_what_is_said_of_a_threshold_fits_the_confidence_beside_it(
+    confidence, threshold, is_admitted
+):
+    row = Speculation(
+        confidence=confidence,
+        threshold=threshold,
+        admitted=is_admitted and confidence >= threshold,
+    )
+    said = speculation._describe_threshold(row)
+    if "needed" not in said["threshold"]:
+        assert confidence >= threshold
+        return
+    needed = float(said["threshold"].split()[0])
+    assert (float(said["confidence"]) >= needed) == row.admitted
+    assert ("not confident" in said["threshold"]) != row.admitted
+
+
+@pytest.mark.parametrize("evidence", list(Evidence))
+def test_every_evidence_has_its_words(root, evidence):
+    text(root, f"/speculation/{predict(evidence=evidence).pk}/")
+
+
 def test_predictions_of_others_are_not_found(member):
     row = predict(user="bob", team=TeamFactory())
     assert str(row.pk) not in text(member, "/speculation/")
@@ -205,8 +293,8 @@ def test_a_tool_is_granted_with_the_definition_that_was_shown(root):
         "/speculation/grants/add/", {"tool": tool.pk, "definition": "0" * 64}, follow=True
     )
     assert "Not granted" in said(wrong)
-    for given in ("x", "9" * 30, ""):
-        response = root.post("/speculation/grants/add/", {"tool": given, "definition": ""})
+    for unknown in ("x", "9" * 30, ""):
+        response = root.post("/speculation/grants/add/", {"tool": unknown, "definition": ""})
         assert response.status_code == 400
     assert root.post("/speculation/grants/add/", {"tool": 10**9}).status_code == 404
 
@@ -275,13 +363,27 @@ def test_a_budget_that_is_not_set_shows_the_defaults_for_the_price(root):
     for name, price in (("free", 0), ("priced", "0.002"), ("unknown", None)):
         ServerFactory(name=name, price_per_call=price)
     shown = " ".join(text(root, "/speculation/budgets/").split())
-    cards = shown.split('<form method="post" class="card"')[1:]
-    for card, words, waste in zip(
-        cards, ("A call is free", "costs 0.002 US dollars", "set its price"), (0.5, 0.1, 0.5),
-        strict=True,
-    ):  # fmt: skip
-        assert words in card
-        assert f'value="{waste}"' in card
+    rows = shown.partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")[1:]
+    for row, words, waste in zip(
+        rows, ("> free <", "0.002 US dollars", "set its price"), (0.5, 0.1, 0.5), strict=True
+    ):
+        assert words in row
+        assert f'value="{waste}"' in row
+
+
+def test_budgets_are_added_up_beside_what_was_spent_today(root):
+    now = timezone.now()
+    for name, limit, spent in (("a", "1.5", "0.25"), ("b", "2", "0.5")):
+        server = ServerFactory(name=name, price_per_call="0.25")
+        SpeculationBudget.objects.create(server=server, waste=0.1, dollars_per_day=limit)
+        for ago, dollars in ((timedelta(0), spent), (timedelta(days=2), "9")):
+            BudgetReservation.objects.create(
+                server=server, dollars=dollars, reserved_at=now - ago, expires_at=now - ago,
+                spent_at=now - ago,
+            )  # fmt: skip
+    shown = text(root, "/speculation/budgets/")
+    total = " ".join(shown.partition("<tfoot>")[2].partition("</tfoot>")[0].split())
+    assert re.findall(r"<td[^>]*>([^<]+)</td>", total) == ["3.5", "0.75"]
 
 
 @pytest.mark.parametrize("path", ["/servers/", "/speculation/budgets/"])
@@ -348,6 +450,72 @@ def test_a_threshold_shows_its_history_and_is_overridden_within_bounds(root):
     root.post(url, {"reset": "yes"})
     row.refresh_from_db()
     assert row.override is None
+
+
+def test_a_threshold_is_set_before_anything_was_asked(root, home):
+    url = "/learning/thresholds/"
+    assert 'name="domain"' in text(root, url)
+    given = {"domain": "Payments", "override": "0.94"}
+    shown = said(root.post(url, given, follow=True))
+    assert "domain payments" in shown
+    assert "0.94 is in force" in shown
+    row = AdaptiveThreshold.objects.get()
+    assert (row.override, row.context_hash) == (0.94, None)
+    refused = said(root.post(url, {**given, "override": "0.5"}))
+    assert "override: Ensure this value is greater than or equal to 0.7" in refused
+    assert 'value="Payments"' in refused, "what was entered is still there"
+    assert 'name="domain"' not in text(browser(UserFactory()), url)
+    assert browser(UserFactory()).post(url, given).status_code == 403
+
+
+def test_what_is_pasted_or_uploaded_is_replayed(root):
+    url = "/learning/thresholds/backtest/"
+    assert "Replay these lines" in text(root, url)
+    lines = '{"confidence": 0.9286, "succeeded": true}\n' * 60
+    pasted = root.post(url, {"lines": lines, "policy": ["adaptive", "fixed:0.92"]})
+    cells = [
+        " ".join(cell.split())
+        for cell in re.findall(r"<td[^>]*>(.*?)</td>", said(pasted), re.DOTALL)
+    ]
+    assert cells[:4] == ["60", "60", "100 %", "100 %"]
+    assert cells[6:10] == ["60", "60", "100 %", "100 %"]
+    file = SimpleUploadedFile("history.jsonl", lines.encode())
+    assert "What each would have done" in said(root.post(url, {"file": file}))
+    assert AdaptiveThreshold.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"lines": "no JSON"}, "Line 1: it is not JSON"),
+        ({"lines": '{"confidence": 2, "succeeded": true}'}, "`confidence` must be from 0 to 1"),
+        ({"lines": ""}, "There are no outcomes to replay"),
+        ({"own": "yes"}, "There are no outcomes to replay"),
+        ({"own": "yes", "policy": "best"}, "No policy &#x27;best&#x27;"),
+        ({"lines": '{"confidence": 0.9, "succeeded": true}\n' * 2_001}, "more than 2,000"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said(root, given, problem):
+    shown = said(root.post("/learning/thresholds/backtest/", given))
+    assert problem in shown
+    assert "What each would have done" not in shown
+
+
+def test_figures_of_a_threshold_are_told_in_words(root):
+    row = make_threshold(find_own_team("root"))
+    ThresholdChange.objects.create(
+        threshold=row,
+        before=0.92,
+        after=0.9,
+        reason="evidence",
+        at=timezone.now(),
+        evidence={"level": "none", "converged": False, "sample_weight": 3.0},
+    )
+    shown = text(root, f"/learning/thresholds/{row.pk}/")
+    assert "all outcomes of the team, since its domain has few" in shown
+    assert "<dt>settled</dt>" in shown
+    assert "where it started, since there are few outcomes" in shown
+    assert "converged" not in shown
 
 
 def test_a_member_sees_thresholds_of_the_team_and_overrides_none():

@@ -1,7 +1,9 @@
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
 
+from execution.early_run import EarlyRun
 from execution.predicted_workflow import PredictedTask
 from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence
 from learning.episodes import Episode
@@ -40,8 +42,6 @@ def predicted(tasks=STEPS, *, caller=ANN, at=100.0, speculation=None, ran=NOT_RU
 
 
 RAN = AheadRecord(
-    tasks=(),
-    took_ms=9.0,
     values=find_telling_values({"id": "PR-4711"}),
     episode=Episode(calls=(), intent="", certainty=1.0),
 )
@@ -54,6 +54,14 @@ def opened():
 
 def call(opened, tool, caller=ANN, at=101.0, **arguments):
     return [evidence for _, evidence in opened.note_call(caller, tool, arguments, at=at)]
+
+
+def test_results_do_not_stay_in_memory(opened):
+    run = EarlyRun(raw_results={"a": ({},)}, lists=frozenset(), tasks=(), took_s=0.1)
+    given = predicted(ran=replace(RAN, run=run))
+    opened.add(given)
+    followed = opened.find(given.caller, given.id)
+    assert (followed.ran.run, followed.ran.values) == (None, RAN.values)
 
 
 def test_calls_that_carry_out_all_tasks_confirm_the_suggestion(opened):

@@ -1,12 +1,15 @@
 """A suggestion that was run ahead teaches once its caller accepted it, and never twice."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 
 from execution.early_run import EarlyRun, EarlyTask
+from execution.models import Speculation
 from execution.prediction_outcome import RESOLVE_AFTER_S
+from execution.store import prediction_contents
 from gateway_project.foundation.database import run_in_database_thread
 from graph.models import PatternRun
 from learning import suggested_episodes
@@ -14,6 +17,7 @@ from learning.dependencies import LearningDependencies
 from learning.episodes import MAX_CERTAINTY, OwnedEpisode
 from learning.knowledge import learn_from_episode
 from learning.models import ToolExperience, UnlearnedEpisode
+from learning.predictions import open_intents
 from learning.predictions.open_intents import AheadRecord
 from learning.store import episodes
 from tests.factories import ServerFactory, ToolFactory
@@ -48,7 +52,7 @@ def world(sealer):
 def run_ahead(world):
     """Suggest a workflow that was run ahead."""
     episode = suggested_episodes.build_run_episode(INTENT, STEPS, RUN, at=world.now)
-    ran = AheadRecord(tasks=(("s:a", 100.0), ("s:b", 50.0)), took_ms=300.0, episode=episode)
+    ran = AheadRecord(run=RUN, episode=episode)
     return world.suggest(ran=ran, is_admitted=True)
 
 
@@ -75,6 +79,47 @@ async def test_it_waits_for_the_outcome_and_then_teaches_at_its_weight(world):
     world.call(1, name="Ann")  # asks for one of its results
     assert await world.outcome(speculation) == ("hit", 0.5)
     assert await stored() == {speculation: (0.5, after(world))}
+
+
+def load_content(speculation, sealer):
+    return run_in_database_thread(prediction_contents.load_content, speculation, sealer=sealer)
+
+
+async def test_what_a_reviewer_needs_is_stored_sealed(world, sealer, monkeypatch):
+    said = {"content": [{"type": "text", "text": "ann@x"}]}
+    run = replace(RUN, raw_results={"a": (said,), "b": ({"content": ["x" * 99]},)})
+    monkeypatch.setattr(open_intents, "MAX_RESULT_CHARACTERS", 80)
+    speculation = world.suggest(ran=AheadRecord(run=run), intent=INTENT)
+    await world.recorder.flush()
+    content = await load_content(speculation, sealer)
+    assert content["intent"] == INTENT
+    first, second = content["calls"]
+    assert (first["tool"], first["arguments"]) == (1, {"name": "Ann"})
+    assert first["results"] == [{"size": 48, "raw": said}]
+    assert second["arguments"] == {"to": "ann@x"}, "as sent, not as suggested"
+    assert second["results"] == [{"size": 116, "raw": None}], "too large to be kept"
+    stored = await run_in_database_thread(
+        lambda: bytes(Speculation.objects.get(pk=speculation).content)
+    )
+    assert b"ann@x" not in stored
+    assert b"Ann" not in stored
+
+
+async def test_of_a_suggestion_that_was_not_run_ahead_the_calls_are_kept(world, sealer):
+    speculation = world.suggest(intent=INTENT)
+    await world.recorder.flush()
+    content = await load_content(speculation, sealer)
+    assert [call["arguments"] for call in content["calls"]] == [
+        dict(one.arguments) for one in STEPS
+    ]
+    assert [call["results"] for call in content["calls"]] == [[], []]
+
+
+async def test_without_the_memory_nothing_of_a_suggestion_is_kept(sealer):
+    forgetful = World()
+    speculation = forgetful.suggest(intent=INTENT)
+    await forgetful.recorder.flush()
+    assert await load_content(speculation, sealer) is None
 
 
 async def test_silence_teaches_nothing(world):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from graph.record import GraphMetric
@@ -44,8 +46,8 @@ def test_the_evidence_is_explained():
     likely = ranking(ranked(1, 3), neighbours=near, history=40, probabilities={1: 0.9, 3: 0.8})
     metrics = {1: GraphMetric(pagerank=0.25, community=0, betweenness=0.0, closeness=0.0)}
     found = build_workflow(make_request(), likely, context=make_context(metrics=metrics))
-    assert "7 of 8 similar runs of these tools succeeded." in found.explanation
-    assert "learned from 40 different past intents; 40 runs of them count" in said(found)
+    assert "These tools were right in 7 of 8 similar cases." in found.explanation
+    assert "learned from 40 different past intents; 40 cases of them (runs, and" in said(found)
     assert "1 of 1 similar past intent (cosine 0.6 or more) used them" in said(found)
     assert "git:status: probability 0.90, PageRank 0.25." in found.explanation
     assert "at most" not in said(found)
@@ -58,12 +60,13 @@ def test_without_history_the_confidence_cap_is_explained():
     few = ranking(ranked(1, confidence=0.6), neighbours=[neighbour(0.3, 2)], history=5)
     text = said(build_workflow(make_request(), few, context=make_context()))
     assert "No past intent is similar: the nearest has a cosine of 0.30." in text
-    assert "Confidence is at most 0.69 until 20 runs have succeeded" in text
+    assert "By ranking alone, confidence is at most 0.69 until 20 cases are known" in text
 
 
+@pytest.mark.parametrize("counted", [5, 25])
 @pytest.mark.parametrize("confidence", [0.69, 0.7, 0.93])
-def test_no_cap_is_told_beside_a_confidence_above_it(confidence):
-    routine = ranking(ranked(1, confidence=confidence), history=5)
+def test_no_cap_is_told_beside_a_confidence_above_it(confidence, counted):
+    routine = replace(ranking(ranked(1, confidence=confidence), history=5), counted_runs=counted)
     text = said(build_workflow(make_request(), routine, context=make_context()))
     assert ("at most 0.69" in text) == (confidence <= 0.69)
 
