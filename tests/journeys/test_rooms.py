@@ -30,7 +30,7 @@ BASE: Final = Path(__file__).resolve().parent.parent.parent
 MENU: Final = tuple(room.path for _, rooms in menu.SECTIONS for room in rooms)
 OTHERS: Final = (
     *("/access/people/ann/", "/access/tokens/", "/search/?q=time", "/switch/"),
-    *("/access/teams/1/", "/access/webhooks/1/", "/tools/groups/desk/"),
+    *("/access/teams/100/", "/access/webhooks/1/", "/tools/groups/desk/"),
     *("/servers/time/", "/servers/broken/", "/servers/add/", "/servers/add/?way=json"),
     *("/servers/add/?way=command", "/servers/add/?way=url", "/servers/add/?known=github"),
     *("/servers/add/test/?server=broken", "/tools/?q=time", "/tools/time:get_current_time/"),
@@ -56,7 +56,7 @@ admin = users.get(username="admin")
 admin.set_password("a-lasting-password-1")
 admin.save()
 ann = users.create_user("ann")
-team = Team.objects.create(pk=1, name="research")
+team = Team.objects.create(pk=100, name="research")
 Membership.objects.create(user=ann, team=team, role="admin")
 hook = Webhook.objects.create(pk=1, name="<script>alert(3)</script>", events=["run.failed"],
                               url="https://hooks.example.com/a", secret_sealed="x", enabled=False)
