@@ -41,6 +41,7 @@ NAMES = (
     "prefetch_value",
     "search_curve",
     "poisoning",
+    "busy_year",
 )
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DOCUMENT = DOCS / "benchmarks.md"
@@ -51,6 +52,7 @@ OTHER_DOCUMENTS = {
     "speculation_story": DOCS / "learning.md",
     "search_curve": DOCS / "search.md",
     "poisoning": DOCS / "security.md",
+    "busy_year": DOCS / "learning.md",
 }
 """Where a table stands beside what explains it."""
 

@@ -114,6 +114,7 @@ class Runs:
         idempotency_key: str | None = None,
         is_direct: bool = False,
         shares_results: bool = False,
+        is_followed: bool = False,
     ) -> CreatedRun:
         """Start a run of a valid plan, without waiting for its tasks.
 
@@ -125,6 +126,7 @@ class Runs:
             idempotency_key: Of the request; None: none.
             is_direct: Whether it is a single call that has to wait for approval.
             shares_results: Whether calls made ahead for the caller's session may answer its tasks.
+            is_followed: Whether the caller will ask for `follow_progress`.
 
         Raises:
             IdempotencyConflict: If the key was used for another request.
@@ -147,6 +149,8 @@ class Runs:
         )
         if shares_results:
             self._dependencies.speculation.share(caller, new_run.run)
+        if is_followed and holder is not None:
+            self._progress_relay.expect(new_run.run)
         # The requester may go away meanwhile; a stored run is executed all the same.
         creation = RunCreation(new_run, self._dependencies)
         if holder is None:

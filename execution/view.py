@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from execution.changes import WHOLE_TASK
@@ -156,6 +156,9 @@ class RunView:
         return tuple(approval for approval in self.approvals if approval.is_pending)
 
 
+RunSort = Literal["newest", "oldest", "longest"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunFilter:
     """Which runs are listed; None and empty: all.
@@ -168,6 +171,8 @@ class RunFilter:
         since: Requested at this time or later.
         until: Requested before this time.
         min_duration_s: That took at least this long, or have so far.
+        text: With it in their id, user, error code, or in a task's id or tool; case is ignored.
+        sort: Which come first.
     """
 
     status: RunStatus | None = None
@@ -177,6 +182,8 @@ class RunFilter:
     since: datetime | None = None
     until: datetime | None = None
     min_duration_s: float | None = None
+    text: str = ""
+    sort: RunSort = "newest"
 
 
 ALL_RUNS: Final = RunFilter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -92,6 +93,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         QueryError: If the query contains no words.
     """
     _require_search_scope(caller)
+    started = time.perf_counter()
     catalogue = effects.catalogue()
     visibility = Visibility(catalogue=catalogue, caller=caller)
     context, context_warnings = unknown_names.find_named_tools(
@@ -126,6 +128,14 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
     hits = {hit.tool_pk: hit.score for hit in found.hits}
     effects.memory.record_search(
         caller, request.query, context=work_context.describe_search(visibility, hits), hits=hits
+    )
+    matches = sum(card.role == "match" for card in arranged.cards)
+    log.info(
+        "search.answered",
+        found=matches,
+        added=len(arranged.cards) - matches,
+        depth=arranged.depth,
+        ms=round((time.perf_counter() - started) * 1_000, 1),
     )
     return SearchResult(
         tools=arranged.cards,
@@ -324,6 +334,7 @@ async def run_workflow(
         options=request.options,
         idempotency_key=request.idempotency_key,
         shares_results=request.from_speculation is not None,
+        is_followed=watch is not watch_nothing,
     )
     if started.is_new:
         sinks.record_run(effects, caller, request, planned, run=started.run)

@@ -79,8 +79,8 @@ class Readiness:
         self._publishers: list[Publisher] = []
         self.wanted = asyncio.Event()
         """Set by a call that has to wait, so that a failed start is retried at once."""
-        self.listed = asyncio.Event()
-        """Set once a client has listed or called tools: heavy modules may load from then on."""
+        self.in_use = asyncio.Event()
+        """Set by the first message of a client: heavy modules and models load from then on."""
 
     @property
     def current(self) -> Gateway | None:

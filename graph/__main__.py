@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 
 BUSY_EXIT_CODE = 75
-PROCESS_NICENESS = 10
+PROCESS_NICENESS = 19
 
 
 def main(database: str) -> int:

@@ -185,6 +185,7 @@ class _Bench:
         from django.conf import settings
 
         from execution.process import held_run
+        from execution.process.progress_relay import ProgressRelay
         from execution.process.steady_clock import make_steady_clock
         from execution.run_dependencies import RunDependencies
         from execution.running.executor import Execution
@@ -215,6 +216,7 @@ class _Bench:
             journal=NoJournal(),
             call_slots=CallSlots(total=64, per_server=self.tasks_per_server),
             clock=make_steady_clock(),
+            reports=ProgressRelay(),
         )
         await Execution(snapshot, means).run()
         return (time.perf_counter() - started) * 1e3

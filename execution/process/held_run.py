@@ -19,10 +19,11 @@ from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
 from execution.process import load_results
+from execution.process.progress_relay import ProgressRelay
 from execution.process.run_journal import RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
 from execution.run_dependencies import RunDependencies, retry_until_available
-from execution.running.dependencies import ExecutorDependencies, Invocation, ignore_progress
+from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
 from execution.snapshot import RunSnapshot
@@ -97,9 +98,18 @@ def build_executor_dependencies(
     journal: Journal,
     call_slots: CallSlots,
     clock: Callable[[], datetime],
-    on_progress: Callable[[str, int, float, float | None, str | None], None] = ignore_progress,
+    reports: ProgressRelay,
 ) -> ExecutorDependencies:
-    """Build the dependencies with which a run is executed."""
+    """Build the dependencies with which a run is executed.
+
+    Args:
+        dependencies: Of this process.
+        snapshot: The run as claimed.
+        journal: Records its changes.
+        call_slots: Limits calls.
+        clock: Current time.
+        reports: Relays progress; a call asks its server for it only while somebody follows.
+    """
     caller = snapshot.task_caller
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.PreparedCall:
@@ -112,21 +122,23 @@ def build_executor_dependencies(
 
     return ExecutorDependencies(
         prepare=prepare,
-        invoke=lambda invocation: _make_call(dependencies, caller, invocation),
+        invoke=lambda invocation: _make_call(
+            dependencies, caller, invocation, asks_progress=reports.is_followed(snapshot.run)
+        ),
         journal=journal,
         call_slots=call_slots,
         clock=clock,
         reload_results=partial(
             load_results.load_result_roots, snapshot.run, sealer=dependencies.sealer
         ),
-        on_progress=on_progress,
+        on_progress=partial(reports.publish, snapshot.run),
         batch_window_s=BATCH_WINDOW_S,
         slot_group=get_slot_group(caller),
     )
 
 
 async def _make_call(
-    dependencies: RunDependencies, caller: Caller, invocation: Invocation
+    dependencies: RunDependencies, caller: Caller, invocation: Invocation, *, asks_progress: bool
 ) -> CallOutcome:
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
         invocation.on_progress(progress, total, message)
@@ -136,7 +148,7 @@ async def _make_call(
             invocation.tool,
             invocation.arguments,
             timeout_s=invocation.timeout_s,
-            progress=report_progress,
+            progress=report_progress if asks_progress else None,
         ),
         caller=caller,
         catalogue=dependencies.catalogue(),

@@ -81,6 +81,19 @@ class ProgressRelay:
             if not self._inboxes[run]:
                 del self._inboxes[run]
 
+    def expect(self, run: UUID) -> None:
+        """Have the calls of a run ask for progress before its first listener comes."""
+        self._inboxes[run] |= set()
+
+    def forget(self, run: UUID) -> None:
+        """Forget a run that is released here, unless it has listeners."""
+        if not self._inboxes.get(run, True):
+            del self._inboxes[run]
+
+    def is_followed(self, run: UUID) -> bool:
+        """Whether anybody wants a run's reports: some servers refuse calls that ask for them."""
+        return run in self._inboxes
+
     def publish(
         self,
         run: UUID,

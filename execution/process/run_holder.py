@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -316,7 +315,7 @@ class RunHolder:
                 journal=held.journal,
                 call_slots=self._call_slots,
                 clock=clock,
-                on_progress=partial(self._reports.publish, snapshot.run),
+                reports=self._reports,
             ),
         )
         if self._is_closing:
@@ -355,6 +354,7 @@ class RunHolder:
             await self._journal.wait_until_settled(snapshot.run)
             await retry_until_available(leases.release_lease, snapshot.run, snapshot.epoch)
         held.is_released = True
+        self._reports.forget(snapshot.run)
         await self._report_released(snapshot.run, status)
 
     async def _report_released(self, run: UUID, status: RunStatus | None) -> None:

@@ -23,6 +23,7 @@ from execution.view import (
     MAX_TOOLS,
     ApprovalView,
     RunFilter,
+    RunSort,
     RunSummary,
     RunView,
     TaskView,
@@ -69,6 +70,28 @@ WHERE run_id = %(run)s
 """
 """Only the current workflow: a run keeps one per version."""
 
+_DURATION: Final = """(coalesce({run}.ended_at, now())
+       - coalesce({run}.started_at, {run}.created_at))"""
+_TOOK: Final = _DURATION.format(run="run")
+_LAST_TOOK: Final = f"""(SELECT {_DURATION.format(run="last")}
+    FROM execution_workflowexecution AS last WHERE last.id = %(after_run)s)"""
+_ORDERS: Final[Mapping[RunSort, tuple[str, str]]] = {
+    "newest": (
+        """run.created_at <= %(before)s
+       AND (run.created_at < %(before)s OR run.id > %(after_run)s)""",
+        "run.created_at DESC, run.id",
+    ),
+    "oldest": (
+        "(run.created_at, run.id) > (%(before)s, %(after_run)s::uuid)",
+        "run.created_at, run.id",
+    ),
+    "longest": (
+        f"({_TOOK} < {_LAST_TOOK} OR {_TOOK} = {_LAST_TOOK} AND run.id > %(after_run)s)",
+        f"{_TOOK} DESC, run.id",
+    ),
+}
+"""Of each order: which runs come after that of the page before, and the order itself."""
+
 _SUMMARIES = f"""
 SELECT run.id, run."user", run.team_id, run.status, run.is_direct,
     ARRAY(SELECT tool FROM execution_taskrun AS task
@@ -88,14 +111,14 @@ WHERE {_VISIBLE}
   AND (%(of_team)s::bigint IS NULL OR run.team_id = %(of_team)s)
   AND (%(since)s::timestamptz IS NULL OR run.created_at >= %(since)s)
   AND (%(until)s::timestamptz IS NULL OR run.created_at < %(until)s)
-  AND (%(min_s)s::float8 IS NULL OR coalesce(run.ended_at, now())
-       - coalesce(run.started_at, run.created_at) >= make_interval(secs => %(min_s)s))
+  AND (%(min_s)s::float8 IS NULL OR {_TOOK} >= make_interval(secs => %(min_s)s))
   AND (%(tool)s = '' OR EXISTS (
       SELECT FROM execution_taskrun AS task WHERE task.run_id = run.id
         AND %(tool)s IN (task.tool, split_part(task.tool, ':', 1))))
-  AND (%(before)s::timestamptz IS NULL OR run.created_at <= %(before)s
-       AND (run.created_at < %(before)s OR run.id > %(after_run)s))
-ORDER BY run.created_at DESC, run.id LIMIT %(limit)s
+  AND (%(text)s = ''
+       OR position(%(text)s IN lower(concat_ws(' ', run.id, run."user", run.error_code))) > 0
+       OR EXISTS (SELECT FROM execution_taskrun AS task WHERE task.run_id = run.id
+         AND position(%(text)s IN lower(concat_ws(' ', task.task, task.tool))) > 0))
 """
 _IDS: Final = f"""
 SELECT run.id, run.status, run.created_at FROM execution_workflowexecution AS run
@@ -176,14 +199,14 @@ def load_summaries(
     after: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[RunSummary]:
-    """Return runs, newest first.
+    """Return runs, newest first unless another order is wanted.
 
     Args:
         caller: As in `load_view`.
         teams: Also the runs of these teams, by primary key.
         runs: Only these; None: all.
         wanted: Which of them.
-        after: Time and id of the last run of the page before; None: from the newest.
+        after: Time and id of the last run of the page before; None: the first page.
         limit: Maximum count.
     """
     values: dict[str, Any] = {
@@ -198,12 +221,15 @@ def load_summaries(
         "since": wanted.since,
         "until": wanted.until,
         "min_s": wanted.min_duration_s,
+        "text": escape_text(wanted.text.lower()),
         "limit": limit,
         "tools": MAX_TOOLS,
         "done": _DONE_STATUSES,
     }
+    follows, order = _ORDERS[wanted.sort]
+    page = f"AND (%(before)s::timestamptz IS NULL OR {follows}) ORDER BY {order} LIMIT %(limit)s"
     with connection.cursor() as cursor:
-        cursor.execute(_SUMMARIES, values)
+        cursor.execute(_SUMMARIES + page, values)
         return [_build_summary(row) for row in cursor.fetchall()]
 
 

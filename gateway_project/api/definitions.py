@@ -53,7 +53,8 @@ class DefinitionApprovalSerializer(serializers.Serializer[Any]):
     )
     ignore_unstable = serializers.BooleanField(
         default=False,
-        help_text="Ignore future changes at its `unstable` places, which differ at each start",
+        help_text="Ignore future changes at its `unstable` places: the server words these anew "
+        "at each start",
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
@@ -13,6 +15,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from execution.snapshot import compute_run_session
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import paginate_rows
@@ -37,6 +40,7 @@ from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD
 from tools.visibility import Visibility
 
 _KINDS = {kind.value: code for kind, code in KIND_CODES.items()}
+MAX_INT64: Final = 2**63 - 1
 _KIND_NAMES = {code: name for name, code in _KINDS.items()}
 
 
@@ -75,6 +79,8 @@ class EventSerializer(serializers.Serializer[Any]):
     kind = serializers.SerializerMethodField()
     tool = serializers.SerializerMethodField(help_text="Empty: not about one tool")
     team = serializers.IntegerField(source="team_id", allow_null=True)
+    session = serializers.CharField(help_text="Of the caller, or of a run; a number of 64 bits")
+    context_hash = serializers.CharField(allow_null=True, help_text="What `context` filters by")
     outcome = serializers.SerializerMethodField(help_text="Empty: it has none")
     duration_ms = serializers.FloatField(allow_null=True)
     weight = serializers.FloatField()
@@ -241,6 +247,10 @@ class EpisodeListView(ApiView):
         operation_id="list_episodes",
         parameters=[
             OpenApiParameter("kind", OpenApiTypes.STR, enum=list(_KINDS)),
+            OpenApiParameter("tool", OpenApiTypes.STR, description="Canonical id"),
+            OpenApiParameter("run", OpenApiTypes.UUID, description="Of the run's tasks"),
+            OpenApiParameter("session", OpenApiTypes.STR),
+            OpenApiParameter("context", OpenApiTypes.STR),
             *PAGE_PARAMETERS,
         ],
         responses=EventPageSerializer,
@@ -253,8 +263,40 @@ class EpisodeListView(ApiView):
             if kind not in _KINDS:
                 raise InvalidInput(f"kind: one of {', '.join(_KINDS)}")
             rows = rows.filter(kind=_KINDS[kind])
+        rows = rows.filter(**_read_event_filter(self, request.query_params))
         page = paginate_rows(request, rows)
         return Response(page.as_json(request, _make_item(self, EventSerializer)))
+
+
+def _read_event_filter(view: ApiView, given: Mapping[str, str]) -> dict[str, int]:
+    """Read which events an address asks for, by column.
+
+    Raises:
+        InvalidInput: If a value is not of its kind.
+        UnknownTool: If the caller sees no such tool.
+    """
+    wanted: dict[str, int] = {}
+    for name, column in (("session", "session"), ("context", "context_hash")):
+        if text := given.get(name, ""):
+            wanted[column] = _read_hash(name, text)
+    if text := given.get("run", ""):
+        try:
+            wanted["session"] = compute_run_session(UUID(text))
+        except ValueError:
+            raise InvalidInput("run: the id of a run") from None
+    if text := given.get("tool", ""):
+        wanted["tool"] = view.effects.catalogue().find_tool(text, view.caller).pk
+    return wanted
+
+
+def _read_hash(name: str, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = MAX_INT64 + 1
+    if not -MAX_INT64 - 1 <= value <= MAX_INT64:
+        raise InvalidInput(f"{name}: the number of a {name}, as a list of events says it")
+    return value
 
 
 class ThresholdListView(ApiView):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast, get_args
 from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from execution.control import Action
 from execution.status import RunStatus
 from execution.store import views
-from execution.view import RunFilter, RunSummary, RunView
+from execution.view import RunFilter, RunSort, RunSummary, RunView
 from gateway_project.access.roles import CONTROL, READ
 from gateway_project.api.description import PAGE_PARAMETERS
 from gateway_project.api.pages import cut_page, make_page_schema, read_page_request, read_time
@@ -37,6 +37,7 @@ APPLY_WAIT_S: Final = 5.0
 MAX_TEAM_DIGITS: Final = 18
 """More would not fit into a column of 64 bits."""
 MAX_DURATION_S: Final = 31_536_000.0
+MAX_TEXT_CHARS: Final = 200
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": ["string", "null"], "format": "date-time"}
 _SUMMARY: Final[dict[str, Any]] = {
@@ -88,12 +89,18 @@ class RunListView(ApiView):
             OpenApiParameter(
                 "min_duration_s", OpenApiTypes.DOUBLE, description="Took at least so long"
             ),
+            OpenApiParameter(
+                "text",
+                OpenApiTypes.STR,
+                description="In the id, the user, the error code, or a task's id or tool",
+            ),
+            OpenApiParameter("sort", OpenApiTypes.STR, enum=get_args(RunSort)),
             *PAGE_PARAMETERS,
         ],
         responses={200: make_page_schema(_SUMMARY)},
     )
     def get(self, request: Request) -> Response:
-        """List runs, newest first."""
+        """List runs, newest first unless sorted otherwise."""
         wanted = read_page_request(request, key=(str, str))
         approver = load_approver(self.caller)
         found = views.load_summaries(
@@ -116,6 +123,9 @@ def read_run_filter(given: Mapping[str, str]) -> RunFilter:
     status, team = given.get("status", ""), given.get("team", "")
     if status and status not in [known.value for known in RunStatus]:
         raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
+    sort = given.get("sort", "") or "newest"
+    if sort not in get_args(RunSort):
+        raise InvalidInput(f"sort: one of {', '.join(get_args(RunSort))}")
     if team and not (team.isascii() and team.isdecimal() and len(team) < MAX_TEAM_DIGITS):
         raise InvalidInput("team: the number of a team")
     return RunFilter(
@@ -126,6 +136,8 @@ def read_run_filter(given: Mapping[str, str]) -> RunFilter:
         since=read_time(given, "since"),
         until=read_time(given, "until", is_end=True),
         min_duration_s=_read_seconds(given, "min_duration_s"),
+        text=given.get("text", "").strip()[:MAX_TEXT_CHARS],
+        sort=cast("RunSort", sort),
     )
 
 

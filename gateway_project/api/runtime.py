@@ -42,7 +42,7 @@ def load_effects(request: HttpRequest) -> Effects:
 async def _wait_for_effects(readiness: Readiness) -> Effects:
     """Return the dependencies of the flow; graph and models load from now on."""
     gateway = await readiness.wait_for_gateway()
-    readiness.listed.set()
+    readiness.in_use.set()
     return gateway.effects
 
 

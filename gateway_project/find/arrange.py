@@ -70,6 +70,7 @@ class ArrangedAnswer:
         tokens: Cost of the cards, the order and the warnings.
         omitted_count: Matches that did not fit.
         warnings: Warnings about the whole answer.
+        depth: Most hops from a match to a tool that came along; 0: none did.
     """
 
     cards: tuple[ToolCard, ...]
@@ -77,6 +78,7 @@ class ArrangedAnswer:
     tokens: int
     omitted_count: int
     warnings: tuple[str, ...]
+    depth: int = 0
 
 
 def make_token_counter(count_tokens: Callable[[str], int]) -> TokenCounter:
@@ -204,6 +206,7 @@ class _AnswerDraft:
             tokens=0 if is_empty else self._count(cards, names, warnings),
             omitted_count=0,
             warnings=warnings,
+            depth=max((len(entry.path) - 1 for entry in entries), default=0),
         )
 
     def _collect_unasked_changes(

@@ -23,6 +23,10 @@ from gateway_project.foundation.mail_url import read_mail_url
 
 PREFIX = "FOREGATE_"
 MIN_PORT, MAX_PORT = 1, 65_535
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+BGE_LARGE = "BAAI/bge-large-en-v1.5"
+EMBEDDING_MODELS = (MINILM, BGE_LARGE)
+"""Models of the onnx engine, which `tools.embed.recipes` describes."""
 
 
 class ConfigurationError(Exception):
@@ -89,12 +93,12 @@ class Config(BaseSettings):
     log_file_bytes: int = Field(
         default=10_000_000, ge=10_000, description="Size at which the log file is rotated."
     )
-    embedding_model: str = Field(
-        default="sentence-transformers/all-MiniLM-L6-v2",
-        description="Model that embeds tools and queries; a name of the recipe table.",
-    )
     embedding_engine: Literal["onnx", "sentence-transformers"] = Field(
         default="onnx", description="Engine that runs the embedding model."
+    )
+    embedding_model: str = Field(
+        default=MINILM,
+        description="Model that embeds tools and queries; with the onnx engine, one of the table.",
     )
     embedding_threads: int = Field(
         default=2, ge=1, le=64, description="Processor threads used to embed."
@@ -332,6 +336,16 @@ class Config(BaseSettings):
                 ip_network(part, strict=False)
             except ValueError:
                 raise ValueError(f"{part!r} is not a network; write it like 10.1.0.0/16") from None
+        return value
+
+    @field_validator("embedding_model")
+    @classmethod
+    def _complete_model(cls, value: str, info: ValidationInfo) -> str:
+        for name in EMBEDDING_MODELS:
+            if value in {name, name.partition("/")[2]}:
+                return name
+        if info.data.get("embedding_engine") == "onnx":
+            raise ValueError(f"the onnx engine runs one of {', '.join(EMBEDDING_MODELS)}")
         return value
 
     @field_validator("email_url")

@@ -101,11 +101,21 @@ def _resolve_caller(caller: Caller | None, group: str | None, gateway: Gateway) 
 
 
 @contextmanager
-def bind_connection_caller(get_caller: Callable[[], Caller]) -> Iterator[None]:
-    """Set how the caller of each request on the connection served within the context is found."""
+def bind_connection_caller(
+    get_caller: Callable[[], Caller],
+) -> Iterator[Callable[[], Caller]]:
+    """Set how the caller of each request on the connection served within the context is found.
+
+    Yields:
+        Finds the caller, with the session of the connection.
+    """
     session = secrets.token_hex(_SESSION_KEY_BYTES)
-    token = _connection_caller.set(lambda: replace(get_caller(), session=session))
+
+    def find_caller() -> Caller:
+        return replace(get_caller(), session=session)
+
+    token = _connection_caller.set(find_caller)
     try:
-        yield
+        yield find_caller
     finally:
         _connection_caller.reset(token)

@@ -59,6 +59,7 @@ class ClientState:
         client_key: `Caller.client_key` of the client; None until it first subscribes.
         is_following: Whether it receives change notifications.
         capabilities: Forwarded capabilities that it declared; None until first read.
+        ends_session: Whether its end is recorded as that of a session.
     """
 
     connection_key: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -67,6 +68,7 @@ class ClientState:
     client_key: SessionKey | None = None
     is_following: bool = False
     capabilities: Mapping[str, Any] | None = None
+    ends_session: bool = False
 
 
 def state_of(ctx: Context) -> ClientState:

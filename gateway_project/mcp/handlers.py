@@ -90,9 +90,26 @@ async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any
         caller=callers.caller_of(ctx, gateway),
         readiness=readiness,
     )
+    _record_end(request)
     if is_meta_tool:
         return await _META_TOOL_HANDLERS[params.name](request, args)
     return await _METHOD_HANDLERS[ctx.method](request, params)
+
+
+def _record_end(request: ClientRequest) -> None:
+    """Have the end of a connection recorded as the end of its session.
+
+    A stateless request has no connection: its session ends with silence.
+    """
+    state = client_state.state_of(request.ctx)
+    if client_state.is_modern(request.ctx) or state.ends_session:
+        return
+    state.ends_session = True
+
+    async def record() -> None:
+        request.effects.memory.record_session_end(request.caller)
+
+    client_state.run_at_end(request.ctx, record)
 
 
 async def _serve_search(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:

@@ -28,7 +28,6 @@ INCOMPLETE_TTL_MS: Final = 2_000
 
 async def list_tools(request: ClientRequest, params: PaginatedRequestParams) -> ListToolsResult:
     """Serve `tools/list` where tools of servers are listed too."""
-    request.readiness.listed.set()
     effects = request.effects
     shown = exposure.list_exposed(effects.catalogue(), request.caller, effects.exposure)
     modern = client_state.is_modern(request.ctx)

@@ -65,8 +65,8 @@ async def _serve_connection(
 ) -> None:
     _cancel_on_signal()
     runtime = Runtime(prepare)
-    if prelude is not None:  # a client taken over has its list already
-        runtime.readiness.listed.set()
+    if prelude is not None:  # a client taken over has shaken hands already
+        runtime.readiness.in_use.set()
     in_flight = mcp_server.InFlightCounter()
     server = mcp_server.build_server(runtime, in_flight=in_flight)
     hosting = AttachHosting(runtime, server, in_flight=in_flight, offered=host) if host else None

@@ -115,7 +115,7 @@ def build_server(
         "notifications/initialized", NotificationParams, _follow_changes
     )
     # The SDK's own middleware opens a tracing span for every message, which nothing exports.
-    server.middleware[:] = [results.apply_carried_result]
+    server.middleware[:] = [handlers.mark_in_use, results.apply_carried_result]
     if in_flight is not None:
         server.middleware.insert(0, in_flight.count_request)
     return server
@@ -134,6 +134,11 @@ class _ServedHandlers:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
+    async def mark_in_use(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Start to load what requests need with a client's first message, the handshake."""
+        self._runtime.readiness.in_use.set()
+        return await call_next(ctx)
+
     async def serve_request(self, ctx: Context, params: Any) -> Any:
         """Serve a request from the runtime; failures are JSON-RPC errors."""
         try:
@@ -147,12 +152,7 @@ class _ServedHandlers:
         return await handle(self._runtime.readiness, ctx, params)
 
     async def serve_call(self, ctx: Context, params: CallToolRequestParams) -> Any:
-        """Serve `tools/call`; failures are reported in the result.
-
-        A call marks the client as listed: one taken over from another gateway already has its
-        list and never asks for it again.
-        """
-        self._runtime.readiness.listed.set()
+        """Serve `tools/call`; failures are reported in the result."""
         try:
             handle = await self._runtime.get_handler()
         except NotReady as error:
@@ -171,7 +171,6 @@ class _ServedHandlers:
         self, _: Context, __: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """Serve `tools/list` where only the meta-tools are listed."""
-        self._runtime.readiness.listed.set()
         return ListToolsResult(tools=list(meta_tools.TOOLS))
 
     async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:

@@ -40,8 +40,6 @@ from learning.predictions.recorder import PredictionRecorder
 from learning.recall import OutcomeRecall
 from tools import item_store, token_count
 from tools.embed import load as embedding
-from tools.embed.cache import CachedEmbedder
-from tools.embed.recipes import UnknownModel
 from tools.item_lists import ItemLists, ItemListStore
 from tools.pinned_upstream import PinnedUpstream
 from tools.search_index_cache import SearchIndexCache
@@ -88,7 +86,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
     rules = _load_network_rules(config)
     thresholds = make_thresholds(config)
     load = snapshot.make_loader(config, user, kind=kind, group=tool_group)
-    embedder = _make_embedder(config)
+    embedder = embedding.make_embedder(config)
     index = SearchIndexCache(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
     current = CurrentSnapshot(
         snapshot=await snapshot.load_first_snapshot(load, readiness),
@@ -211,7 +209,10 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             if claims:
                 discoverer = ServerDiscoverer(current, pool, list_server=relister.list_server)
                 _start_claiming(group, discoverer, sender)
-            group.create_task(follow.warm_up(readiness, embedder), name="warm")
+            group.create_task(
+                follow.warm_up(readiness, embedder, rankers, owner=current.snapshot.caller.owner),
+                name="warm",
+            )
             group.create_task(follow.run_index(readiness, index), name="search index")
             group.create_task(rankers.run(), name="rankers")
             _start_housekeeping(group, effects, predictions, thresholds, outcomes, speculation)
@@ -341,15 +342,3 @@ def _load_network_rules(config: Config) -> NetworkRules:
         return NetworkRules(allowed=parse_networks(config.allow_private))
     except ValueError as error:
         raise NotReady("configuration", f"FOREGATE_ALLOW_PRIVATE: {error}") from None
-
-
-def _make_embedder(config: Config) -> CachedEmbedder:
-    """Return the configured embedder, which loads its model on first use.
-
-    Raises:
-        NotReady: If the model is unknown.
-    """
-    try:
-        return embedding.make_embedder(config)
-    except UnknownModel as error:
-        raise NotReady("configuration", str(error)) from None

@@ -22,6 +22,7 @@ from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import snapshot
 from gateway_project.wiring.snapshot import CatalogueSnapshot, LoadSnapshot
+from graph.ranker_cache import RankerCache
 from tools import token_count
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
@@ -284,9 +285,18 @@ def _find_capabilities(pool: UpstreamPool, server: str) -> Mapping[str, object] 
         return None
 
 
-async def warm_up(readiness: Readiness, embedder: CachedEmbedder) -> None:
-    """Load what the first search needs, once a client has listed tools."""
-    await readiness.listed.wait()
+async def warm_up(
+    readiness: Readiness, embedder: CachedEmbedder, rankers: RankerCache, *, owner: int | None
+) -> None:
+    """Load what the first search and the first intent need, once there is a client.
+
+    Args:
+        readiness: Tells of the first client.
+        embedder: Embeds intents.
+        rankers: Loads the models of the owner; others share what of them is shipped.
+        owner: Of what the default caller learns.
+    """
+    await readiness.in_use.wait()
     heap.map_large_blocks()
     try:
         await asyncio.to_thread(embedder.embed, ["warm"], kind="query")
@@ -295,18 +305,20 @@ async def warm_up(readiness: Readiness, embedder: CachedEmbedder) -> None:
     await asyncio.to_thread(token_count.count_tokens, "warm")
     await asyncio.to_thread(heap.return_free_memory)
     await asyncio.to_thread(_import_suggestion_modules)
+    await rankers.load(owner)
 
 
 def _import_suggestion_modules() -> None:
     """Import the modules of the first intent, so that it does not block the event loop."""
     from graph import encode  # noqa: F401 - heavy
+    from graph.suggestion.next_call import predict  # noqa: F401 - heavy
     from graph.suggestion.ranking import rank, tool_view  # noqa: F401 - heavy
-    from graph.suggestion.workflow import build, considered  # noqa: F401 - heavy
+    from graph.suggestion.workflow import build, considered, excerpt  # noqa: F401 - heavy
 
 
 async def run_index(readiness: Readiness, index: SearchIndexCache) -> None:
-    """Keep the in-memory search index current, once a client has listed tools."""
-    await readiness.listed.wait()
+    """Keep the in-memory search index current, once there is a client."""
+    await readiness.in_use.wait()
     await index.run()
 
 

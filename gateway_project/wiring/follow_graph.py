@@ -204,11 +204,11 @@ class GraphKeeper:
         self.shapes.enqueue_result(tool.pk, team, tool.definition_hash, result)
 
     async def run(self, readiness: Readiness) -> None:
-        """Keep it current until cancelled; heavy work waits until a client lists tools."""
+        """Keep it current until cancelled; heavy work waits for a client."""
         async with TaskGroup() as group:
             group.create_task(self._run_supervised(self.usage.run), name="usage")
             group.create_task(self._run_supervised(self.shapes.run), name="shapes")
-            await readiness.listed.wait()
+            await readiness.in_use.wait()
             self.graph.request_loading()
             group.create_task(self._run_supervised(self.graph.run), name="relations")
             group.create_task(self._run_supervised(self.refresher.run), name="graph refresh")

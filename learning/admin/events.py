@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
+from uuid import UUID
 
 from django.contrib import admin
 from django.core.paginator import Paginator
@@ -16,6 +17,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.timezone import localtime
 
+from execution.snapshot import compute_run_session
 from graph.admin.breakable import breakable_html
 from graph.admin.filters import ToolFilter
 from learning.memory.stored_observation import UnreadableObservation, restore_observation
@@ -68,21 +70,52 @@ class EventToolFilter(ToolFilter):
         return queryset if tool is None else queryset.filter(tool=tool)
 
 
-class ContextFilter(admin.SimpleListFilter):
-    """By one context; a context in the list links to it."""
+class _HashFilter(admin.SimpleListFilter):
+    """By one hash; a hash in the list links to it."""
 
-    title = "context"
-    parameter_name = "context"
+    column = ""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:  # noqa: ARG002
-        """Offer only the requested context, since there may be thousands."""
-        context = _parse_int64(request.GET.get(self.parameter_name))
-        return [] if context is None else [(str(context), _format_hash(context))]
+        """Offer only the requested hash, since there may be thousands."""
+        value = _parse_int64(request.GET.get(self.parameter_name or ""))
+        return [] if value is None else [(str(value), _format_hash(value))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-        """Keep events of the context."""
-        context = _parse_int64(self.value())
-        return queryset if context is None else queryset.filter(context_hash=context)
+        """Keep events of the hash."""
+        value = _parse_int64(self.value())
+        return queryset if value is None else queryset.filter(**{self.column: value})
+
+
+class ContextFilter(_HashFilter):
+    """By one context."""
+
+    title = parameter_name = "context"
+    column = "context_hash"
+
+
+class EventSessionFilter(_HashFilter):
+    """By one session."""
+
+    title = parameter_name = column = "session"
+
+
+class EventRunFilter(admin.SimpleListFilter):
+    """By one run, which is a session of its own."""
+
+    title = parameter_name = "run"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Offer only the requested run."""
+        run = request.GET.get("run")
+        return [(run, run)] if run else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        """Keep events of the run's tasks."""
+        try:
+            run = UUID(self.value() or "")
+        except ValueError:
+            return queryset
+        return queryset.filter(session=compute_run_session(run))
 
 
 @admin.register(EpisodicEvent)
@@ -93,7 +126,10 @@ class EpisodicEventAdmin(ReadOnlyAdmin):
         "timestamp", "kind", "tool_label", "team", "session_label", "context_label", "outcome",
         "duration_label", "weight",
     )  # fmt: skip
-    list_filter = ("kind", "outcome", EventTeamFilter, EventToolFilter, ContextFilter)
+    list_filter = (
+        "kind", "outcome", EventTeamFilter, EventToolFilter, ContextFilter, EventSessionFilter,
+        EventRunFilter,
+    )  # fmt: skip
     list_select_related = ("team",)
     ordering = ("-id",)
     sortable_by = ()
@@ -129,8 +165,9 @@ class EpisodicEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="session")
     def session_label(self, row: EpisodicEvent) -> str:
-        """Identify the session."""
-        return _format_hash(row.session)
+        """Identify the session, with a link to its events."""
+        shown = _format_hash(row.session)
+        return format_html('<a href="?session={}">{}</a>', row.session, shown)
 
     @admin.display(description="context")
     def context_label(self, row: EpisodicEvent) -> str:

@@ -21,6 +21,7 @@ from learning.sessions import direct_calls
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
 from learning.sessions.processor_budget import ProcessorBudget
 from learning.sessions.session import StatedWords
+from learning.sessions.team_models import SessionPart
 
 if TYPE_CHECKING:
     from execution.early_calls import Speculation
@@ -48,6 +49,12 @@ BURST_S: Final = 1.0
 """Processor seconds that it may use at once, such as for reading a large catalogue."""
 MAX_VALUES: Final = 200_000
 """Values that all analyses remember together, some 100 MB; the oldest sessions make room."""
+OPEN_CALLS: Final = 4
+"""Newest calls of a session that goes on that are not counted yet: what follows is not known."""
+LEAST_PART: Final = 8
+PART_GROWTH: Final = 1.5
+"""A session that goes on is counted again each time it has grown by half, from eight calls on: its
+calls are read at most three times."""
 _CHANCE_DIGITS: Final = 4
 
 RecordWords = Callable[["Session", StatedWords], None]
@@ -115,6 +122,7 @@ class SessionAnalyst:
                     self._speculation.list_obstacles()  # so that the switch is confirmed by then
                 await asyncio.sleep(IDLE_S)
                 await self.analyse_idle()
+                self.forget_sessions()
             self.forget_sessions()
 
     def _may_call_ahead(self) -> bool:
@@ -129,8 +137,10 @@ class SessionAnalyst:
             if self._budget.is_exhausted:
                 telemetry.unanalysed_calls.inc(len(items))
                 session.has_gap = True
-                continue
-            await self._analyse(session, items)
+            else:
+                await self._analyse(session, items)
+            if session.has_ended:
+                self._registry.end_session(session)
 
     def forget_sessions(self) -> None:
         """Resolve the predictions of forgotten sessions, and count what they taught."""
@@ -142,13 +152,26 @@ class SessionAnalyst:
     def _forget(self, sessions: Iterable[Session]) -> None:
         for session in sessions:
             if session.analysis is not None:
-                calls = session.analysis.state.calls
-                self._models.add_session(session.caller.contributor, session.hash, calls)
+                self._let_count(session, until=len(session.analysis.state.calls))
                 self._drop_analysis(session)
+
+    def _count_part(self, session: Session, analysis: SessionAnalysis) -> None:
+        """Let what a long session has taught so far be counted, less and less often."""
+        until = len(analysis.state.calls) - OPEN_CALLS
+        if until >= max(LEAST_PART, PART_GROWTH * session.counted_calls):
+            self._let_count(session, until=until)
+
+    def _let_count(self, session: Session, *, until: int) -> None:
+        assert session.analysis is not None  # noqa: S101 - callers have it
+        calls, counted = session.analysis.state.calls, range(session.counted_calls, until)
+        part = SessionPart(session.hash, list(calls), counted)
+        if self._models.add_session(session.caller.contributor, part):
+            session.counted_calls = until
 
     def _drop_analysis(self, session: Session) -> None:
         analysis, session.analysis = session.analysis, None
         session.has_gap = False
+        session.counted_calls = 0
         self._value_count -= session.value_count
         session.value_count = 0
         if analysis is not None:
@@ -172,6 +195,7 @@ class SessionAnalyst:
         value_count = len(analysis.state.values)
         self._value_count += value_count - session.value_count
         session.value_count = value_count
+        self._count_part(session, analysis)
         if session.active_at == was_active_at:  # else the next call came first
             shadows = self._dispatch(session, analysis, result.predictions)
             replaced = add_predictions(analysis, shadows, at=self._clock())
@@ -203,8 +227,8 @@ class SessionAnalyst:
     def _find_calling(self, session: Session) -> Caller | None:
         """Return whom calls predicted in a session are made for; None: nobody makes them."""
         if session.run is None:
-            return session.caller
-        if session.starter is None or not session.has_run_ended:
+            return None if session.has_ended else session.caller
+        if session.starter is None or not session.has_ended:
             return None
         starting = self._registry.find_session(session.starter)
         return None if starting is None else starting.caller

@@ -77,6 +77,9 @@ class SessionMemory(Protocol):
     def record_run_end(self, run: UUID) -> None:
         """Record that a run ended: whoever started it may go on from its results."""
 
+    def record_session_end(self, caller: Caller) -> None:
+        """Record that the connection of a caller's session has ended: no call follows."""
+
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """Record how an agent decided that a run goes on."""
 
@@ -109,6 +112,9 @@ class NoMemory:
         """See `SessionMemory`."""
 
     def record_run_end(self, run: UUID) -> None:
+        """See `SessionMemory`."""
+
+    def record_session_end(self, caller: Caller) -> None:
         """See `SessionMemory`."""
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:

@@ -230,9 +230,26 @@ class SessionRegistry:
         session = self._runs.get(run)
         if session is None or session.starter is None:
             return
-        session.has_run_ended, session.active_at = True, self._clock()
+        session.has_ended, session.active_at = True, self._clock()
         self._sessions.move_to_end(session.key)
         self._let_analyse(session)
+
+    def record_session_end(self, caller: Caller) -> None:
+        """See `SessionMemory`."""
+        session = self.find_session(caller)
+        if session is None or session.has_ended:
+            return
+        session.has_ended = True
+        if session in self._busy:  # what waits is analysed first
+            self.changed.set()
+        else:
+            self.end_session(session)
+
+    def end_session(self, session: Session) -> None:
+        """Forget a session that has ended, so that what it taught is counted."""
+        if self._sessions.get(session.key) is session:
+            self._forget(session)
+        self.changed.set()
 
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """See `SessionMemory`."""
@@ -417,8 +434,8 @@ class SessionRegistry:
 
 
 def _is_continued(session: Session, now: float) -> bool:
-    is_silent = now - session.active_at > FORGET_AFTER_S
-    return not is_silent and session.call_count < MAX_SESSION_CALLS
+    is_over = session.has_ended or now - session.active_at > FORGET_AFTER_S
+    return not is_over and session.call_count < MAX_SESSION_CALLS
 
 
 def is_small_result(raw: Mapping[str, Any]) -> bool:

@@ -113,9 +113,10 @@ class Session:
         active_at: When it was last active, in seconds of a monotonic clock.
         run: The run that it is; None: it is a conversation.
         starter: Who started the run, with the session of that; None: not known here.
-        has_run_ended: Whether the run has ended.
+        has_ended: Whether the run has ended, or its caller's connection.
         context: Context of its latest intent or search; None: there was none.
         call_count: Number of its answered calls.
+        counted_calls: How many of them the model of its team counts.
         waiting: What waits to be analysed, oldest first.
         has_gap: Whether something was dropped that its analysis would have needed.
         analysis: State of its analysis; None: it was not analysed yet. For the analyst only.
@@ -128,9 +129,10 @@ class Session:
     active_at: float
     run: UUID | None = None
     starter: Caller | None = None
-    has_run_ended: bool = False
+    has_ended: bool = False
     context: ContextKey | None = None
     call_count: int = 0
+    counted_calls: int = 0
     waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
     has_gap: bool = False
     analysis: SessionAnalysis | None = None

@@ -5,34 +5,40 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 from django.db import Error as DatabaseError
 
-from execution.speculation.warm_up import find_threshold, measure_waste
+from execution.speculation.warm_up import find_threshold
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.fair_share import ShareCounter
 from gateway_project.foundation.reasons import summarize_error
+from learning.sessions.fit import (
+    FitFailed,
+    FittedTeam,
+    StoredCalls,
+    fit_in_subprocess,
+    read_sessions,
+)
 from learning.sessions.registry import FORGET_AFTER_S
 from learning.store import events
 
 if TYPE_CHECKING:
     from execution.speculation.warm_up import RehearsedWaste
-    from graph.suggestion.next_call.chance import ChanceModel
     from graph.suggestion.next_call.model import NextCallModel
     from graph.suggestion.next_call.observation import CallObservation
     from graph.suggestion.next_call.profiles import ToolProfiles
     from learning.store.events import SessionObservations
 
-    Steps = Generator[None, None, "Result"]
+    CountSteps = Generator[None, None, NextCallModel]
 
 MAX_TEAMS: Final = 64
 """Teams whose models are in memory; the one not used for longest makes room."""
@@ -47,7 +53,7 @@ OVERLAP: Final = timedelta(hours=1)
 MAX_COUNTED: Final = 10_000
 """Sessions known to be counted, so that none is counted twice."""
 REST_FACTOR: Final = 10.0
-"""Rest after each step of a fit and each refresh, as a multiple of the time that it took."""
+"""Rest after each refresh, as a multiple of the time that it took."""
 COUNT_REST_FACTOR: Final = 1.0
 """Rest after each session that is counted: a call that comes then finds the interpreter free."""
 REFRESH_CALLS: Final = 2_000
@@ -63,7 +69,8 @@ FIT_GROWTH: Final = 1.2
 LoadSessions = Callable[[int | None, datetime, int], Iterable["SessionObservations"]]
 """Loads what the sessions of a team since a time taught, of at most so many calls; blocking."""
 
-Result = TypeVar("Result")
+FitTeam = Callable[[Sequence[StoredCalls], "ToolProfiles"], Awaitable[FittedTeam]]
+"""Fits chances on sessions of a team, for the tools that it sees."""
 
 log = structlog.get_logger(__name__)
 
@@ -75,17 +82,18 @@ def load_stored_sessions(
     return list(events.load_observations(team, since=since, limit=limit))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FittedTeam:
-    """What a fit on the sessions of a team found.
+class SessionPart(NamedTuple):
+    """Calls of a session of this process, to be counted.
 
     Attributes:
-        chances: Coefficients; None: there were too few sessions.
-        waste: By server, what calling ahead would have wasted in these sessions.
+        session: Hash of the session.
+        calls: What its calls taught so far, oldest first.
+        counted: Indexes of the calls that are counted.
     """
 
-    chances: ChanceModel | None
-    waste: Mapping[str, Sequence[RehearsedWaste]]
+    session: int
+    calls: Sequence[CallObservation]
+    counted: range
 
 
 @dataclass(kw_only=True, eq=False, slots=True)
@@ -94,7 +102,7 @@ class _TeamModel:
 
     Attributes:
         model: Immutable, swapped whole; None: not loaded yet.
-        ended: Sessions of this process to be counted, each with its hash.
+        ended: Parts of sessions of this process to be counted.
         shares: What each person has contributed.
         counted: Hashes of the sessions that are counted, oldest first.
         loaded_at: When stored sessions were last loaded; None: never.
@@ -105,7 +113,7 @@ class _TeamModel:
     """
 
     model: NextCallModel | None = None
-    ended: list[tuple[int, Sequence[CallObservation]]] = field(default_factory=list)
+    ended: list[SessionPart] = field(default_factory=list)
     shares: ShareCounter = field(default_factory=ShareCounter)
     counted: OrderedDict[int, None] = field(default_factory=OrderedDict)
     loaded_at: datetime | None = None
@@ -118,11 +126,12 @@ class _TeamModel:
 class NextCallModels:
     """The models of the teams whose callers this process serves; for one event loop.
 
-    Sessions of this process are counted when they end. Those of others come from the database,
-    once they have been silent for as long as a session is remembered.
+    Sessions of this process are counted when they end, long ones part by part. Those of others
+    come from the database, once they have been silent for as long as a session is remembered.
 
     Args:
         load: Loads stored sessions.
+        fit: Fits chances on sessions.
         wall: Unix time in seconds.
     """
 
@@ -130,9 +139,11 @@ class NextCallModels:
         self,
         *,
         load: LoadSessions = load_stored_sessions,
+        fit: FitTeam = fit_in_subprocess,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._load = load
+        self._fit = fit
         self._wall = wall
         self._teams: OrderedDict[int | None, _TeamModel] = OrderedDict()
         self._wanted = asyncio.Event()
@@ -141,21 +152,24 @@ class NextCallModels:
         """Return the model of a team; None: it is not loaded yet, but will be."""
         return self._use_team(team).model
 
-    def add_session(
-        self, contributor: Contributor, session: int, calls: Sequence[CallObservation]
-    ) -> None:
-        """Count a session of this process that has ended, unless its person's share is used up.
+    def add_session(self, contributor: Contributor, part: SessionPart) -> bool:
+        """Count calls of a session of this process soon.
 
         Args:
             contributor: Whose it is.
-            session: Hash of the session.
-            calls: What its calls taught, oldest first.
+            part: The calls. The first part of a session must be its beginning.
+
+        Returns:
+            Whether they will be counted: not if its person's share is used up.
         """
-        if not calls:
-            return
+        if not part.counted:
+            return False
         known, today = self._use_team(contributor.owner), _to_day(self._wall())
-        if _has_room(known.shares, *contributor, today):
-            known.ended.append((session, calls))
+        is_admitted = part.counted.start > 0 or _has_room(known.shares, *contributor, today)
+        if is_admitted:
+            known.ended.append(part)
+            self._wanted.set()
+        return is_admitted
 
     def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
         """Return where the threshold of a waste budget should start.
@@ -190,12 +204,21 @@ class NextCallModels:
             self._wanted.clear()
             for team in list(self._teams):
                 started = time.monotonic()
-                await self.refresh(team)
+                await self._bring_up_to_date(team)
                 await asyncio.sleep(REST_FACTOR * (time.monotonic() - started))
                 await self.fit_due(team)
 
+    async def _bring_up_to_date(self, team: int | None) -> None:
+        """Count own sessions at once, and look for those of other processes now and then."""
+        known = self._teams.get(team)
+        loaded_at = known.loaded_at if known is not None else None
+        if loaded_at is None or self._wall() - loaded_at.timestamp() >= REFRESH_S:
+            await self.refresh(team)
+        elif known is not None and known.ended:
+            await self._count(known, [])
+
     async def refresh(self, team: int | None) -> None:
-        """Count the sessions of a team that have ended since the last time.
+        """Count the sessions of a team that have ended since the last time, also in others.
 
         If the database is away, those of other processes are counted later.
         """
@@ -213,7 +236,6 @@ class NextCallModels:
             return
         known.loaded_at = now
         ended_before = self._wall() - FORGET_AFTER_S
-        own, known.ended = known.ended, []
         fresh = [
             one
             for one in stored
@@ -221,12 +243,22 @@ class NextCallModels:
             and (is_first or one.ended_at <= ended_before)
             and _has_room(known.shares, team, one.person, _to_day(one.ended_at))
         ]
+        await self._count(known, fresh)
+
+    async def _count(self, known: _TeamModel, fresh: Sequence[SessionObservations]) -> None:
+        """Count sessions of other processes, and what is to be counted of those of this one."""
+        own, known.ended = known.ended, []
         taken = {one.session for one in fresh}
-        own = [one for one in own if one[0] not in known.counted and one[0] not in taken]
+        own = [
+            part
+            for part in own
+            if part.counted.start
+            or (part.session not in known.counted and part.session not in taken)
+        ]
         if fresh or own or known.model is None:
             steps = await run_in_worker_thread(_start_count, known.model, fresh, own)
-            known.model = await _finish(steps, rest_factor=COUNT_REST_FACTOR)
-        for session in (*taken, *(session for session, _ in own)):
+            known.model = await _finish(steps)
+        for session in (*taken, *(part.session for part in own)):
             known.counted[session] = None
         while len(known.counted) > MAX_COUNTED:
             known.counted.popitem(last=False)
@@ -234,7 +266,7 @@ class NextCallModels:
     async def fit_due(self, team: int | None) -> None:
         """Fit the chances of a team on its own sessions, if enough have been added.
 
-        Takes little of a core at a time: between two sessions it rests.
+        If that fails, they stay as they are until it is due again.
         """
         known = self._teams.get(team)
         if known is None or known.model is None or known.tools is None or not self._is_due(known):
@@ -248,10 +280,15 @@ class NextCallModels:
             return
         shares = ShareCounter()
         within = [
-            one for one in stored if _has_room(shares, team, one.person, _to_day(one.ended_at))
+            one.observations
+            for one in stored
+            if _has_room(shares, team, one.person, _to_day(one.ended_at))
         ]
-        steps = await run_in_worker_thread(_start_fit, within, known.tools)
-        fitted = await _finish(steps, rest_factor=REST_FACTOR)
+        try:
+            fitted = await self._fit(within, known.tools)
+        except (FitFailed, OSError) as error:
+            log.warning("predictions.not_fitted", reason=str(error))
+            return
         known.fitted_on, known.waste = counted, fitted.waste
         log.info("predictions.fitted", team=team, sessions=counted)
         if fitted.chances is not None:
@@ -286,80 +323,41 @@ def _has_room(shares: ShareCounter, owner: int | None, person: int | None, day: 
     return person in (None, owner) or shares.admit(person, day)
 
 
-async def _finish(steps: Steps[Result], *, rest_factor: float) -> Result:
-    """Take CPU-bound steps on a worker thread, with a rest after each; return their result.
-
-    Args:
-        steps: Give way again and again.
-        rest_factor: Rest after each step, as a multiple of the time that it took.
-    """
+async def _finish(steps: CountSteps) -> NextCallModel:
+    """Count on a worker thread, with a rest after each step."""
     while True:
         started = time.monotonic()
-        is_done, result = await run_in_worker_thread(_take_step, steps)
-        if is_done:
-            assert result is not None  # noqa: S101 - it is done
-            return result
-        await asyncio.sleep(rest_factor * (time.monotonic() - started))
+        model = await run_in_worker_thread(_take_step, steps)
+        if model is not None:
+            return model
+        await asyncio.sleep(COUNT_REST_FACTOR * (time.monotonic() - started))
 
 
-def _take_step(steps: Steps[Result]) -> tuple[bool, Result | None]:
-    """Take one step; return whether it was the last, and the result."""
+def _take_step(steps: CountSteps) -> NextCallModel | None:
+    """Take one step; return the model once it was the last."""
     try:
         next(steps)
     except StopIteration as done:
-        return True, done.value
-    return False, None
+        model: NextCallModel = done.value
+        return model
+    return None
 
 
 def _start_count(
     model: NextCallModel | None,
     stored: Iterable[SessionObservations],
-    own: Iterable[tuple[int, Sequence[CallObservation]]],
-) -> Steps[NextCallModel]:
+    own: Iterable[SessionPart],
+) -> CountSteps:
     """Start to count some more sessions."""
     from graph.suggestion.next_call.model import NextCallModel
 
-    sessions = [*(calls for _, calls in own), *_read_sessions(stored)]
-    return (model or NextCallModel()).count_in_steps(sessions)
-
-
-def _read_sessions(stored: Iterable[SessionObservations]) -> list[Sequence[CallObservation]]:
-    """Return stored sessions, but those of another version."""
-    from graph.suggestion.next_call.observation import CallObservation, split_restarts
-
-    sessions: list[Sequence[CallObservation]] = []
-    for one in stored:
-        try:
-            calls = [CallObservation.from_json(call) for call in one.observations]
-        except (KeyError, TypeError, ValueError) as error:
-            log.warning("predictions.observation_unreadable", reason=type(error).__name__)
-            continue
-        sessions.extend(split_restarts(calls))
-    return sessions
+    parts: list[tuple[Sequence[CallObservation], range | None]] = [
+        (part.calls, part.counted) for part in own
+    ]
+    parts += [(calls, None) for calls in read_sessions([one.observations for one in stored])]
+    return (model or NextCallModel()).count_in_steps(parts)
 
 
 def _count(model: NextCallModel) -> int:
     """Return how many sessions a model counts."""
     return model.counts["sessions",]
-
-
-def _start_fit(stored: Iterable[SessionObservations], tools: ToolProfiles) -> Steps[FittedTeam]:
-    return _fit_in_steps(stored, tools)
-
-
-def _fit_in_steps(stored: Iterable[SessionObservations], tools: ToolProfiles) -> Steps[FittedTeam]:
-    """Fit the chances, then rehearse the sessions; give way again and again."""
-    from graph.suggestion.next_call import fitting
-    from graph.suggestion.next_call.chance import load_priors
-
-    fitted = yield from fitting.fit_in_steps(_read_sessions(stored), tools, load_priors())
-    rehearsed = yield from fitting.rehearse_in_steps(fitted)
-    waste: dict[str, Sequence[RehearsedWaste]] = {}
-    by_server: dict[str, set[int]] = defaultdict(set)
-    for tool, profile in tools.tools.items():
-        if rehearsed and profile.is_read_only:
-            by_server[profile.server].add(tool)
-    for server, its_tools in by_server.items():
-        waste[server] = measure_waste(rehearsed, tools=its_tools)
-        yield
-    return FittedTeam(chances=fitted.model.chances, waste=waste)

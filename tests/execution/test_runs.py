@@ -290,7 +290,7 @@ async def test_listeners_of_a_run_receive_server_progress(home, sealer):
         return text_result("done")
 
     async with process(means(home, sealer, FakeUpstream(answer=answer))) as runs:
-        run = await start(runs, ONE)
+        run = await start(runs, ONE, is_followed=True)
         async with contextlib.aclosing(runs.follow_progress(ADMIN, run)) as reports:
             newest = await anext(reports)
         with pytest.raises(UnknownRun):
@@ -300,3 +300,17 @@ async def test_listeners_of_a_run_receive_server_progress(home, sealer):
     assert [(one.task, one.progress, one.total, one.message) for one in newest] == [
         ("a", 3.0, 4.0, "nearly")
     ]
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+async def test_a_server_is_asked_for_progress_only_if_somebody_follows(home, sealer, is_followed):
+    """Some servers refuse a call with a progress token."""
+    asked = []
+
+    async def answer(_called, progress):
+        asked.append(progress is not None)
+        return text_result("done")
+
+    async with process(means(home, sealer, FakeUpstream(answer=answer))) as runs:
+        await ended(runs, await start(runs, ONE, is_followed=is_followed))
+    assert asked == [is_followed]

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from gateway_project.foundation import config
-from gateway_project.foundation.config import ConfigurationError
+from gateway_project.foundation.config import BGE_LARGE, ConfigurationError
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,7 @@ def test_local_data_is_in_the_users_data_folder(monkeypatch, tmp_path):
         ("FOREGATE_CALL_TIMEOUT_S", "2.5", "call_timeout_s", 2.5),
         ("FOREGATE_APPROVE_NEW", "manual", "approve_new", "manual"),
         ("FOREGATE_SECRET_KEY", "k" * 32, "secret_key", "k" * 32),
+        ("FOREGATE_EMBEDDING_MODEL", "bge-large-en-v1.5", "embedding_model", BGE_LARGE),
         ("DATABASE_URL", "postgresql://u:p@h:1/n", "database_url", "postgresql://u:p@h:1/n"),
         ("DATABASE_URL", "postgres://h/n", "database_url", "postgres://h/n"),
         ("DATABASE_URL", "", "database_url", None),
@@ -79,6 +80,7 @@ def test_an_empty_home_counts_as_unset_not_as_the_current_folder(monkeypatch):
         ("FOREGATE_TOKEN_BUDGET", "99"),
         ("FOREGATE_EMBEDDING_THREADS", "0"),
         ("FOREGATE_EMBEDDING_ENGINE", "torch"),
+        ("FOREGATE_EMBEDDING_MODEL", "nope"),
         ("FOREGATE_LOG_LEVEL", "loud"),
         ("FOREGATE_APPROVE_NEW", "sometimes"),
         ("FOREGATE_HOME", "~nobody-of-this-name/data"),

@@ -1,11 +1,14 @@
 """The console's page of the memory's events: who sees which, and how they are filtered."""
 
+from uuid import UUID
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 import gateway_project.urls  # noqa: F401 - finds the pages
+from execution.snapshot import compute_run_session
 from learning.admin import events as event_pages
 from learning.memory.stored_observation import compress_observation
 from learning.models import EpisodicEvent
@@ -14,6 +17,7 @@ from tests.gateway.admin_pages import page
 
 pytestmark = pytest.mark.django_db
 CONTEXT = -(2**63)
+RUN = UUID(int=7)
 
 
 def store(**values):
@@ -29,13 +33,16 @@ def listed(client, **query):
 def test_events_are_filtered_by_team_tool_context_kind_and_outcome(client, root):
     team, tool = TeamFactory(), ToolFactory()
     first = store(team=team, tool=tool.pk, outcome=1)
-    second = store(context_hash=CONTEXT, kind=2)
+    second = store(context_hash=CONTEXT, kind=2, session=compute_run_session(RUN))
     for query, wanted in (
         ({}, {first, second}),
         ({"of_team": team.pk}, {first}),
         ({"of_team": "none"}, {second}),
         ({"tool": tool.pk}, {first}),
         ({"context": CONTEXT}, {second}),
+        ({"session": 1}, {first}),
+        ({"run": str(RUN)}, {second}),
+        ({"run": "x"}, {first, second}),
         ({"kind__exact": 2}, {second}),
         ({"outcome__exact": 1}, {first}),
         ({"of_team": "x", "tool": "9" * 30, "context": "1.5"}, {first, second}),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from cryptography.fernet import Fernet
 from django.db import transaction
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway_project.access.callers import LOCAL_ADMIN
 from gateway_project.configuration.document import (
-    InvalidConfiguration,
     parse_document,
     to_json,
     write_document,
@@ -77,8 +78,9 @@ BUDGETS = st.fixed_dictionaries(
     }
 )
 RELATIONS = st.builds(
+    # In the order of names, so that no document contradicts itself.
     lambda ends, kind, rest: {"source": ends[0], "target": ends[1], "kind": kind, **rest},
-    st.permutations(TOOLS),
+    st.sampled_from(list(combinations(TOOLS, 2))),
     st.sampled_from(["depends_on", "precedes", "alternative_to", "provides"]),
     st.fixed_dictionaries(
         {},
@@ -203,20 +205,15 @@ def export():
 
 @given(data=st.data())
 @settings(
-    max_examples=25,
+    max_examples=20,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @pytest.mark.usefixtures("_base")
 def test_after_an_import_nothing_differs_and_no_secret_is_exported(data):
     with transaction.atomic():
         before, wanted = data.draw(documents()), data.draw(documents())
-        try:
-            import_whole(before, prune=data.draw(st.booleans()))
-            import_whole(wanted, prune=True)
-        except InvalidConfiguration as refused:
-            # Random relations may contradict each other.
-            assume(refused.problems[0].path.startswith("/relations"))
-            assume(False)
+        import_whole(before, prune=data.draw(st.booleans()))
+        import_whole(wanted, prune=True)
         differing = compare_configuration(CALLER, parse_document(wanted), sealer=SEALER)
         assert [change.describe() for change in differing] == []
         stored = configuration.load_servers(SEALER)

@@ -189,8 +189,8 @@ class RoutineClient:
         meta = None
         if arguments["tool"].endswith("log"):
             self.rounds += 1
-            if self.rounds > speculation.LEARNED_ROUNDS + 3:
-                meta = {speculation.SERVED_META: {"age_ms": 500}}
+            if self.rounds > 3:
+                meta = {speculation.SERVED_META: {"age_ms": 500, "saved_ms": 20}}
         return SimpleNamespace(meta=meta)
 
     async def __aenter__(self):

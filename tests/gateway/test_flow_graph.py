@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
+import structlog
 
 from gateway_project import flow
 from gateway_project.find.request import FindRequest
@@ -93,6 +94,15 @@ async def test_required_tools_follow_their_match_and_the_run_order_is_listed(hub
     ]
     assert found.run_order == (LOGIN, PUSH)
     assert found.warnings == ()
+
+
+async def test_each_search_is_logged_without_its_words(hub):
+    with structlog.testing.capture_logs() as entries:
+        await find(hub)
+    (entry,) = [one for one in entries if one["event"] == "search.answered"]
+    assert entry.pop("ms") >= 0
+    told = {"log_level": "info", "event": "search.answered"}
+    assert entry == told | {"found": 2, "added": 1, "depth": 1}
 
 
 async def test_a_related_tool_explains_its_path(hub):

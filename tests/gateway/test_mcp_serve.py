@@ -156,11 +156,11 @@ def test_the_watchdog_is_a_daemon(monkeypatch):
 
 
 @pytest.mark.parametrize(("prelude", "is_loading"), [(ConversationReplay(), True), (None, False)])
-def test_a_handed_over_client_counts_as_having_listed(ends, prelude, is_loading):
+def test_models_load_for_a_client_that_was_handed_over(ends, prelude, is_loading):
     wired, loading = threading.Event(), []
 
     async def wire(readiness):
-        loading.append(readiness.listed.is_set())
+        loading.append(readiness.in_use.is_set())
         wired.set()
         await asyncio.Event().wait()
 

@@ -47,16 +47,14 @@ async def test_the_list_is_answered_while_everything_behind_it_hangs(era):
         await asyncio.Event().wait()
 
     prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=hang)
-    async with connected(lambda: prepared, mode=era) as (client, runtime):
+    async with connected(lambda: prepared, mode=era) as (client, _):
         assert len((await client.list_tools()).tools) == len(meta_tools.NAMES)
-        assert runtime.readiness.listed.is_set()
 
 
-async def test_a_client_that_only_calls_counts_as_connected(world, era):
+async def test_models_load_from_the_handshake_on(world, era):
     prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=world.wire)
-    async with connected(lambda: prepared, mode=era) as (client, runtime):
-        await client.call_tool("run_intent", {"intent": "show the log"})
-        assert runtime.readiness.listed.is_set()
+    async with connected(lambda: prepared, mode=era) as (_, runtime):
+        assert runtime.readiness.in_use.is_set()
 
 
 async def test_a_search_answers_in_structure_and_in_text(connect, era):

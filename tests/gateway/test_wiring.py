@@ -33,7 +33,6 @@ from tests.upstream_calls import call_tool
 from tools import discover
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.embed.recipes import UnknownModel
 from tools.models import Server, Tool
 from tools.search import SearchRequest
 from tools.server_condition import WITHHELD_ERROR
@@ -421,12 +420,12 @@ async def test_a_server_whose_tools_change_is_listed_again():
         assert connected is not None
 
 
-async def test_the_model_is_loaded_once_a_client_has_listed_the_tools(embedder):
+async def test_the_model_is_loaded_once_there_is_a_client(embedder):
     await run_in_database_thread(rows)
     async with running() as readiness:
         await served(readiness)
         assert embedder.embedded == []
-        readiness.listed.set()
+        readiness.in_use.set()
 
         async def warm():
             return bool(embedder.embedded)
@@ -442,19 +441,9 @@ async def test_a_model_that_cannot_be_loaded_costs_the_gateway_nothing(monkeypat
     monkeypatch.setattr(embedder, "embed", fail)
     async with running() as readiness:
         gateway = await served(readiness)
-        readiness.listed.set()
+        readiness.in_use.set()
         answer = await gateway.effects.search(SearchRequest(query="git log"))
         assert answer.warnings[0].startswith("matched by words only")
-
-
-async def test_an_unknown_model_is_a_configuration_error(monkeypatch):
-    def fail(_config):
-        raise UnknownModel("no recipe for 'x'")
-
-    monkeypatch.setattr(wiring.embedding, "make_embedder", fail)
-    with pytest.raises(NotReady, match="no recipe") as error:
-        await wiring.run_gateway(Readiness(), config=django_settings.FOREGATE, user="admin")
-    assert error.value.code == "configuration"
 
 
 async def test_callable_tools_and_servers_are_counted():

@@ -98,7 +98,7 @@ async def test_relations_and_metrics_are_loaded_and_followed(tools, monkeypatch)
     one, other = tools
     await run_in_database_thread(curate, one, other)
     async with gateway(monkeypatch) as (readiness, effects):
-        readiness.listed.set()
+        readiness.in_use.set()
         await until(lambda: effects.topology(None).get(one.pk, other.pk, RelationKind.DEPENDS_ON))
         await until(lambda: effects.metrics().keys() == {one.pk, other.pk})
         await run_in_database_thread(
@@ -120,7 +120,7 @@ async def test_a_gateway_serves_before_the_graph_is_read(tools, monkeypatch):
 async def test_calls_and_shapes_are_recorded_until_shutdown(tools, monkeypatch):
     monkeypatch.setattr(output_shape, "describe_shape", lambda _: {"type": "object"})
     async with gateway(monkeypatch) as (readiness, effects):
-        readiness.listed.set()
+        readiness.in_use.set()
         await until(lambda: effects.count_call.__self__.usage._is_loaded)
         tool = effects.catalogue().tools[f"{tools[0].server.name}:{tools[0].name}"]
         effects.count_call(tool.pk, NOBODY, True)
@@ -137,7 +137,7 @@ async def test_calls_and_shapes_are_recorded_until_shutdown(tools, monkeypatch):
 @pytest.mark.usefixtures("home")
 async def test_catalogue_changes_trigger_a_graph_refresh(tools, monkeypatch):
     async with gateway(monkeypatch) as (readiness, _):
-        readiness.listed.set()
+        readiness.in_use.set()
         await until(lambda: not refresh.is_due(now=NOW))
         before = await run_in_database_thread(state.load_state)
         await run_in_database_thread(ToolFactory)
@@ -411,7 +411,7 @@ async def test_fitted_models_are_used_by_the_gateway(monkeypatch):
         gateway = group.create_task(served)
         async with asyncio.timeout(PATIENCE_S):
             await readiness.wait_for_gateway()
-            readiness.listed.set()
+            readiness.in_use.set()
             await until(lambda: GraphState.objects.filter(computed_at__isnull=False).exists())
             monkeypatch.setattr(
                 RankerCache, "invalidate", lambda self: (outdate(self), outdated.set())

@@ -1,16 +1,20 @@
 """A gateway as it is wired suggests workflows."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from django.conf import settings as django_settings
 
 from gateway_project import flow, wiring
 from gateway_project.find import fallback
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.wiring import suggester
+from graph.rank_intent import RankingUnavailable
+from graph.suggestion.intent.reading import read_intent
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
@@ -37,6 +41,26 @@ async def served(readiness):
             await asyncio.sleep(0)
 
 
+async def test_the_models_of_the_first_intent_are_loaded_before_it(embedder):
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
+    await run_in_database_thread(ToolFactory, server__name="sky", name="get_weather")
+    await run_in_database_thread(embed_missing, embedder)
+    readiness = Readiness()
+    async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
+        task = group.create_task(
+            wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
+        )
+        gateway = await served(readiness)
+        readiness.in_use.set()
+        ranked = None
+        while ranked is None:
+            await asyncio.sleep(0)
+            with suppress(RankingUnavailable):
+                rank = gateway.effects.find_ranker(gateway.caller.owner)
+                ranked = await run_in_worker_thread(rank, read_intent("get weather"), ())
+        task.cancel()
+
+
 async def test_an_intent_is_ranked_from_memory(embedder, monkeypatch):
     monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 0)
     monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", PATIENCE_S)
@@ -57,7 +81,7 @@ async def test_an_intent_is_ranked_from_memory(embedder, monkeypatch):
 
         early = await answered()
         assert early.warnings[0].endswith("is still loading; try again in a second")
-        readiness.listed.set()
+        readiness.in_use.set()
         while (answer := await answered()).warnings:
             continue
         async with asyncio.TaskGroup() as many:

@@ -75,7 +75,7 @@ async def served(readiness):
             await asyncio.sleep(0)
 
 
-async def test_a_gateway_searches_in_memory_once_a_client_has_listed(embedder, refreshed, used):
+async def test_a_gateway_searches_in_memory_once_there_is_a_client(embedder, refreshed, used):
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     await run_in_database_thread(ToolFactory, name="convert_time")
     await run_in_database_thread(embed_missing, embedder)
@@ -88,7 +88,7 @@ async def test_a_gateway_searches_in_memory_once_a_client_has_listed(embedder, r
         await find(SearchRequest(query="convert"))
         assert used == [None]
         assert not refreshed.is_set()
-        readiness.listed.set()
+        readiness.in_use.set()
         await refreshed.wait()
         answer = await find(SearchRequest(query="convert"))
         assert used[-1] is not None
@@ -101,7 +101,7 @@ async def test_a_tool_that_is_new_in_the_database_is_soon_searched_in_memory(
 ):
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     readiness = Readiness()
-    readiness.listed.set()
+    readiness.in_use.set()
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
             wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")
@@ -136,7 +136,7 @@ def teach(embedder):
 async def test_a_gateway_searches_by_what_was_used_once_its_models_are_loaded(embedder):
     used = await run_in_database_thread(teach, embedder)
     readiness = Readiness()
-    readiness.listed.set()
+    readiness.in_use.set()
     async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
         task = group.create_task(
             wiring.run_gateway(readiness, config=django_settings.FOREGATE, user="admin")

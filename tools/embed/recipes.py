@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Pooling = Literal["mean", "cls"]
+from gateway_project.foundation.config import BGE_LARGE, MINILM
 
-MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-BGE_LARGE = "BAAI/bge-large-en-v1.5"
+Pooling = Literal["mean", "cls"]
 
 
 class UnknownModel(LookupError):

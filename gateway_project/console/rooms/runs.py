@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID
 
 from django.conf import settings
@@ -20,7 +20,7 @@ from execution.control import Action, ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
 from execution.status import RunStatus, TaskStatus
 from execution.store import views
-from execution.view import RunView, TaskView
+from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
 from gateway_project.access.roles import CALL, CONTROL, READ
 from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
@@ -49,7 +49,10 @@ MAX_EVENTS: Final = 200
 MAX_TASKS: Final = 500
 """Tasks and items on the page of a run."""
 MAX_PROBLEMS: Final = 20
-FILTERS: Final = ("status", "tool", "user", "team", "since", "until", "min_duration_s")
+FILTERS: Final = (
+    *("status", "tool", "user", "team", "since", "until", "min_duration_s"),
+    *("text", "sort"),
+)
 RERUN: Final = "rerun_unknown"
 CONFIRMED: Final = ("abort", RERUN)
 """Actions that a page explains before they are carried out."""
@@ -80,6 +83,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
         filters=filters,
         statuses=[known.value for known in RunStatus],
+        sorts=get_args(RunSort),
         is_first=not wanted.after and not filters,
         states=STATES,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -40,6 +41,8 @@ from tools.visibility import Visibility
 
 DAYS: Final = 30
 MAX_GAINS: Final = 20
+MIN_SAVED_S: Final = 1.0
+"""Seconds a day that trust in a server must save to be worth a sentence."""
 MAX_PROPOSALS: Final = 50
 FORMS: Final[Mapping[str, str]] = {
     "intent": "a whole workflow",
@@ -82,6 +85,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         days=DAYS,
         has_team=caller.team is not None,
         **(_describe_report(dated) if dated else {}),
+        trust=_weigh_trust(dated.report, visibility) if dated else [],
         predictions=[_describe_prediction(row, visibility) for row in page.items],
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
         outcome=outcome,
@@ -415,6 +419,26 @@ def _list_gains(measured: LearningReport) -> list[dict[str, Any]]:
         for level, gains in (("server", calls.servers), ("tool", calls.tools)):
             found += [{"mode": mode, "level": level, "gain": gain} for gain in gains[:MAX_GAINS]]
     return found
+
+
+def _weigh_trust(measured: LearningReport, visibility: Visibility) -> list[dict[str, Any]]:
+    """Return what trusting each server would have saved a day, the most first.
+
+    Only by tools that declare themselves read-only: of these, trust is all that is missing.
+    """
+    catalogue = visibility.catalogue
+    saved: defaultdict[str, float] = defaultdict(float)
+    for gain in measured.shadow_next_calls.tools:
+        tool = catalogue.tools.get(gain.name)
+        if tool is None or tool.annotations.get("readOnlyHint") is not True:
+            continue
+        if not catalogue.servers[tool.server].trusted:
+            saved[tool.server] += gain.saved_s / DAYS
+    return [
+        {"server": name, "url": server_address(name), "saved_s": a_day}
+        for name, a_day in sorted(saved.items(), key=lambda one: -one[1])
+        if a_day >= MIN_SAVED_S
+    ]
 
 
 urlpatterns: list[Any] = [

@@ -111,7 +111,7 @@ class AttachHosting:
         except (LookupError, NotReady) as error:
             raise AttachRefused(str(error)) from None
         rights = AttachedRights(caller, find_caller, self._runtime.readiness)
-        return _Attachment(self._server, rights, self._in_flight)
+        return _Attachment(self._server, rights, self._runtime.readiness, self._in_flight)
 
 
 class AttachedRights:
@@ -158,10 +158,15 @@ class _Attachment:
     """One attached client."""
 
     def __init__(
-        self, server: Server[Any], rights: AttachedRights, in_flight: InFlightCounter
+        self,
+        server: Server[Any],
+        rights: AttachedRights,
+        readiness: Readiness,
+        in_flight: InFlightCounter,
     ) -> None:
         self._server = server
         self._rights = rights
+        self._readiness = readiness
         self._in_flight = in_flight
 
     async def __call__(self, lines: SocketLines, writer: SocketWriter) -> None:
@@ -169,7 +174,15 @@ class _Attachment:
         idle = self._in_flight.wait_until_idle
         async with TaskGroup() as group:
             following = group.create_task(self._rights.follow())
-            with callers.bind_connection_caller(self._rights.get_caller):
+            with callers.bind_connection_caller(self._rights.get_caller) as find_caller:
                 async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
                     await self._server.run(received, sent, options)
+                self._record_end(find_caller)
             following.cancel()
+
+    def _record_end(self, find_caller: Callable[[], Caller]) -> None:
+        """Record the end of a client without a handshake, whose session is the attachment."""
+        gateway = self._readiness.current
+        with suppress(NotReady):
+            if gateway is not None:
+                gateway.effects.memory.record_session_end(find_caller())

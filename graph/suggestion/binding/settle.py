@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation import schema as json_schema
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import parameters
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.knowledge import is_too_long_to_reuse
 from graph.suggestion.binding.references import AmbiguousReference
 from graph.suggestion.binding.schemas import ArgumentSchema, root_parameter
 from graph.suggestion.binding.steps import Binding, BindingSource, BoundStep, MissingArgument
+from graph.suggestion.binding.vocabulary import SETTING_WORDS, TARGET_WORDS, normalize_words
 
 if TYPE_CHECKING:
     from gateway_project.foundation.schema import ArgumentProblem
@@ -145,6 +147,9 @@ def _list_missing(
             by_name.setdefault(name, _MISSING_PROBLEM)
     order = [*(schema.root.get("properties") or {}), *by_name]
     names = [name for name in dict.fromkeys(order) if name in by_name]
+    if not names and (unstated := _list_unstated_changes(step, schema, kept)):
+        reason = f"nothing says what to change: pass one of {', '.join(unstated)}"
+        return (MissingArgument(pointer="", name="", description="", schema={}, reason=reason),)
     described = [
         _make_missing_argument(
             name, schema, by_name[name], _explain_missing(step, schema, name, ambiguous, found)
@@ -152,6 +157,29 @@ def _list_missing(
         for name in names[:MAX_DESCRIBED]
     ]
     return (*described, *_summarize_rest(names[MAX_DESCRIBED:]))
+
+
+def _list_unstated_changes(
+    step: BindingStep, schema: ArgumentSchema, kept: Mapping[str, BoundArgument]
+) -> list[str]:
+    """Return the optional parameters of a change of which none is known, but at most its target.
+
+    Called all the same, `set_light(room="hall")` would change nothing that it was asked for.
+    """
+    if step.is_read_only or SETTING_WORDS.isdisjoint(
+        normalize_words(split_raw_name(step.tool.name)[:1])
+    ):
+        return []
+    if not all(name in schema.parameters and _is_target(schema, name) for name in kept):
+        return []
+    optional = [name for name in schema.parameters if name not in schema.required]
+    return [name[:MAX_NAME_CHARS] for name in optional[:MAX_NAMED_MEMBERS]]
+
+
+def _is_target(schema: ArgumentSchema, name: str) -> bool:
+    """Whether a parameter says what is changed, not into what."""
+    is_named_so = not TARGET_WORDS.isdisjoint(normalize_words(split_raw_name(name)[-1:]))
+    return name in schema.required and (schema.parameters[name].is_identifier or is_named_so)
 
 
 def _summarize_rest(names: Sequence[str]) -> Iterator[MissingArgument]:

@@ -199,6 +199,10 @@ AMBIGUOUS_TEXT_WORDS: Final = LONG_TEXT_WORDS | _normalized_set("query q name ti
 ENTITY_WORDS: Final = _normalized_set(
     "city country location place destination origin name artist author person company state"
 )
+SETTING_WORDS: Final = _normalized_set("set update change edit modify adjust patch configure")
+"""First words of tools that change something which exists into what their arguments say."""
+TARGET_WORDS: Final = _normalized_set("room zone device city country person user")
+"""Words of parameters that say what is changed, not into what."""
 IDENTIFIER_WORDS: Final = _normalized_set("id key token uuid")
 IDENTIFIER_ENDINGS: Final = _normalized_set("id key token handle uuid identifier")
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
-from graph.suggestion.next_call.candidates import Candidate, share_item
+from graph.suggestion.next_call.candidates import share_item
 from graph.suggestion.next_call.model import NextCallModel
-from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
+from graph.suggestion.next_call.occurrence import Candidate, Choice, Occurrence, Source
 from graph.suggestion.next_call.session import SessionState
 
 _NEUTRAL_LEAST: Final = (math.inf,) * 5

@@ -6,19 +6,19 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from graph.suggestion.next_call.counts import MAX_SAID, rank_step
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
-from graph.suggestion.next_call.occurrence import Choice, Occurrence, Source
+from graph.suggestion.next_call.occurrence import Candidate, Choice, Occurrence, Source
 from graph.suggestion.next_call.profiles import (
     GENERIC_STEMS,
     Parameter,
     ToolProfile,
     ToolProfiles,
 )
-from graph.suggestion.next_call.repetition import list_followers
+from graph.suggestion.next_call.repetition import list_followers, list_sources
 from graph.suggestion.next_call.session import SessionState, split_path
 
 MAX_TOOLS = 32
@@ -46,14 +46,6 @@ REPEATED_SHARE = 0.5
 NO_STEMS: Final[frozenset[str]] = frozenset()
 
 
-class Candidate(NamedTuple):
-    """A call that may come next, by numbers."""
-
-    tool: int
-    choices: tuple[Choice, ...]
-    share: float
-
-
 def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candidate]:
     """Return the calls that may come next; deterministic and bounded."""
     state.keep_weighed(model, state.tools)
@@ -65,7 +57,8 @@ def generate_candidates(state: SessionState, model: NextCallModel) -> list[Candi
         for names, share in _list_argument_sets(state, model, profile, followers):
             for name in names:
                 if name not in choices:
-                    choices[name] = list_choices(state, model, profile, profile.parameters[name])
+                    parameter = profile.parameters[name]
+                    choices[name] = list_choices(state, model, profile, parameter, followers)
             found.extend(_combine(profile, choices, names, share))
     return found
 
@@ -245,12 +238,17 @@ def share_item(first: Occurrence | None, second: Occurrence | None) -> bool:
 
 
 def list_choices(
-    state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    parameter: Parameter,
+    followers: Sequence[CallObservation],
 ) -> list[Choice]:
     """Return the values that an argument may take, best first."""
     best: dict[int, Choice] = {}
     if not parameter.is_enumerated:
-        for source, is_learned in _list_sources(state, model, profile, parameter):
+        repeated = list_sources(state, followers, profile.tool, parameter.name)
+        for source, is_learned in _list_sources(state, model, profile, parameter, repeated):
             key, values = (profile.tool, parameter.name, source), len(state.by_source[source])
             kept = state.weighed.get(key)
             if kept is None or kept[0] != values:
@@ -280,10 +278,14 @@ def _read_share(choice: Choice) -> float:
 
 
 def _list_sources(
-    state: SessionState, model: NextCallModel, profile: ToolProfile, parameter: Parameter
+    state: SessionState,
+    model: NextCallModel,
+    profile: ToolProfile,
+    parameter: Parameter,
+    repeated: Sequence[Source],
 ) -> Iterator[tuple[Source, bool]]:
     """Yield the sources of values that an argument may take, and whether it took such values."""
-    learned = model.list_sources(profile.tool, parameter.name)
+    learned = [*model.list_sources(profile.tool, parameter.name), *repeated]
     planned = "planned", profile.tool, parameter.name
     for source in dict.fromkeys((planned, *learned)):
         if source in state.by_source:

@@ -95,19 +95,26 @@ def select_known(frequencies: Mapping[KnownSource, int]) -> tuple[KnownSource, .
     return tuple(selected[:MAX_KNOWN])
 
 
-def count_session(session: Sequence[CallObservation], known: Iterable[KnownSource]) -> Counts:
-    """Count one session.
+def count_session(
+    session: Sequence[CallObservation],
+    known: Iterable[KnownSource],
+    *,
+    counted: range | None = None,
+) -> Counts:
+    """Count one session, or a part of it.
 
     Args:
         session: Its calls, oldest first.
         known: Sources of arguments in past sessions, most frequent first: how often each was
             there, and how often it led to the call, is counted.
+        counted: Indexes of the calls that are counted, with what was stated before them and what
+            came after them; None: all.
 
     Complexity:
         O(points * (`known` + `MAX_POINT_VALUES`)), whatever was counted before.
     """
     counts: Counts = Counter()
-    counts["sessions",] += 1
+    counted = range(len(session)) if counted is None else counted
     by_source: dict[Source, list[tuple[int, str]]] = defaultdict(list)
     by_argument: dict[tuple[int, str], list[Source]] = defaultdict(list)
     for tool, name, source in known:
@@ -115,14 +122,19 @@ def count_session(session: Sequence[CallObservation], known: Iterable[KnownSourc
         by_argument[tool, name].append(source)
     horizon = Horizon(session)
     state = SessionState(NO_TOOLS)
-    _count_point(counts, state, horizon, by_source)
-    for call in session:
+    if counted.start == 0:
+        counts["sessions",] += 1
+        _count_point(counts, state, horizon, by_source)
+    for index, call in enumerate(session[: counted.stop]):
         for statement in call.statements:
             state.add_observed_statement(statement)
-            _count_point(counts, state, horizon, by_source)
-        _count_call(counts, state, call, by_argument)
+            if index in counted:
+                _count_point(counts, state, horizon, by_source)
+        if index in counted:
+            _count_call(counts, state, call, by_argument)
         state.add_observed_call(call)
-        _count_point(counts, state, horizon, by_source)
+        if index in counted:
+            _count_point(counts, state, horizon, by_source)
     return counts
 
 

@@ -12,10 +12,10 @@ from graph.suggestion.next_call.argument_features import (
     compute_logit,
     matches_call,
 )
-from graph.suggestion.next_call.candidates import Candidate
 from graph.suggestion.next_call.counts import MAX_AGAIN, MAX_SAID
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import ObservedPlan
+from graph.suggestion.next_call.occurrence import Candidate
 from graph.suggestion.next_call.session import STATEMENT, SessionState
 
 STATED_RANK: Final = 15

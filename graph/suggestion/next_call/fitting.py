@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.next_call.argument_features import matches_call
-from graph.suggestion.next_call.candidates import Candidate, generate_candidates
+from graph.suggestion.next_call.candidates import generate_candidates
 from graph.suggestion.next_call.chance import FEATURES, MAX_SCALED, ChanceModel, LogisticChance
 from graph.suggestion.next_call.counts import (
     Horizon,
@@ -21,6 +21,7 @@ from graph.suggestion.next_call.counts import (
 )
 from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel, Session
+from graph.suggestion.next_call.occurrence import Candidate
 from graph.suggestion.next_call.predict import LEAST_CHANCE
 from graph.suggestion.next_call.profiles import ToolProfiles
 from graph.suggestion.next_call.session import SessionState
@@ -166,33 +167,17 @@ def fit_history(
     sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
 ) -> FittedHistory:
     """Fit a model, and keep what is needed to rehearse it; see `fit_model`."""
-    steps = fit_in_steps(sessions, tools, priors)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            fitted: FittedHistory = done.value
-            return fitted
-
-
-def fit_in_steps(
-    sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
-) -> Generator[None, None, FittedHistory]:
-    """Fit a model as `fit_model` does, giving way after each session.
-
-    The last step, which fits the coefficients, is the longest: a few seconds for 1,000 calls.
-    """
     used = [session for session in sessions if session]
     model = NextCallModel.from_observations(used)
     prior = priors["learned" if used else "cold"]
     if len(used) < MIN_SESSIONS:
         return FittedHistory(model.with_chances(prior, priors["planned"]), (), ())
-    blocks = yield from _label_blocks(used[-MAX_SESSIONS:], tools)
+    blocks = _label_blocks(used[-MAX_SESSIONS:], tools)
     labelled = [stack_labels(chain.from_iterable(block)) for block in blocks]
-    of_blocks = []
-    for index in range(len(blocks)):
-        of_blocks.append(fit_chances(join_labels(labelled[:index] + labelled[index + 1 :]), prior))
-        yield
+    of_blocks = [
+        fit_chances(join_labels(labelled[:index] + labelled[index + 1 :]), prior)
+        for index in range(len(blocks))
+    ]
     every = join_labels(labelled)
     chances = calibrate_chances(fit_chances(every, prior), labelled, of_blocks)
     calibrated = tuple(calibrate_chances(one, labelled, of_blocks) for one in of_blocks)
@@ -205,23 +190,9 @@ def rehearse_history(fitted: FittedHistory) -> tuple[RehearsedSession, ...]:
     Each block of sessions is predicted by counts and chances of the other blocks, so that the
     rehearsal promises no more than new sessions keep.
     """
-    steps = rehearse_in_steps(fitted)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            rehearsed: tuple[RehearsedSession, ...] = done.value
-            return rehearsed
-
-
-def rehearse_in_steps(
-    fitted: FittedHistory,
-) -> Generator[None, None, tuple[RehearsedSession, ...]]:
-    """Rehearse as `rehearse_history` does, giving way after each block of sessions."""
     rehearsed: list[RehearsedSession] = []
     for chances, block in zip(fitted.chances, fitted.blocks, strict=True):
         rehearsed.extend(_rehearse(session, chances) for session in block)
-        yield
     return tuple(rehearsed)
 
 
@@ -365,24 +336,16 @@ def label_sessions(
         tools: The catalogue.
         history: Sessions of the other blocks that are learned from; None: all.
     """
-    steps = _label_blocks(sessions, tools, history=history)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            blocks: list[LabelledBlock] = done.value
-            return stack_labels([p for block in blocks for session in block for p in session])
+    blocks = _label_blocks(sessions, tools, history=history)
+    return stack_labels([p for block in blocks for session in block for p in session])
 
 
 def _label_blocks(
     sessions: Sequence[Session], tools: ToolProfiles, *, history: int | None = None
-) -> Generator[None, None, list[LabelledBlock]]:
-    """Return the labelled points of each session of each block; give way after each session."""
+) -> list[LabelledBlock]:
+    """Return the labelled points of each session of each block."""
     known = select_known(Counter(chain.from_iterable(map(list_sources, sessions))))
-    counted = []
-    for session in sessions:
-        counted.append(count_session(session, known))
-        yield
+    counted = [count_session(session, known) for session in sessions]
     found: list[LabelledBlock] = []
     for block in np.array_split(np.arange(len(sessions)), min(FOLDS, len(sessions))):
         held_out = set(block.tolist())
@@ -396,7 +359,6 @@ def _label_blocks(
         for index in block:
             points = label_session(sessions[index], model, tools, number=int(index))
             labelled.append(list(points))
-            yield
         found.append(labelled)
     return found
 

@@ -66,7 +66,7 @@ class NextCallModel:
 
     def with_observations(self, sessions: Iterable[Session]) -> NextCallModel:
         """Return a model that also counts some more sessions."""
-        steps = self.count_in_steps(sessions)
+        steps = self.count_in_steps((session, None) for session in sessions)
         while True:
             try:
                 next(steps)
@@ -74,22 +74,27 @@ class NextCallModel:
                 model: NextCallModel = done.value
                 return model
 
-    def count_in_steps(self, sessions: Iterable[Session]) -> Generator[None, None, NextCallModel]:
+    def count_in_steps(
+        self, sessions: Iterable[tuple[Session, range | None]]
+    ) -> Generator[None, None, NextCallModel]:
         """Count as `with_observations` does, giving way after each session.
+
+        Args:
+            sessions: Each with the indexes of its calls that are counted; None: all.
 
         Complexity:
             Linear in the calls added, beside the model's own `MAX_COUNTS`; see `count_session`.
         """
-        added = [session for session in sessions if session]
-        frequencies = Counter(chain.from_iterable(map(list_sources, added)))
+        added = [(session, counted) for session, counted in sessions if session]
+        frequencies = Counter(chain.from_iterable(list_sources(session) for session, _ in added))
         yield
         for key, count in self.counts.items():
             if key[0] == "from":
                 frequencies[key[1:4]] += count
         known = select_known(frequencies)
         counts = Counter(self.counts)
-        for session in added:
-            counts.update(count_session(session, known))
+        for session, counted in added:
+            counts.update(count_session(session, known, counted=counted))
             while len(counts) > MAX_COUNTS:
                 counts = Counter({key: n // 2 for key, n in counts.items() if n > 1})
             yield

@@ -1,8 +1,9 @@
-"""Where a session has seen a value, and the value as a choice for an argument."""
+"""Where a session has seen a value, the value as a choice for an argument, and calls of these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Source = tuple[str, int, str]
 """Kind (`result`, `argument`, `planned` or `stated`), tool, and path, argument name or shape."""
@@ -52,3 +53,11 @@ class Choice:
     similarity: float
     fits_shape: float
     observed: float
+
+
+class Candidate(NamedTuple):
+    """A call that may come next, by numbers."""
+
+    tool: int
+    choices: tuple[Choice, ...]
+    share: float

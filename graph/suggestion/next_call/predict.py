@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from graph.suggestion.next_call.call import PredictedCall
-from graph.suggestion.next_call.candidates import Candidate, generate_candidates
+from graph.suggestion.next_call.candidates import generate_candidates
 from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel
-from graph.suggestion.next_call.occurrence import Choice
+from graph.suggestion.next_call.occurrence import Candidate, Choice
 from graph.suggestion.next_call.profiles import Parameter, ToolProfiles
 from graph.suggestion.next_call.repetition import find_earlier_points, weigh_repetition
 from graph.suggestion.next_call.session import SessionState

@@ -8,14 +8,11 @@ looked up, and what followed each of them before anything was invalidated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from graph.suggestion.next_call.observation import CallObservation
-from graph.suggestion.next_call.occurrence import Choice, Source
+from graph.suggestion.next_call.occurrence import Candidate, Choice, Source
 from graph.suggestion.next_call.session import STATEMENT, SessionState
-
-if TYPE_CHECKING:
-    from graph.suggestion.next_call.candidates import Candidate
 
 MAX_POINTS = 8
 """Earlier calls of the same tool that are looked at, the newest."""
@@ -34,11 +31,11 @@ class EarlierPoint(NamedTuple):
     """A call of the session after which it stood as it stands now.
 
     Attributes:
-        index: Of the call.
-        end: Index after the last call that followed before something was invalidated.
+        position: Of the call among the session's calls.
+        end: Position after the last call that followed before something was invalidated.
     """
 
-    index: int
+    position: int
     end: int
 
 
@@ -66,6 +63,18 @@ def list_followers(state: SessionState) -> Iterator[CallObservation]:
         yield from state.calls[index + 1 : end]
 
 
+def list_sources(
+    state: SessionState, followers: Sequence[CallObservation], tool: int, name: str
+) -> list[Source]:
+    """Return where an argument of calls that followed earlier came from, at most `MAX_PLACES`."""
+    found: dict[Source, None] = {}
+    for call in followers:
+        if call.tool == tool and (number := call.arguments.get(name)) is not None:
+            seen = state.by_number.get(number, ())
+            found.update(dict.fromkeys(place.source for place in seen[:MAX_PLACES]))
+    return list(found)[:MAX_PLACES]
+
+
 def _find_end(state: SessionState, index: int, next_point: int) -> int:
     end = min(next_point, index + MAX_WINDOW) + 1
     for at in range(index + 1, end):
@@ -91,10 +100,10 @@ def weigh_repetition(
         next_chance: That it is the very next call, likewise.
     """
     followed, followed_next = 0, 0
-    for index, end in points:
-        found = [at for at in range(index + 1, end) if _repeats(state, candidate, at, index)]
+    for position, end in points:
+        found = [at for at in range(position + 1, end) if _repeats(state, candidate, at, position)]
         followed += bool(found)
-        followed_next += index + 1 in found
+        followed_next += position + 1 in found
     trials = len(points) + PRIOR_WEIGHT
     return (
         max(chance, (followed + PRIOR_WEIGHT * chance) / trials),
@@ -113,13 +122,17 @@ def _repeats(state: SessionState, candidate: Candidate, at: int, after: int) -> 
 
 
 def _is_alike(state: SessionState, choice: Choice, call: CallObservation, after: int) -> bool:
-    """Return whether an argument has the same value, or one from the same place."""
+    """Return whether an argument has a value from the same place.
+
+    After the same call it may also have the same value: else a search for one date after a search
+    for another would be evidence for itself.
+    """
     if choice.position is not None:
         return call.schema_arguments.get(choice.name) == choice.position
     number, past = choice.number, call.arguments.get(choice.name)
     if number is None or past is None:
         return False
-    if number == past:
+    if number == past and _is_same_call(state.calls[after], state.calls[-1]):
         return True
     now, then = state.steps[-1], state.steps[after]
     return not _list_places(state, number, now).isdisjoint(_list_places(state, past, then))

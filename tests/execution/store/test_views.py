@@ -122,6 +122,9 @@ def test_lists_can_be_filtered_by_status(sealer):
         ({"until": datetime(2020, 1, 1, tzinfo=UTC)}, False),
         ({"min_duration_s": 0.0}, True),
         ({"min_duration_s": 3_600.0}, False),
+        ({"text": "S:B"}, True),
+        ({"text": "adm"}, True),
+        ({"text": "%"}, False),
         ({"tool": "s:b", "user": "admin", "status": RunStatus.FAILED}, True),
     ],
 )
@@ -129,6 +132,21 @@ def test_lists_can_be_filtered(sealer, wanted, is_listed):
     failed = ended(sealer, "failed")
     listed = [one.id for one in views.load_summaries(ADMIN, wanted=RunFilter(**wanted))]
     assert listed == ([failed] if is_listed else [])
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"), [("newest", "acb"), ("oldest", "bca"), ("longest", "bca")]
+)
+def test_lists_are_read_page_by_page_in_each_order(sealer, sort, expected):
+    runs = {name: held(sealer).run for name in "abc"}
+    shift_clock(runs["b"], seconds=60)
+    shift_clock(runs["c"], seconds=30)
+    names, after = "", None
+    while page := views.load_summaries(None, wanted=RunFilter(sort=sort), after=after, limit=1):
+        (one,) = page
+        names += next(name for name, run in runs.items() if run == one.id)
+        after = (one.created_at, one.id)
+    assert names == expected
 
 
 def test_events_are_read_from_where_the_reader_is(sealer):

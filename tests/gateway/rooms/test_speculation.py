@@ -118,6 +118,36 @@ def test_figures_are_shown_by_server_and_tool(root):
     assert "5 %" in " ".join(shown.split())
 
 
+@pytest.mark.parametrize(
+    ("trusted", "hints", "is_offered"),
+    [
+        (False, {"readOnlyHint": True}, True),
+        (True, {"readOnlyHint": True}, False),
+        (False, {}, False),
+    ],
+)
+def test_the_page_says_what_trust_in_a_server_would_save(root, trusted, hints, is_offered):
+    tool = ToolFactory(
+        server=ServerFactory(name="notes", trusted=trusted),
+        annotations=hints,
+    )
+    PredictionTotal.objects.create(
+        tool=tool,
+        team=find_own_team("root"),
+        form="next_call",
+        shadow=True,
+        day=timezone.now().date(),
+        decile=9,
+        predictions=40,
+        hits=38,
+        wasted=2,
+        chance=36.0,
+        saved_ms=90_000.0,
+    )
+    shown = " ".join(text(root, "/speculation/").split())
+    assert ("its read-only tools save 3.0 s a day" in shown) is is_offered
+
+
 def test_a_prediction_says_what_it_rested_on(root):
     shown = text(root, f"/speculation/{predict(took_ms=12.0, shadow=False).pk}/")
     assert "0.600" in shown

@@ -166,6 +166,15 @@ def test_a_curator_is_offered_no_change_of_a_tool_that_all_teams_share(sign_in):
     assert Tool.objects.get().enabled
 
 
+@pytest.mark.parametrize(("count", "is_hinted"), [(1, False), (2, True)])
+def test_a_curator_of_several_teams_is_told_to_choose_one(sign_in, count, is_hinted):
+    curator = sign_in("curator")
+    for _ in range(count):
+        MembershipFactory(user=get_user_model().objects.get(username="ann"))
+    shown = text_of(curator.get("/tools/"))
+    assert ("choose a team at the top of the page" in shown) is is_hinted
+
+
 def test_tools_of_other_teams_are_unknown(root):
     ToolFactory(server=ServerFactory(name="theirs", team=TeamFactory()), name="secret")
     assert "secret" not in root.get("/tools/").content.decode()

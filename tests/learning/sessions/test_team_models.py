@@ -14,7 +14,8 @@ from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
 from learning.sessions.analyse import load_profiles
-from learning.sessions.team_models import NextCallModels
+from learning.sessions.fit import FitFailed, fit_in_subprocess
+from learning.sessions.team_models import NextCallModels, SessionPart
 from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
 from tests.learning.sessions.live import ANN, BOB, FIND, READ, WRITE, Clock, Live
@@ -111,9 +112,58 @@ async def test_a_session_of_this_process_is_counted_once_it_ends():
     assert live.models.find_model(ANN.team).counts["sessions",] == 1
 
 
+async def test_a_session_is_counted_as_soon_as_its_connection_ends():
+    live = Live()
+    await live.find_and_read("rec-1")
+    live.call(READ, {"title": "another"}, record_id="rec-2")  # waits to be analysed
+    live.registry.record_session_end(ANN)
+    live.registry.record_session_end(BOB)
+    await live.pause()
+    live.analyst.forget_sessions()
+    await live.models.refresh(ANN.owner)
+    assert live.models.find_model(ANN.owner).counts["calls", READ.pk] == 2
+    assert live.registry.find_session(ANN) is None
+
+
+async def test_a_connection_that_ends_without_anything_to_analyse_is_counted_too():
+    live = Live()
+    await live.find_and_read("rec-1")
+    live.registry.record_session_end(ANN)
+    live.analyst.forget_sessions()
+    await live.models.refresh(ANN.owner)
+    assert live.models.find_model(ANN.owner).counts["sessions",] == 1
+
+
+async def test_a_long_session_teaches_while_it_lasts_and_each_call_once():
+    live = Live()
+    seen = []
+    for number in range(15):
+        await live.find_and_read(f"rec-{number}")
+        await live.models.refresh(ANN.owner)
+        seen.append(live.models.find_model(ANN.owner).counts["calls", READ.pk])
+    assert 0 < seen[8] < seen[-1] < 15
+    live.registry.record_session_end(ANN)
+    live.analyst.forget_sessions()
+    await live.models.refresh(ANN.owner)
+    counts = live.models.find_model(ANN.owner).counts
+    assert counts["calls", READ.pk] == counts["calls", FIND.pk] == 15
+    assert counts["sessions",] == 1
+    assert counts["then", FIND.pk, READ.pk] == 15
+
+
+async def test_a_new_connection_of_the_same_caller_is_another_session():
+    live = Live()
+    await live.find_and_read("rec-1")
+    first = live.session(ANN)
+    live.call(READ, record_id="rec-1")
+    live.registry.record_session_end(ANN)
+    live.call(READ, record_id="rec-1")
+    assert live.session(ANN) is not first
+
+
 async def test_a_session_without_calls_teaches_nothing():
     models = NextCallModels(load=lambda *_: [])
-    models.add_session(Contributor(1, 1), 5, [])
+    models.add_session(Contributor(1, 1), SessionPart(5, [], range(0)))
     assert not models._teams
 
 
@@ -126,8 +176,7 @@ async def test_what_is_learned_raises_the_chance():
     assert after > before
 
 
-async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough(monkeypatch):
-    monkeypatch.setattr(team_models, "REST_FACTOR", 0.0)
+async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough():
     clock = Clock()
     sessions = await taught_sessions(14)
     stored = sessions[:4]
@@ -174,6 +223,24 @@ async def test_a_team_that_is_not_used_and_a_database_that_is_away_fit_nothing()
     failing = True
     await models.fit_due(1)
     assert models.find_model(1).chances is None
+
+
+async def test_a_fit_that_fails_leaves_the_chances_as_they_are():
+    sessions = await taught_sessions(10)
+
+    async def fail(*_):
+        raise FitFailed("no memory")
+
+    models = NextCallModels(load=lambda *_: sessions, fit=fail)
+    models.set_tools(1, load_profiles(RULES, ANN))
+    await models.refresh(1)
+    await models.fit_due(1)
+    assert models.find_model(1).chances is None
+
+
+async def test_a_process_that_cannot_read_its_work_fails():
+    with pytest.raises(FitFailed):
+        await fit_in_subprocess("no sessions", None)
 
 
 async def test_the_tools_of_a_team_are_known_once_a_session_was_analysed():
@@ -228,7 +295,7 @@ async def test_while_the_database_is_away_own_sessions_wait():
 
     models = NextCallModels(load=load)
     calls = [CallObservation.from_json(one) for one in sessions[0].observations]
-    models.add_session(Contributor(1, 1), 5, calls)
+    models.add_session(Contributor(1, 1), SessionPart(5, calls, range(len(calls))))
     await models.refresh(1)
     assert models.find_model(1) is None
     failing = False

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from gateway_project.foundation.config import Config
+from gateway_project.foundation.config import BGE_LARGE, MINILM, Config
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, make_embedder
-from tools.embed.recipes import BGE_LARGE, MINILM, UnknownModel
+from tools.embed.recipes import UnknownModel
 
 
 def config(home, **values):
@@ -67,7 +67,7 @@ def test_a_failed_load_is_tried_again_only_after_a_while():
 
 def test_an_unknown_model_is_refused_at_once(tmp_path):
     with pytest.raises(UnknownModel):
-        make_embedder(config(tmp_path, embedding_model="no/such"))
+        make_embedder(config(tmp_path), model="no/such")
 
 
 @pytest.mark.parametrize("name", [MINILM, "all-MiniLM-L6-v2"])

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gateway_project.foundation.config import BGE_LARGE, MINILM
 from tests.patience import PATIENCE_S
 from tools.embed import locate
 from tools.embed.bert_graph import UnusableWeights, build_graph
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.locate import ModelFiles
 from tools.embed.onnx import OnnxEmbedder
-from tools.embed.recipes import BGE_LARGE, MINILM, ModelRecipe, find_recipe
+from tools.embed.recipes import ModelRecipe, find_recipe
 from tools.embed.torch import TorchEmbedder
 
 RECIPE = find_recipe(MINILM)

@@ -1,6 +1,7 @@
 import pytest
 
-from tools.embed.recipes import BGE_LARGE, MINILM, UnknownModel, find_recipe
+from gateway_project.foundation.config import BGE_LARGE, MINILM
+from tools.embed.recipes import UnknownModel, find_recipe
 
 
 @pytest.mark.parametrize("name", [MINILM, "all-MiniLM-L6-v2"])

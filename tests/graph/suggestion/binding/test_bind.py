@@ -173,3 +173,38 @@ def test_data_flow_binds_what_the_intent_does_not_state() -> None:
     assert steps[1].arguments == {"page_id": {"$ref": "t0", "pointer": "/id"}}
     assert steps[1].references == ("t0",)
     assert steps[1].needs_input == ()
+
+
+LIGHT = {"room": text("Room"), "state": text("New state", enum=["dim", "off"]), "level": INTEGER}
+
+
+@pytest.mark.parametrize(
+    ("name", "required", "intent", "reasons"),
+    [
+        (
+            "set_light",
+            ["room"],
+            "set the light in the room 'hall'",
+            ["nothing says what to change: pass one of state, level"],
+        ),
+        (
+            "set_light",
+            [],
+            "set the light",
+            ["nothing says what to change: pass one of room, state, level"],
+        ),
+        ("set_light", ["room"], "set the light in the room 'hall' to off", []),
+        ("show_light", ["room"], "show the light in the room 'hall'", []),
+    ],
+)
+def test_a_change_that_would_change_nothing_is_not_runnable(
+    name: str, required: list[str], intent: str, reasons: list[str]
+) -> None:
+    (step,) = bound(intent, tool(LIGHT, required=required, name=name))
+    assert [one.reason for one in step.needs_input] == reasons
+
+
+def test_a_setting_whose_value_is_required_runs_without_the_optional_ones() -> None:
+    timer = tool({"minutes": INTEGER, "label": text()}, required=["minutes"], name="set_timer")
+    (step,) = bound("set a timer for 5 minutes", timer)
+    assert not step.needs_input

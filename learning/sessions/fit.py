@@ -1,0 +1,133 @@
+"""Fit the chances of next calls on a team's sessions, in a process of its own.
+
+Fitting takes seconds of processor time, which would slow down every request of a gateway. Run as
+`python -m learning.sessions.fit`, which reads its work from standard input; needs no database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from execution.speculation.warm_up import measure_waste
+
+if TYPE_CHECKING:
+    from execution.speculation.warm_up import RehearsedWaste
+    from graph.suggestion.next_call.chance import ChanceModel
+    from graph.suggestion.next_call.observation import CallObservation
+    from graph.suggestion.next_call.profiles import ToolProfiles
+
+NICENESS: Final = 19
+"""It gets what nobody else needs."""
+TIMEOUT_S: Final = 900.0
+_ROOT: Final = Path(__file__).resolve().parents[2]
+
+StoredCalls = Sequence[Mapping[str, Any]]
+"""What the calls of one session taught, as stored."""
+
+log = structlog.get_logger(__name__)
+
+
+class FitFailed(RuntimeError):
+    """The process failed or took too long."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedTeam:
+    """What a fit on the sessions of a team found.
+
+    Attributes:
+        chances: Coefficients; None: there were too few sessions.
+        waste: By server, what calling ahead would have wasted in these sessions.
+    """
+
+    chances: ChanceModel | None
+    waste: Mapping[str, Sequence[RehearsedWaste]]
+
+
+def fit_team(stored: Iterable[StoredCalls], tools: ToolProfiles) -> FittedTeam:
+    """Fit the chances on sessions, then rehearse these; CPU-bound."""
+    from graph.suggestion.next_call import fitting
+    from graph.suggestion.next_call.chance import load_priors
+
+    fitted = fitting.fit_history(read_sessions(stored), tools, load_priors())
+    rehearsed = fitting.rehearse_history(fitted)
+    by_server: dict[str, set[int]] = defaultdict(set)
+    for tool, profile in tools.tools.items():
+        if rehearsed and profile.is_read_only:
+            by_server[profile.server].add(tool)
+    waste = {server: measure_waste(rehearsed, tools=own) for server, own in by_server.items()}
+    return FittedTeam(chances=fitted.model.chances, waste=waste)
+
+
+def read_sessions(stored: Iterable[StoredCalls]) -> list[Sequence[CallObservation]]:
+    """Return stored sessions, but those of another version."""
+    from graph.suggestion.next_call.observation import CallObservation, split_restarts
+
+    sessions: list[Sequence[CallObservation]] = []
+    for one in stored:
+        try:
+            calls = [CallObservation.from_json(call) for call in one]
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("predictions.observation_unreadable", reason=type(error).__name__)
+            continue
+        sessions.extend(split_restarts(calls))
+    return sessions
+
+
+async def fit_in_subprocess(stored: Sequence[StoredCalls], tools: ToolProfiles) -> FittedTeam:
+    """Do what `fit_team` does in a process of low priority.
+
+    Raises:
+        FitFailed: If it fails or takes too long.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "learning.sessions.fit",
+        cwd=_ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            found, stderr = await process.communicate(pickle.dumps((stored, tools)))
+    except TimeoutError:
+        raise FitFailed(f"it took more than {TIMEOUT_S:g} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        *_, reason = stderr.decode(errors="replace").strip().splitlines() or [""]
+        raise FitFailed(reason or f"its process ended with code {process.returncode}")
+    fitted: FittedTeam = pickle.loads(found)  # noqa: S301 - of the own process
+    return fitted
+
+
+def main() -> None:
+    """Fit what standard input holds; write the result to standard output."""
+    os.nice(NICENESS)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # leave the other cores to the gateway
+    answer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what is logged must not end up in it
+    # The result must not name `__main__` as its module.
+    from learning.sessions import fit  # noqa: PLC0415
+
+    stored, tools = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent process
+    with answer:
+        pickle.dump(fit.fit_team(stored, tools), answer)
+
+
+if __name__ == "__main__":
+    main()
