@@ -12,6 +12,7 @@ from django.db import Error, connection
 
 from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
+from gateway_project.demo import outcome
 from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.home import default_home
@@ -59,6 +60,16 @@ def check_networks(config: Config) -> Iterator[Finding]:
     except ValueError as error:
         detail = f"FOREGATE_ALLOW_PRIVATE: {error}; correct it or unset it"
         yield Finding(check="networks", verdict="failure", detail=detail)
+
+
+def check_demonstration(config: Config) -> Iterator[Finding]:
+    """Warn if the last demonstration failed or was interrupted."""
+    if failure := outcome.load_failure(config.home):
+        detail = (
+            f"the last one failed: {failure}; repeat `make demo`, and if it fails again, "
+            f"see {config.home}/logs"
+        )
+        yield Finding(check="demonstration", verdict="warning", detail=detail)
 
 
 def _nearest_existing_folder(path: Path) -> Path:

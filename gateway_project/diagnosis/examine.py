@@ -46,6 +46,7 @@ def run_checks(
     """
     yield check_installation.check_home(config)
     yield from check_installation.check_other_home(config)
+    yield from check_installation.check_demonstration(config)
     yield check_installation.check_port(config)
     yield from check_installation.check_networks(config)
     database = check_installation.check_database()

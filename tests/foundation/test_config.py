@@ -1,7 +1,10 @@
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
+from django.conf import settings
 
 from gateway_project.foundation import config
 from gateway_project.foundation.config import BGE_LARGE, ConfigurationError
@@ -116,3 +119,19 @@ def test_variables_of_other_versions_are_left_alone(monkeypatch):
 def test_a_loaded_configuration_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
         config.load_config().debug = True
+
+
+def test_an_installation_of_ones_own_does_not_change_what_tests_see():
+    shown = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from gateway_project.settings.test import FOREGATE; print(FOREGATE.console_port)",
+        ],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"FOREGATE_CONSOLE_PORT": "18431"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == "8420\n"

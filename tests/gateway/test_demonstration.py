@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, servers, speculation
+from gateway_project.demo import demonstration, outcome, servers, speculation
 from gateway_project.demo.demonstration import DemoStep
 from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
@@ -56,7 +56,7 @@ async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
     ],
 )
 def test_each_failed_part_is_named(changed, failures):
-    assert demo.list_failures({**FINE, **changed}) == failures
+    assert outcome.list_failures({**FINE, **changed}) == failures
 
 
 @pytest.fixture
@@ -107,6 +107,26 @@ def test_a_failure_is_told_before_the_console_is_served_and_by_the_exit_status(
         call_command("demo", "--serve")
     printed = capsys.readouterr().out
     assert printed.index("the workflow did not succeed") < printed.index("served")
+
+
+def test_its_outcome_is_kept_for_the_doctor(home, started, monkeypatch):
+    monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE | {"ran": False})
+    with pytest.raises(CommandError):
+        call_command("demo")
+    assert outcome.load_failure(home) == "the workflow did not succeed"
+    monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE)
+    call_command("demo")
+    assert outcome.load_failure(home) == ""
+
+
+def test_one_that_was_interrupted_has_not_finished(home, started, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo.Command, "_demonstrate", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        call_command("demo")
+    assert outcome.load_failure(home) == outcome.UNFINISHED
 
 
 def test_without_own_servers_its_servers_become_the_first_ones(started):

@@ -10,6 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from gateway_project.console import identity
+from gateway_project.demo import outcome
 from gateway_project.diagnosis import check_installation, check_servers, examine
 from gateway_project.diagnosis.check_servers import ServerAnswer
 from gateway_project.foundation.config import Config
@@ -280,6 +281,14 @@ def test_little_room_is_a_warning(config, monkeypatch, space, verdict):
         check_installation.shutil, "disk_usage", lambda _: type("Usage", (), {"free": space})()
     )
     assert check_installation.check_home(config).verdict == verdict
+
+
+def test_a_demonstration_that_failed_is_a_warning_until_one_succeeds(config):
+    outcome.record_failure(config.home, "2 of 4 calls failed")
+    (finding,) = check_installation.check_demonstration(config)
+    assert (finding.verdict, "2 of 4 calls failed" in finding.detail) == ("warning", True)
+    outcome.record_failure(config.home, "")
+    assert list(check_installation.check_demonstration(config)) == []
 
 
 def test_a_home_that_cannot_be_written_is_a_failure(config, monkeypatch):

@@ -20,7 +20,7 @@ from django.core.management.base import BaseCommand, CommandError
 from gateway_project.access import callers
 from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
-from gateway_project.demo import servers
+from gateway_project.demo import outcome, servers
 from gateway_project.demo.servers import DemoNotInstalled
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
@@ -59,13 +59,16 @@ class Command(BaseCommand):
         console.print("[bold]Foregate[/bold] prepares its database")
         migrate.migrate_once()
         callers.ensure_local_admin()
+        # Recorded first: an error, an interruption or a kill ends it without another word.
+        outcome.record_failure(config.home, outcome.UNFINISHED)
         if overview.list_server_names(but_from=[servers.DEMO_SOURCE]):
             failed = _demonstrate_separately(console, as_json=options["json"])
         else:
             report = self._demonstrate(console)
-            failed = list_failures(report)
+            failed = outcome.list_failures(report)
             if options["json"]:
                 self.stdout.write(json.dumps(report, indent=2))
+        outcome.record_failure(config.home, ", ".join(failed))
         note = FAILURE_NOTE.format(parts=", ".join(failed), home=config.home)
         if listener is not None:
             telemetry.configure_logging(config, process="console")
@@ -83,7 +86,7 @@ class Command(BaseCommand):
         console.print("\n[bold]It asks every server for its tools[/bold], all at once")
         asyncio.run(
             refresh_catalogue(
-                config, on_done=lambda outcome: console.print(describe_outcome(outcome))
+                config, on_done=lambda listed: console.print(describe_outcome(listed))
             )
         )
         embed_changed(console)
@@ -114,21 +117,6 @@ class Command(BaseCommand):
         return report | {"speculation": asdict(ahead)}
 
 
-def list_failures(report: dict[str, Any]) -> list[str]:
-    """Return which parts of the demonstration failed."""
-    intents, ahead = report["intents"], report["speculation"]
-    missed, refused = intents - report["found"], intents - report["called"]
-    parts = {
-        f"{missed} of {intents} tools were not found": missed,
-        f"{refused} of {intents} calls failed": refused,
-        "no workflow was suggested": not report["suggested"],
-        "the workflow did not succeed": not report["ran"],
-        "the intent was not run ahead": not ahead["ran_ahead"],
-        "the next call was never answered ahead": not ahead["served"],
-    }
-    return [part for part, has_failed in parts.items() if has_failed]
-
-
 def _open_console_socket() -> socket.socket:
     on_demand.stop_conflicting_console(settings.FOREGATE)
     try:
@@ -153,7 +141,7 @@ def _demonstrate_separately(console: Terminal, *, as_json: bool) -> list[str]:
         env=environ | {"FOREGATE_HOME": str(home)},
         check=False,
     )
-    return ["see above"] if done.returncode else []
+    return [f"the one in {home}"] if done.returncode else []
 
 
 def _register_demo_servers() -> None:

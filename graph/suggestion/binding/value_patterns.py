@@ -55,6 +55,16 @@ _QUOTED_WITH_ESCAPES: Final = (
 """A quoted string with escaped quotation marks, in pairs: a path may end in a backslash."""
 _NOT_CLOSING_TAG: Final = r"(?!(?<=[<\[])/[A-Za-z][\w-]{0,30}\s?[>\]])"
 """Prevents a closing tag, such as </b> or [/b], from being read as a path."""
+_SPACED_NAME: Final = (
+    rf"(?<=[/\\])[A-ZÀ-Þ][\w-]*+(?: (?!{_TIME_ZONE})[A-ZÀ-Þ\d][\w-]*+){{1,4}}+"
+    rf"(?=[/\\]|\.(?:{_EXTENSIONS})\b)"
+)
+"""A folder or file of capitalised words in a path: "Ann Lee", "Application Support".
+
+Only what directly follows, a separator or an extension, shows that a space belongs to the name.
+"""
+ESCAPED_SPACE: Final = r"\\ (?=\w)"
+"""A space in a path as a shell takes it."""
 PATTERNS: Final = (
     (ValueKind.URL, re.compile(r"https?://[^\s,;\"')<>]+|www\.[^\s,;\"')<>]+")),
     (ValueKind.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")),
@@ -74,7 +84,9 @@ PATTERNS: Final = (
         ValueKind.PATH,
         re.compile(
             # A match begins where a run of these characters does: linear in the text.
-            rf"{_NOT_CLOSING_TAG}(?<![\w/.\\~-])(?:[A-Za-z]:\\|~/|\.{{0,2}}/)[\w.\-/\\]*\w[/\\]?"
+            rf"{_NOT_CLOSING_TAG}(?<![\w/.\\~-])"
+            rf"(?:[A-Za-z]:\\(?:{_SPACED_NAME}|[\w.\-/\\])*"
+            rf"|(?:~/|\.{{0,2}}/)(?:{_SPACED_NAME}|{ESCAPED_SPACE}|[\w.\-/\\])*)(?<=\w)[/\\]?"
             rf"|(?<![\w/.-])[\w\-./]*[\w\-]\.(?:{_EXTENSIONS})\b(?![\w/])"
         ),
     ),

@@ -13,6 +13,7 @@ from graph.suggestion.binding.dates import parse_clock_time, parse_iso_date
 from graph.suggestion.binding.documents import find_json_spans
 from graph.suggestion.binding.value_patterns import (
     CLAIMING_KINDS,
+    ESCAPED_SPACE,
     INTRODUCED_PHRASE,
     PATTERNS,
     SPACED_PATH,
@@ -52,7 +53,7 @@ class StatedValue:
     """A value stated in an intent.
 
     Attributes:
-        text: Verbatim, without surrounding quotation marks.
+        text: Verbatim, without surrounding quotation marks and a path's escapes of spaces.
         value: Parsed: a number, an ISO date, HH:MM, a list of texts, or the text itself.
         kind: Its kind by its form.
         start: Index of its first character in the intent.
@@ -173,6 +174,8 @@ def _make_value(text: str, start: int, end: int, kind: ValueKind) -> StatedValue
         value = parse_iso_date(content) or content
     elif kind is ValueKind.TIME:
         value = parse_clock_time(content) or content
+    elif kind is ValueKind.PATH:
+        content = value = re.sub(ESCAPED_SPACE, " ", content)
     elif kind is ValueKind.QUOTED:
         value = _unescape_quotes(content, text[start - 1 : start])
     elif kind is ValueKind.NUMBER:

@@ -8,6 +8,7 @@ import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.binding.values import ValueKind, extract_values
 from graph.suggestion.intent.reading import read_intent
 from tests.graph.suggestion.binding.tools import steps, text, tool
 
@@ -198,3 +199,58 @@ def test_a_path_in_quotation_marks_may_contain_spaces(
     intent: str, one: BindTool, expected: dict[str, str]
 ) -> None:
     assert given(intent, one) == expected
+
+
+MOVE = act(*PURE, name="move_file")
+
+
+@pytest.mark.parametrize(
+    ("intent", "one", "expected"),
+    [
+        ("read the file /home/Ann Lee/notes.txt", act("path"), "/home/Ann Lee/notes.txt"),
+        ("lies /home/Jörg Über/Notizen.txt", act("path"), "/home/Jörg Über/Notizen.txt"),
+        ("read /srv/Final Report 2024.pdf", act("path"), "/srv/Final Report 2024.pdf"),
+        (r"read C:\Program Files\App\x.ini", act("path"), r"C:\Program Files\App\x.ini"),
+        (r"read ~/my\ old\ notes.txt", act("path"), "~/my old notes.txt"),
+        (
+            "delete ~/Library/Application Support/x.log",
+            act("path", name="delete_file"),
+            "~/Library/Application Support/x.log",
+        ),
+    ],
+)
+def test_an_unquoted_path_keeps_spaces_between_capitalised_words_and_escaped_ones(
+    intent: str, one: BindTool, expected: str
+) -> None:
+    assert given(intent, one) == {"path": expected}
+
+
+@pytest.mark.parametrize(
+    ("intent", "expected"),
+    [
+        (
+            "move /home/Ann Lee/a.txt to /home/Ann Lee/b.txt",
+            {"source": "/home/Ann Lee/a.txt", "destination": "/home/Ann Lee/b.txt"},
+        ),
+        (
+            "move /srv/Inbox to Archive/Old",
+            {"source": "/srv/Inbox"},
+        ),
+    ],
+)
+def test_ends_of_a_move_may_contain_spaces(intent: str, expected: dict[str, str]) -> None:
+    assert given(intent, MOVE) == expected
+
+
+@pytest.mark.parametrize(
+    ("intent", "paths"),
+    [
+        ("diff /srv/A.txt B.txt", ["/srv/A.txt", "B.txt"]),
+        ("list /srv/Photos and Docs/a.txt", ["/srv/Photos", "Docs/a.txt"]),
+        ("plan /srv/Meeting Europe/Berlin", ["/srv/Meeting"]),
+        ("list /srv/Photos Monday", ["/srv/Photos"]),
+        ("copy C:\\Data\\ and /srv/x", ["C:\\Data\\", "/srv/x"]),
+    ],
+)
+def test_what_follows_a_path_is_no_part_of_it(intent: str, paths: list[str]) -> None:
+    assert [one.value for one in extract_values(intent) if one.kind is ValueKind.PATH] == paths
