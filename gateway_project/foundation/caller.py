@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Literal, NamedTuple, Protocol
 
 CallerKind = Literal["stdio", "http", "command", "console", "gateway"]
@@ -43,6 +44,8 @@ class Contributor(NamedTuple):
 class Caller:
     """A user connected in one way, acting for one team or for none.
 
+    What is derived from these is asked for many times in a request, and computed once.
+
     Attributes:
         user: Name of the user.
         team: Primary key of the team acted for; None sees shared rows only.
@@ -70,7 +73,7 @@ class Caller:
     trace: str = field(default="", compare=False)
     are_teams_used: bool = field(default=True, compare=False)
 
-    @property
+    @cached_property
     def owner(self) -> int | None:
         """Primary key of the team, or private team, that owns what is observed of the caller.
 
@@ -80,17 +83,17 @@ class Caller:
         """
         return self.person if self.team is None else self.team
 
-    @property
+    @cached_property
     def contributor(self) -> Contributor:
         """Whose knowledge what is observed of the caller becomes, and on whose account."""
         return Contributor(self.owner, self.person)
 
-    @property
+    @cached_property
     def client_key(self) -> SessionKey:
         """What tells the caller's client, or run, from all others: to servers that keep state."""
         return self.user, self.contributor, self.group, self.session
 
-    @property
+    @cached_property
     def session_key(self) -> SessionKey:
         """What tells the caller's conversation from all others."""
         session = f"{self.session}\n{self.trace}" if self.trace else self.session

@@ -105,9 +105,10 @@ def _record_end(request: ClientRequest) -> None:
     if client_state.is_modern(request.ctx) or state.ends_session:
         return
     state.ends_session = True
+    memory, caller = request.effects.memory, request.caller
 
     async def record() -> None:
-        request.effects.memory.record_session_end(request.caller)
+        memory.record_session_end(caller)
 
     client_state.run_at_end(request.ctx, record)
 
