@@ -32,8 +32,8 @@ from tests.landed_schemas.test_dumps import DUMPS, schema
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
-KILLS = 10
-"""For a full and for an empty database, each."""
+KILLS = int(os.environ.get("FOREGATE_TEST_KILLS", "3"))
+"""For a full and for an empty database, each; ten of them take five minutes more."""
 FLIPS = 100
 FIRST_BYTES = 1_024
 
@@ -158,8 +158,8 @@ def test_archives_that_cannot_be_used_change_nothing_and_others_all(
         assert whole() == new
 
 
-@pytest.mark.parametrize("landed", DUMPS, ids=lambda path: path.stem)
-def test_an_archive_of_each_landed_schema_is_brought_up_to_date(
+@pytest.mark.parametrize("landed", (DUMPS[0], DUMPS[-1]), ids=lambda path: path.stem)
+def test_an_archive_of_a_landed_schema_is_brought_up_to_date(
     transactional_db: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path, landed: Path
 ) -> None:
     with django_db_blocker.unblock(), scratch.database(migrated=False):
