@@ -158,7 +158,7 @@ def test_archives_that_cannot_be_used_change_nothing_and_others_all(
         assert whole() == new
 
 
-@pytest.mark.parametrize("landed", (DUMPS[0], DUMPS[-1]), ids=lambda path: path.stem)
+@pytest.mark.parametrize("landed", [DUMPS[0], DUMPS[-1]], ids=lambda path: path.stem)
 def test_an_archive_of_a_landed_schema_is_brought_up_to_date(
     transactional_db: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path, landed: Path
 ) -> None:
