@@ -41,6 +41,7 @@ from execution.speculation_rules import (
 from execution.workflow import WorkflowTask
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.references import REFERENCE
+from gateway_project.foundation.rounding import round_apart
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 
 MAX_TIME_S: Final = 5.0
@@ -320,7 +321,8 @@ def _iterate_total_reasons(
         )
     total_s = max(estimate_ends_s(plan, expected_s).values(), default=0.0)
     if not total_s <= MAX_TIME_S:
+        told_s, limit_s = round_apart(total_s, MAX_TIME_S, digits=1)
         yield make_reason(
             ReasonCode.TOO_SLOW,
-            f"The workflow takes {total_s:.1f} s, more than {MAX_TIME_S:g} s.",
+            f"The workflow takes {told_s:g} s, more than {limit_s:g} s.",
         )

@@ -111,7 +111,7 @@ def format_path(path: Sequence[float | None]) -> str:
         '0.92 off 0.90'
     """
     step = max(1, (len(path) - 1) // (PATH_SHOWN - 1))
-    shown = [*path[::step][: PATH_SHOWN - 1], *path[-1:]]
+    shown = [*path[:-1:step][: PATH_SHOWN - 1], *path[-1:]]
     return " ".join("off" if one is None else f"{one:.2f}" for one in shown)
 
 

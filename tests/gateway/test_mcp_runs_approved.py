@@ -33,6 +33,7 @@ def decided(world, monkeypatch):
         return function(*given, **options)
 
     monkeypatch.setattr(consent.decide_approval, "decide_approval", decide)
+    monkeypatch.setattr(consent.teams, "requires_second_person", lambda _team, _user: False)
     monkeypatch.setattr(consent, "run_in_database_thread", at_once)
     return made
 
