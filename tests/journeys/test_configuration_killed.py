@@ -22,7 +22,8 @@ DOCUMENT = {
 }
 MAKE_USER = "from django.contrib.auth.models import User; User.objects.create(username='ann')"
 STORED = (
-    "SELECT (SELECT count(*) FROM tools_server), (SELECT count(*) FROM tools_team), "
+    "SELECT (SELECT count(*) FROM tools_server), (SELECT count(*) FROM tools_team "
+    "WHERE person_id IS NULL), "
     "(SELECT count(*) FROM auth_user_groups), (SELECT count(*) FROM gateway_project_auditentry "
     "WHERE action NOT LIKE 'user.%')"
 )
