@@ -7,8 +7,10 @@ something to send ahead of the result, or when a keep-alive is due.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -50,11 +52,43 @@ _SSE_HEADERS: Final = (
 )
 _STREAM_CLOSED: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError)
 
+MAX_KEPT: Final = 64
+"""Messages outside any request that wait for a client to open its stream; the newest."""
+
 EventStream = MemoryObjectReceiveStream[EventMessage]
+
+
+class KeptMessages:
+    """Takes the place of the stream for messages outside any request while it is not open.
+
+    A client opens that stream after its first requests, and again a second after it was cut off.
+    What the SDK would drop in between, such as that a list has changed, is not told again.
+    """
+
+    def __init__(self) -> None:
+        self.kept: deque[EventMessage] = deque(maxlen=MAX_KEPT)
+
+    async def send(self, message: EventMessage) -> None:
+        """Keep a message; never waits."""
+        self.kept.append(message)
+
+    def close(self) -> None:
+        """Do nothing, as there is nobody to tell."""
+
+    async def aclose(self) -> None:
+        """Do nothing likewise."""
 
 
 class LegacyTransport(StreamableHTTPServerTransport):
     """One session."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._keep_messages()
+
+    def _keep_messages(self) -> None:
+        kept = KeptMessages()
+        self._request_streams[GET_STREAM_KEY] = (kept, kept)  # type: ignore[assignment]
 
     async def _handle_post_request(
         self, scope: Scope, request: Request, receive: Receive, send: Send
@@ -122,10 +156,16 @@ class LegacyTransport(StreamableHTTPServerTransport):
         await writer.send(message)
 
     async def _stream_events(
-        self, events: EventStream, first: JSONRPCMessage | None, send: Send
+        self,
+        events: EventStream,
+        first: JSONRPCMessage | None,
+        send: Send,
+        waiting: Iterable[EventMessage] = (),
     ) -> None:
-        """Send events up to the response, with pings during pauses."""
+        """Send what waits, then events up to the response, with pings during pauses."""
         await self._start_stream(send)
+        for event in waiting:
+            await self._send_event(event.message, send)
         message = first
         while True:
             await self._send_event(message, send)
@@ -180,18 +220,20 @@ class LegacyTransport(StreamableHTTPServerTransport):
         if not await self._validate_request_headers(request, send):
             return
         replaced = self._request_streams.pop(GET_STREAM_KEY, None)
+        waiting: Iterable[EventMessage] = ()
         if replaced is not None:
             replaced[0].close()
+            waiting = replaced[0].kept if isinstance(replaced[0], KeptMessages) else ()
         streams = anyio.create_memory_object_stream[EventMessage](REQUEST_STREAM_BUFFER_SIZE)
         self._request_streams[GET_STREAM_KEY] = streams
         try:
             async with TaskGroup() as group:
                 watch = group.create_task(_close_on_disconnect(request.receive, streams[0]))
-                await self._stream_events(streams[1], None, send)
+                await self._stream_events(streams[1], None, send, waiting)
                 watch.cancel()
         finally:
             if self._request_streams.get(GET_STREAM_KEY) is streams:
-                del self._request_streams[GET_STREAM_KEY]
+                self._keep_messages()
             streams[0].close()
             streams[1].close()
 

@@ -2,6 +2,8 @@ import asyncio
 import json
 
 import pytest
+from mcp.server.streamable_http import EventMessage
+from mcp_types import JSONRPCNotification
 
 from gateway_project.foundation.shares import Bound
 from gateway_project.mcp.http import legacy
@@ -224,7 +226,31 @@ async def test_a_stream_whose_client_left_is_closed():
             await response.content.readline()
             response.close()
         (transport,) = gateway.service._sessions._server_instances.values()
-        await until(lambda: not transport._request_streams)
+        await until(lambda: is_keeping(transport))
+
+
+def is_keeping(transport):
+    """Whether messages outside any request wait for a stream, and nothing else is open."""
+    (streams,) = transport._request_streams.values()
+    return isinstance(streams[0], legacy.KeptMessages)
+
+
+async def test_what_is_announced_while_no_stream_is_open_is_told_once_there_is_one():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        (transport,) = gateway.service._sessions._server_instances.values()
+        for number in range(legacy.MAX_KEPT + 2):
+            note = JSONRPCNotification(jsonrpc="2.0", method=f"notifications/{number}")
+            await transport._request_streams[legacy.GET_STREAM_KEY][0].send(EventMessage(note))
+        for first in (2, None):
+            async with gateway.http.get(gateway.url, headers=headers) as response:
+                if first is not None:
+                    told = json.loads(await read_event(response))
+                    assert told["method"] == f"notifications/{first}", "the newest are kept"
+                else:
+                    assert await response.content.readline() == b": ping\r\n", "and told once"
+                response.close()
+            await until(lambda: is_keeping(transport))
 
 
 async def test_a_stream_requires_accepting_events():
