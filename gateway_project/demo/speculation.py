@@ -261,7 +261,7 @@ async def _show_next_call(
         if served is not None:
             called_ms = called_ms or took_ms + served["saved_ms"]
             console.print(
-                f"After {_count_rounds(round_)} [green]{then} was answered[/green] in "
+                f"{f'After {round_} rounds' if round_ else 'At once'} [green]{then} was answered[/green] in "
                 f"{took_ms:.1f} ms, with a result of {served['age_ms']:,.0f} ms before, instead "
                 f"of in {called_ms:.1f} ms. Before, results made ahead were only compared "
                 "with those of the real calls, until enough of them agreed."
@@ -270,11 +270,6 @@ async def _show_next_call(
         called_ms = took_ms
     console.print("[yellow]the second call was never answered ahead[/yellow]")
     return MAX_ROUNDS, called_ms, 0.0
-
-
-def _count_rounds(count: int) -> str:
-    """Say how many rounds it took; none where an earlier demonstration had taken them."""
-    return {0: "those of an earlier demonstration", 1: "1 round"}.get(count, f"{count} rounds")
 
 
 async def _make_both_calls(client: Any, plan: SpeculationPlan) -> tuple[Any, float]:
