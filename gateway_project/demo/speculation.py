@@ -260,10 +260,10 @@ async def _show_next_call(
         served = (result.meta or {}).get(SERVED_META)
         if served is not None:
             called_ms = called_ms or took_ms + served["saved_ms"]
+            when = f"After {round_} rounds" if round_ else "At once"
             console.print(
-                f"{f'After {round_} rounds' if round_ else 'At once'} [green]{then} was answered[/green] in "
-                f"{took_ms:.1f} ms, with a result of {served['age_ms']:,.0f} ms before, instead "
-                f"of in {called_ms:.1f} ms. Before, results made ahead were only compared "
+                f"{when} [green]{then} was answered[/green] in {took_ms:.1f} ms, with "
+                f"a result of {served['age_ms']:,.0f} ms before, instead of in {called_ms:.1f} ms. Before, results made ahead were only compared "
                 "with those of the real calls, until enough of them agreed."
             )
             return round_, called_ms, took_ms
