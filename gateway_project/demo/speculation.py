@@ -262,9 +262,10 @@ async def _show_next_call(
             called_ms = called_ms or took_ms + served["saved_ms"]
             when = f"After {round_} rounds" if round_ else "At once"
             console.print(
-                f"{when} [green]{then} was answered[/green] in {took_ms:.1f} ms, with "
-                f"a result of {served['age_ms']:,.0f} ms before, instead of in {called_ms:.1f} ms. Before, results made ahead were only compared "
-                "with those of the real calls, until enough of them agreed."
+                f"{when} [green]{then} was answered[/green] in {took_ms:.1f} ms, with a result of "
+                f"{served['age_ms']:,.0f} ms before, instead of in {called_ms:.1f} ms. Before, "
+                "results made ahead were only compared with those of the real calls, until "
+                "enough of them agreed."
             )
             return round_, called_ms, took_ms
         called_ms = took_ms
