@@ -47,7 +47,6 @@ def run() -> str:
     target = ("stdio", sys.executable, str(SERVER_FILE), str(TOOLS), str(VALUES))
     rows = []
     for name, people in PEOPLE.items():
-        _clear()
         admin_token = foregate.register(target)
         tokens = _make_people(people) if people > 1 else [admin_token]
         with _gateway(tokens[0]) as running:
@@ -56,12 +55,6 @@ def run() -> str:
                 print(" | ".join(rows[-1]), flush=True)
     columns = ["who", "workflows before", "call ms", "run of one task ms", "run of six ms"]
     return markdown([*columns, "intent ms", "p95 intent ms", "idle CPU %"], rows)
-
-
-def _clear() -> None:
-    from tools.models import Server
-
-    Server.objects.all().delete()
 
 
 def _make_people(count: int) -> list[str]:

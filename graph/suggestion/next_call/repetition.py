@@ -7,7 +7,9 @@ looked up, and what followed each of them before anything was invalidated.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from graph.suggestion.next_call.observation import CallObservation
@@ -140,8 +142,10 @@ def _is_alike(state: SessionState, choice: Choice, call: CallObservation, after:
 
 def _list_places(state: SessionState, number: int, until: int) -> set[Place]:
     """Return where a value was seen up to a step of the session."""
-    seen = [place for place in state.by_number[number] if place.step <= until]
-    return {(one.source, one.items, until - one.step) for one in seen[-MAX_PLACES:]}
+    seen = state.by_number[number]  # in the order of steps; a common value may be in thousands
+    end = bisect_right(seen, until, key=attrgetter("step"))
+    newest = seen[max(0, end - MAX_PLACES) : end]
+    return {(one.source, one.items, until - one.step) for one in newest}
 
 
 def _is_same_call(call: CallObservation, other: CallObservation) -> bool:
