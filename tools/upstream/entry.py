@@ -125,6 +125,8 @@ class ServerEntry:
             self._make_room(key)
             owner = downstream if key == caller.client_key else None
             running = self._per_caller[key] = self._run_supervisor(caller, owner=owner)
+            if owner is not None:
+                self._move_followers(caller, running.supervisor)
         return running.supervisor
 
     def find_key(self, caller: Caller, downstream: Downstream) -> SupervisorKey | None:
@@ -180,6 +182,13 @@ class ServerEntry:
         """Wait until no call is in flight."""
         for supervisor in self._supervisors():
             await supervisor.wait_until_drained()
+
+    def _move_followers(self, caller: Caller, own: Supervisor) -> None:
+        """Let a client follow on its own connection what it followed on a shared one."""
+        personal = self._per_caller.get(caller.user)
+        shared = personal.supervisor if personal else self.main
+        key = caller.client_key
+        own.add_followers(shared.retain_followers(lambda follower: follower != key))
 
     def _supervisors(self) -> list[Supervisor]:
         return [self.main, *(running.supervisor for running in self._per_caller.values())]

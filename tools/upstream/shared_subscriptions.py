@@ -33,8 +33,7 @@ class SharedSubscriptions:
         self._followers: dict[str, set[SessionKey]] = {}
         self._limit = limit
         self._turns = asyncio.Lock()
-        for uri, follower in before:
-            self._followers.setdefault(uri, set()).add(follower)
+        self.take_over(before)
 
     def __len__(self) -> int:
         return len(self._followers)
@@ -50,12 +49,21 @@ class SharedSubscriptions:
             return frozenset(self._followers[uri])
         return frozenset[SessionKey]().union(*self._followers.values())
 
-    def retain_followers(self, is_kept: Callable[[SessionKey], bool]) -> None:
-        """Forget the other followers: they follow on another connection."""
-        for uri, followers in list(self._followers.items()):
-            self._followers[uri] = set(filter(is_kept, followers))
+    def take_over(self, pairs: Iterable[tuple[str, SessionKey]]) -> None:
+        """Add (URI, follower) pairs, for which the next connection subscribes."""
+        for uri, follower in pairs:
+            self._followers.setdefault(uri, set()).add(follower)
+
+    def retain_followers(
+        self, is_kept: Callable[[SessionKey], bool]
+    ) -> list[tuple[str, SessionKey]]:
+        """Forget the other followers, which follow on another connection; return their pairs."""
+        others = [pair for pair in self if not is_kept(pair[1])]
+        for uri, follower in others:
+            self._followers[uri].discard(follower)
             if not self._followers[uri]:
                 del self._followers[uri]
+        return others
 
     async def add(
         self, uri: str, *, follower: SessionKey, connection: Connection

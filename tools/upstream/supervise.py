@@ -228,9 +228,15 @@ class Supervisor:
         self._flights.caller, self._flights.owner = caller, owner
         self.retain_followers(lambda follower: follower == caller.client_key)
 
-    def retain_followers(self, is_kept: Callable[[SessionKey], bool]) -> None:
-        """Forget the other clients that follow resources."""
-        self._subscriptions.retain_followers(is_kept)
+    def add_followers(self, pairs: Iterable[tuple[str, SessionKey]]) -> None:
+        """Take over (URI, follower) pairs from another connection, before this one is made."""
+        self._subscriptions.take_over(pairs)
+
+    def retain_followers(
+        self, is_kept: Callable[[SessionKey], bool]
+    ) -> list[tuple[str, SessionKey]]:
+        """Forget the other clients that follow resources, and return their pairs."""
+        return self._subscriptions.retain_followers(is_kept)
 
     def stop_if_idle(self) -> None:
         """Stop the server if it is not in use; its next use starts it again."""

@@ -25,9 +25,15 @@ CHANGES = {
 
 @dataclass
 class Talker:
-    """The user, the model and the folders behind a client."""
+    """The user, the model and the folders behind a client.
+
+    Attributes:
+        era: The protocol's era that it speaks.
+        has_roots: Whether it tells its folders.
+    """
 
     era: Era
+    has_roots: bool = True
     asked: list[str] = field(default_factory=list)
     changed: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     updated: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
@@ -72,7 +78,7 @@ class Talker:
             mode="legacy" if self.era == "legacy" else "auto",
             elicitation_callback=self.elicit,
             sampling_callback=self.sample,
-            list_roots_callback=self.roots,
+            list_roots_callback=self.roots if self.has_roots else None,
             logging_callback=self.log,
             log_level="info" if self.era == "modern" else None,
             message_handler=self.hear,

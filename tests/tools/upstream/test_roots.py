@@ -8,7 +8,7 @@ import pytest
 
 from gateway_project.foundation.caller import GATEWAY
 from tests.tools.upstream.conftest import Person, curious, eventually
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, send_request
 from tools.upstream.pool import UpstreamPool
 
 ASK = {"method": "roots/list"}
@@ -105,3 +105,22 @@ async def test_a_restarted_server_is_known_to_ask(people):
         await pool.restart("curious")
         assert await call(pool, "ask", bob, **ASK) == folder("bob")
         assert pool.get_status("curious").sessions == 1
+
+
+async def test_what_a_client_followed_before_its_own_connection_it_follows_on_that_one(people):
+    ann, bob = people
+    told = []
+    uri = {"uri": "test://1"}
+    async with UpstreamPool([curious()], on_updated=lambda *what: told.append(what)) as pool:
+        for person in people:  # as `resources/subscribe` comes: with no way to be asked
+            await send_request(pool, "curious", "resources/subscribe", uri, caller=person.caller)
+        assert await call(pool, "ask", bob, **ASK) == folder("bob")
+        assert await call(pool, "ask", ann, **ASK) == folder("ann")
+        # Bob keeps the process that both followed on; Ann's is new, so it may have changed before.
+        await eventually(lambda: told == [("curious", "test://1", {ann.caller.client_key})])
+        for person in people:
+            told.clear()
+            said = [["notifications/resources/updated", uri]]
+            await call(pool, "say", person, notifications=said)
+            await eventually(lambda: told)
+            assert told == [("curious", "test://1", {person.caller.client_key})]
