@@ -54,7 +54,7 @@ def whole() -> State:
 
 
 def name_group(name: str) -> None:
-    query("DELETE FROM auth_group")
+    query("TRUNCATE auth_group CASCADE")
     query(f"INSERT INTO auth_group (name) VALUES ('{name}')")
 
 

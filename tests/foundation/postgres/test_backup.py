@@ -43,7 +43,7 @@ def kept(database: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> 
 
 
 def groups(*names: str) -> None:
-    query("DELETE FROM auth_group")
+    query("TRUNCATE auth_group CASCADE")
     for name in names:
         query(f"INSERT INTO auth_group (name) VALUES ('{name}')")
 
