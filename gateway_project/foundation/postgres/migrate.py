@@ -29,7 +29,7 @@ adds, nor have to write it. Its name is all that an older program can know of a 
 
 
 LAST_SUPERSEDED_VERSION = "the version of 28 November 2026"
-"""The last whose migrations are those that `supersedes` of today's name."""
+"""The last that has the migrations which those of today supersede."""
 
 
 class SchemaMismatch(DatabaseUnavailable):
@@ -55,7 +55,7 @@ class DatabaseNewer(SchemaMismatch):
 
 
 class DatabaseTooOld(SchemaMismatch):
-    """A development version migrated the database, and this one no longer has the migrations."""
+    """An early development version migrated the database; the migrations it lacks are gone."""
 
     code = "database_too_old"
 
@@ -76,7 +76,7 @@ def find_newer(applied: Collection[tuple[str, str]]) -> list[str]:
 
 
 def is_too_old(applied: Collection[tuple[str, str]]) -> bool:
-    """Whether some, but not all, migrations are applied that one of today's supersedes."""
+    """Whether some, but not all, superseded migrations are applied."""
     superseded = set[tuple[str, str]]().union(*_load_superseded(applied).values())
     return not superseded.isdisjoint(applied) and not superseded.issubset(applied)
 
@@ -105,7 +105,7 @@ def require_migrated(*, using: str = DEFAULT_DB_ALIAS) -> None:
     Raises:
         MigrationsPending: If migrations of this version are missing, of whatever app.
         DatabaseNewer: If a newer version has applied migrations that are not additive.
-        DatabaseTooOld: If a development version migrated the database.
+        DatabaseTooOld: If an early development version did.
     """
     applied = _load_applied(using)
     _require_known(applied)
@@ -124,8 +124,8 @@ def _require_known(applied: Collection[tuple[str, str]]) -> None:
         )
     if is_too_old(applied):
         raise DatabaseTooOld(
-            "a development version of Foregate that is too old for this one has migrated the "
-            f"database; open it once with {LAST_SUPERSEDED_VERSION}, and then with this one"
+            "an early development version of Foregate has migrated the database, and this one "
+            f"cannot upgrade it; open it once with {LAST_SUPERSEDED_VERSION}, then with this one"
         )
 
 
@@ -187,7 +187,7 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
 
     Raises:
         DatabaseNewer: If a newer version has migrated the database.
-        DatabaseTooOld: If a development version did.
+        DatabaseTooOld: If an early development version did.
         DatabaseUnavailable: If the database's user lacks a permission.
     """
     applied = _load_applied(using)

@@ -156,8 +156,8 @@ def _require_suitable(contents: Contents, path: Path, target: DatabaseTarget) ->
         )
     if migrate.is_too_old(contents.migrations):
         raise BackupError(
-            f"{path} was written by a development version that is too old for this one: restore "
-            f"it with {migrate.LAST_SUPERSEDED_VERSION}, and save it again"
+            f"{path} was written by an early development version, which this one cannot upgrade: "
+            f"restore it with {migrate.LAST_SUPERSEDED_VERSION}, and save it again"
         )
     if contents.schema != target.schema:
         raise BackupError(

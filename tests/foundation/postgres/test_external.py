@@ -169,4 +169,4 @@ def test_is_migrated_saved_and_restored_like_the_embedded_one(
     restore.restore_backup(
         saved, keep_in=tmp_path, at=datetime(2026, 11, 28, tzinfo=UTC), using=alias
     )
-    assert query("SELECT name FROM auth_group", using=alias) == [("saved",)]
+    assert ("saved",) in query("SELECT name FROM auth_group", using=alias)
