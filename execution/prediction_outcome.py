@@ -36,6 +36,11 @@ class Outcome(StrEnum):
     """Nothing was heard of it; it says nothing about the prediction."""
 
 
+OPEN: Final = "open"
+LISTED_OUTCOMES: Final = (OPEN, *(outcome.value for outcome in Outcome))
+"""By which predictions are listed; open: those without an outcome yet."""
+
+
 class Verdict(StrEnum):
     """What the caller says of a suggestion."""
 

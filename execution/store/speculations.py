@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from execution.models import Speculation, WorkflowExecution
 from execution.prediction_outcome import (
+    OPEN,
     RESOLVE_AFTER_S,
     Evidence,
     Outcome,
@@ -358,7 +359,7 @@ def load_page(
 
     Args:
         caller: Sees those that they own; None: sees all.
-        outcome: Only with this outcome; empty: all.
+        outcome: Only with this one of `LISTED_OUTCOMES`; empty: all.
         shadow: Only those that were not run ahead (True), or that were (False); None: all.
         only: Only the one of this id; None: all.
         after: Time and id of the last one of the page before; None: from the newest.
@@ -368,7 +369,7 @@ def load_page(
     if caller is not None:
         rows = rows.filter(team__isnull=False, team=caller.owner)
     if outcome:
-        rows = rows.filter(outcome=outcome)
+        rows = rows.filter(outcome="" if outcome == OPEN else outcome)
     if shadow is not None:
         rows = rows.filter(shadow=shadow)
     if only is not None:

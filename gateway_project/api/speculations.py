@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from execution.prediction_outcome import Outcome, Verdict
+from execution.prediction_outcome import LISTED_OUTCOMES, Outcome, Verdict
 from execution.store import speculations
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import CURATE, READ
@@ -82,9 +82,7 @@ class SpeculationListView(ApiView):
     @extend_schema(
         operation_id="list_speculations",
         parameters=[
-            OpenApiParameter(
-                "outcome", OpenApiTypes.STR, enum=[outcome.value for outcome in Outcome]
-            ),
+            OpenApiParameter("outcome", OpenApiTypes.STR, enum=LISTED_OUTCOMES),
             OpenApiParameter("shadow", OpenApiTypes.BOOL),
             *PAGE_PARAMETERS,
         ],
@@ -94,8 +92,8 @@ class SpeculationListView(ApiView):
         """List predicted workflows, newest first."""
         wanted = read_page_request(request, key=(str, str))
         outcome = request.query_params.get("outcome", "")
-        if outcome and outcome not in [known.value for known in Outcome]:
-            raise InvalidInput(f"outcome: one of {', '.join(known.value for known in Outcome)}")
+        if outcome and outcome not in LISTED_OUTCOMES:
+            raise InvalidInput(f"outcome: one of {', '.join(LISTED_OUTCOMES)}")
         shadow = request.query_params.get("shadow")
         if shadow not in (None, "true", "false"):
             raise InvalidInput("shadow: true or false")

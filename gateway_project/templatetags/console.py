@@ -89,10 +89,12 @@ def duration(seconds: float | None) -> str:
     """Render a duration with its unit; a dash for None.
 
     Example:
-        >>> [duration(value) for value in (0.0123, 1.25, 75, 7_300, None)]
-        ['12 ms', '1.2 s', '1 min 15 s', '2 h 1 min', '—']
+        >>> [duration(value) for value in (0, 0.0123, 1.25, 75, 7_300, None)]
+        ['0 ms', '12 ms', '1.2 s', '1 min 15 s', '2 h 1 min', '—']
     """
-    return "—" if seconds is None else describe_duration(seconds)
+    if seconds is None:
+        return "—"
+    return describe_duration(seconds) if seconds else "0 ms"
 
 
 @register.filter

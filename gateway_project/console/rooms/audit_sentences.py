@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from django.urls import reverse
+
 from gateway_project.console.rooms.addresses import run_address, server_address, tool_address
 from tools import ids
 
@@ -55,7 +57,7 @@ _PHRASES: Final[Mapping[str, str]] = {
     "speculation_budget.deleted": "deleted the speculation {}",
     "speculation_budget.registered": "set the speculation {}",
     "suggestion.judged": "judged the suggestion {}",
-    "threshold.overridden": "set the threshold of {}",
+    "threshold.overridden": "set the {}",
     "tool.approved": "approved the definition of {}",
     "tool.compared_in_full": "had whole definitions of {} compared again",
     "tool.pinned": "pinned {}",
@@ -177,8 +179,10 @@ def _find_address(action: str, subject: str) -> str:
         return tool_address(subject)
     if action.startswith(_SERVERS):
         return server_address(subject)
-    run = _read_uuid(subject) if action.startswith("run.") else None
-    return run_address(run) if run else ""
+    found = _read_uuid(subject)
+    if found and action == "suggestion.judged":
+        return reverse("prediction", args=[found])
+    return run_address(found) if found and action.startswith("run.") else ""
 
 
 def _split_tool(subject: str) -> tuple[str, str] | None:

@@ -83,7 +83,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
         filters=filters,
         statuses=[known.value for known in RunStatus],
-        sorts=get_args(RunSort),
+        sorts=get_args(RunSort)[1:],  # the first one is the default
         is_first=not wanted.after and not filters,
         states=STATES,
     )

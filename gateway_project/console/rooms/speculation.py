@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
 from execution.grant_proposals import GrantProposal
-from execution.prediction_outcome import Evidence, Outcome, Verdict
+from execution.prediction_outcome import LISTED_OUTCOMES, OPEN, Evidence, Outcome, Verdict
 from execution.store import agreements, grants, prediction_contents, speculations
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
@@ -73,29 +73,38 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
     caller = request.caller
     wanted = read_page_request(Request(request), key=(str, str))
     outcome = request.GET.get("outcome", "")
-    if outcome and outcome not in [known.value for known in Outcome]:
-        raise InvalidInput(f"outcome: one of {', '.join(known.value for known in Outcome)}")
+    if outcome and outcome not in LISTED_OUTCOMES:
+        raise InvalidInput(f"outcome: one of {', '.join(LISTED_OUTCOMES)}")
+    sees_all = caller.has_scope(SCOPE_ALL)
+    team_names = dict(teams.select_teams().values_list("name", "pk")) if sees_all else {}
+    team = request.GET.get("team", "")
+    if team and team not in team_names:
+        raise NotFound("such team")
     found = speculations.load_page(
-        None if caller.has_scope(SCOPE_ALL) else caller,
+        None if sees_all else caller,
         outcome=outcome,
         after=read_key(wanted.after),
         limit=wanted.limit + 1,
     )
     page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
     visibility = load_visibility(request)
-    dated = REPORTS.load(caller.owner, days=DAYS, at=timezone.now())
+    owner = team_names[team] if team else caller.owner
+    dated = REPORTS.load(owner, days=DAYS, at=timezone.now())
     return render_room(
         request,
         "console/speculation/overview.html",
         title="Speculation",
         days=DAYS,
         has_team=caller.team is not None,
+        sees_all=sees_all,
+        team=team,
+        teams=sorted(team_names),
         **(_describe_report(dated) if dated else {}),
         trust=_weigh_trust(dated.report, visibility) if dated else [],
         predictions=[_describe_prediction(row, visibility) for row in page.items],
         next_cursor=encode_cursor(page.next_key) if page.next_key else "",
         outcome=outcome,
-        outcomes=[known.value for known in Outcome],
+        outcomes=LISTED_OUTCOMES,
         is_first=not wanted.after and not outcome,
         may_administer=caller.has_scope(ADMINISTER),
     )
@@ -331,7 +340,7 @@ def _describe_prediction(row: Any, visibility: Visibility) -> dict[str, Any]:
         "form": FORMS.get(row.form, row.form),
         "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools),
         "fallback": row.fallback.replace("_", " "),
-        "outcome": row.outcome or "open",
+        "outcome": row.outcome or OPEN,
         "kind": _KINDS.get(row.outcome, "muted"),
     }
 

@@ -257,7 +257,8 @@ function labelCells() {
       const left = heads.length - cells.length; // cells of a row above reach down to this one
       for (const cell of isWhole ? cells : []) {
         const name = heads[cell.cellIndex + left];
-        if (name && cell.tagName === "TD" && cell.textContent.trim()) cell.dataset.label = name;
+        const isEmpty = !cell.textContent.trim() && !cell.querySelector(".input");
+        if (name && cell.tagName === "TD" && !isEmpty) cell.dataset.label = name;
       }
     }
   };

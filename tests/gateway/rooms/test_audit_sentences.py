@@ -37,6 +37,13 @@ def test_every_recorded_action_has_words():
         ("tool.approved", "odd", ("approved the definition of", "odd", ""), ""),
         ("speculation.turned_off", "all speculation", ("turned speculation off", "", ""), ""),
         ("oauth.authorized", "Desk", ("allowed the client", "Desk", "to act for them"), ""),
+        (
+            "suggestion.judged",
+            "00000000-0000-0000-0000-000000000001",
+            ("judged the suggestion", "00000000", ""),
+            "/speculation/00000000-0000-0000-0000-000000000001/",
+        ),
+        ("threshold.overridden", "threshold 1", ("set the", "threshold 1", ""), ""),
         ("run.told_to_abort", "none", ("aborted the run", "none", ""), ""),
     ],
 )

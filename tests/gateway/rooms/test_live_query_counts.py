@@ -18,7 +18,7 @@ QUERY_COUNTS = {
     "/runs/RUN/": 24,
     "/approvals/": 12,
     "/approvals/APPROVAL": 12,
-    "/speculation/": 26,
+    "/speculation/": 27,
     "/speculation/PREDICTION/": 15,
     "/speculation/grants/": 16,
     "/speculation/budgets/": 15,
@@ -28,7 +28,7 @@ QUERY_COUNTS = {
     "/learning/patterns/": 13,
     "/learning/memory/": 13,
 }
-QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 13, "/learning/": 14}
+QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 14, "/learning/": 14}
 
 
 def fill(home, *, rows):

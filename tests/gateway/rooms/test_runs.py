@@ -1,6 +1,7 @@
 """The rooms of runs: what their people see, and what they can do."""
 
 import json
+import re
 from uuid import uuid4
 
 import pytest
@@ -53,6 +54,11 @@ def test_runs_are_listed_in_pages(root, sealer):
     on_first = {run for run in made if run in first}
     assert len(on_first) == 2
     assert {run for run in made if run in second} == made - on_first
+
+
+def test_every_order_of_runs_is_offered_once(root, home):
+    options = text(root, "/runs/").partition('name="sort"')[2].partition("</select>")[0]
+    assert re.findall(r">(\w+)</option>", options) == ["newest", "oldest", "longest"]
 
 
 def test_runs_are_filtered_by_state(root, sealer):

@@ -110,7 +110,38 @@ def test_predictions_are_listed_and_filtered(root):
     assert f"/speculation/{waits.pk}/" in shown
     filtered = text(root, "/speculation/?outcome=hit")
     assert (str(hit.pk) in filtered, str(waits.pk) in filtered) == (True, False)
+    still_open = text(root, "/speculation/?outcome=open")
+    assert (str(hit.pk) in still_open, str(waits.pk) in still_open) == (False, True)
     text(root, "/speculation/?outcome=great", status=400)
+
+
+def test_a_superuser_chooses_whose_figures_are_shown(root, member):
+    team = TeamFactory(name="blue")
+    PredictionTotal.objects.create(
+        tool=ToolFactory(),
+        team=team,
+        form="next_call",
+        shadow=False,
+        day=timezone.now().date(),
+        decile=9,
+        predictions=40,
+        hits=38,
+        wasted=2,
+        chance=36.0,
+        saved_ms=40_000.0,
+    )
+    own = text(root, "/speculation/")
+    assert ("40.0 s" in own, "your own" in own) == (False, True)
+    chosen = text(root, "/speculation/?team=blue")
+    assert ("40.0 s" in chosen, "days, team blue" in chosen) == (True, True)
+    text(root, "/speculation/?team=none", status=404)
+    assert 'name="team"' not in text(member, "/speculation/")
+    text(member, "/speculation/?team=blue", status=404)
+
+
+def test_nothing_saved_is_no_time_at_all(root):
+    shown = text(root, "/speculation/")
+    assert ("0 ms" in shown, "less than 1 ms" in shown) == (True, False)
 
 
 def test_figures_are_shown_by_server_and_tool(root):
@@ -223,6 +254,7 @@ def test_a_reviewer_sees_the_intent_the_calls_and_their_results(root, home):
     shown = text(root, f"/speculation/{predict(tools=[tool.pk], content=content_of(tool)).pk}/")
     assert NASTY not in shown
     assert "find &lt;script&gt;" in shown
+    assert not re.search(r'class="[^"]*untrusted"><span class="untrusted"', shown), "quoted once"
     assert "&quot;name&quot;: &quot;&lt;script&gt;" in shown, "the arguments"
     assert "error: none" in shown, "the result"
     assert "2.0 KB" in shown.replace("\xa0", " ")
@@ -383,7 +415,7 @@ def test_budgets_are_added_up_beside_what_was_spent_today(root):
             )  # fmt: skip
     shown = text(root, "/speculation/budgets/")
     total = " ".join(shown.partition("<tfoot>")[2].partition("</tfoot>")[0].split())
-    assert re.findall(r"<td[^>]*>([^<]+)</td>", total) == ["3.5", "0.75"]
+    assert re.findall(r"<td[^>]*>([^<]+) <span", total) == ["3.5", "0.75"]
 
 
 @pytest.mark.parametrize("path", ["/servers/", "/speculation/budgets/"])
@@ -516,6 +548,13 @@ def test_figures_of_a_threshold_are_told_in_words(root):
     assert "<dt>settled</dt>" in shown
     assert "where it started, since there are few outcomes" in shown
     assert "converged" not in shown
+
+
+def test_a_threshold_of_somebody_without_a_team_says_so(root):
+    own, blue = make_threshold(find_own_team("root")), make_threshold(TeamFactory(name="blue"))
+    assert text(root, "/learning/thresholds/").count("without a team") == 1
+    for row, is_private in ((own, True), (blue, False)):
+        assert ("without a team" in text(root, f"/learning/thresholds/{row.pk}/")) is is_private
 
 
 def test_a_member_sees_thresholds_of_the_team_and_overrides_none():
