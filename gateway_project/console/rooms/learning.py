@@ -20,7 +20,7 @@ from gateway_project.api.pages import Page, encode_cursor, paginate_rows
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.console.rooms.catalogue import load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.report_cache import REPORTS
+from gateway_project.console.rooms.report_cache import REPORTS, choose_owner
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases.forget_patterns import forget_patterns
 from gateway_project.use_cases.load_presets import load_presets
@@ -75,7 +75,8 @@ Select = Callable[..., Any]
 @require_safe
 def show_learning(request: RoomRequest) -> HttpResponse:
     """Show how far stated confidences are from outcomes, and the newest of what was learned."""
-    dated = REPORTS.load(request.caller.owner, days=DAYS, at=timezone.now())
+    owner, whose = choose_owner(request)
+    dated = REPORTS.load(owner, days=DAYS, at=timezone.now())
     visibility = load_visibility(request)
     newest = _select(request, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
     return render_room(
@@ -83,6 +84,7 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         "console/learning/overview.html",
         title="Learning",
         days=DAYS,
+        **whose,
         report=dated and dated.report,
         as_of=dated and dated.built_at,
         corrected=_list_corrected(dated.report.correction) if dated else [],

@@ -8,14 +8,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from django.conf import settings
 from django.db import connections
 
+from gateway_project.api.problems import NotFound
+from gateway_project.console.rooms.page import RoomRequest
+from gateway_project.foundation.caller import SCOPE_ALL
 from learning import report
 from learning.report import LearningReport
+from tools.store import teams
 
 FRESH: Final = timedelta(seconds=30)
 """A report that is older is shown a last time, and built anew in the background."""
@@ -126,3 +130,24 @@ def _start_on_thread(work: Callable[[], None]) -> None:
 
 REPORTS: Final = ReportCache(_build_report, _start_on_thread)
 """The reports that this process shows."""
+
+
+def choose_owner(request: RoomRequest) -> tuple[int | None, dict[str, Any]]:
+    """Return whose report a room shows, and what its form of teams needs.
+
+    Superusers choose a team by its name; others see their own figures.
+
+    Raises:
+        NotFound: If the caller may not choose such a team.
+    """
+    caller = request.caller
+    may_choose = caller.has_scope(SCOPE_ALL)
+    names = dict(teams.select_teams().values_list("name", "pk")) if may_choose else {}
+    team = request.GET.get("team", "")
+    if team and team not in names:
+        raise NotFound("such team")
+    whose = f"team {team}" if team else "your team" if caller.team is not None else "your own"
+    return (
+        names[team] if team else caller.owner,
+        {"team": team, "teams": sorted(names), "whose": whose},
+    )

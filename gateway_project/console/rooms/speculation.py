@@ -30,7 +30,7 @@ from gateway_project.console.rooms import budgets
 from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.report_cache import REPORTS, DatedReport
+from gateway_project.console.rooms.report_cache import REPORTS, DatedReport, choose_owner
 from gateway_project.console.rooms.runs import describe_result, load_sealer
 from gateway_project.console.run_decisions import DisplayBudget
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -76,10 +76,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
     if outcome and outcome not in LISTED_OUTCOMES:
         raise InvalidInput(f"outcome: one of {', '.join(LISTED_OUTCOMES)}")
     sees_all = caller.has_scope(SCOPE_ALL)
-    team_names = dict(teams.select_teams().values_list("name", "pk")) if sees_all else {}
-    team = request.GET.get("team", "")
-    if team and team not in team_names:
-        raise NotFound("such team")
+    owner, whose = choose_owner(request)
     found = speculations.load_page(
         None if sees_all else caller,
         outcome=outcome,
@@ -88,17 +85,14 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
     )
     page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
     visibility = load_visibility(request)
-    owner = team_names[team] if team else caller.owner
     dated = REPORTS.load(owner, days=DAYS, at=timezone.now())
     return render_room(
         request,
         "console/speculation/overview.html",
         title="Speculation",
         days=DAYS,
-        has_team=caller.team is not None,
         sees_all=sees_all,
-        team=team,
-        teams=sorted(team_names),
+        **whose,
         **(_describe_report(dated) if dated else {}),
         trust=_weigh_trust(dated.report, visibility) if dated else [],
         predictions=[_describe_prediction(row, visibility) for row in page.items],

@@ -22,13 +22,13 @@ QUERY_COUNTS = {
     "/speculation/PREDICTION/": 15,
     "/speculation/grants/": 16,
     "/speculation/budgets/": 15,
-    "/learning/": 25,
+    "/learning/": 26,
     "/learning/thresholds/": 8,
     "/learning/thresholds/THRESHOLD/": 9,
     "/learning/patterns/": 13,
     "/learning/memory/": 13,
 }
-QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 14, "/learning/": 14}
+QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 14, "/learning/": 15}
 
 
 def fill(home, *, rows):

@@ -137,6 +137,9 @@ def test_a_superuser_chooses_whose_figures_are_shown(root, member):
     text(root, "/speculation/?team=none", status=404)
     assert 'name="team"' not in text(member, "/speculation/")
     text(member, "/speculation/?team=blue", status=404)
+    assert "In figures, your own" in text(root, "/learning/")
+    assert "In figures, team blue" in text(root, "/learning/?team=blue")
+    text(member, "/learning/?team=blue", status=404)
 
 
 def test_nothing_saved_is_no_time_at_all(root):
