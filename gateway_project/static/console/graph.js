@@ -14,7 +14,7 @@ const KIND_STROKES = [
   ["--chart-7", [14, 3, 2, 3, 2, 3]],
   ["--chart-9", [5, 2, 1, 2]],
 ];
-const MAX_DASHED = 1000; // relations; dashes take long to draw
+const MAX_DETAILED = 1000; // relations; dashes and heads take long to draw
 const BOW_PIXELS = 18; // between relations of the same two tools
 const HEAD_PIXELS = 8;
 const MAX_STRETCH = 2;
@@ -224,7 +224,7 @@ class Picture {
 
   edgeOpacity(focus) {
     if (focus >= 0 || this.path.size) return 0.12;
-    return this.edges.length > MAX_DASHED ? 0.25 : 0.85;
+    return this.edges.length > MAX_DETAILED ? 0.25 : 0.85;
   }
 
   isPathEdge(edge) {
@@ -246,7 +246,7 @@ class Picture {
     context.clearRect(0, 0, box.width, box.height);
     const focus = this.chosen >= 0 ? this.chosen : this.hovered;
     const isNear = (edge) => focus >= 0 && (edge[0] === focus || edge[1] === focus);
-    this.drawEdges((edge) => !isNear(edge) && !this.isPathEdge(edge), this.edgeOpacity(focus), this.edges.length > MAX_DASHED ? 1 : 1.25);
+    this.drawEdges((edge) => !isNear(edge) && !this.isPathEdge(edge), this.edgeOpacity(focus), 1.25);
     this.drawEdges(isNear, 0.9, 2);
     this.drawEdges((edge) => this.isPathEdge(edge), 1, 3);
     this.drawNodes(focus, box);
@@ -264,7 +264,7 @@ class Picture {
       context.globalAlpha = isFaint ? 0.06 : this.picked === kind ? 1 : opacity;
       const [token, dashes] = strokeOf(kind);
       context.strokeStyle = context.fillStyle = this.colours[token];
-      context.setLineDash(this.edges.length > MAX_DASHED ? [] : dashes);
+      context.setLineDash(this.edges.length > MAX_DETAILED ? [] : dashes);
       context.stroke(lines);
       context.fill(heads);
     }
@@ -283,7 +283,8 @@ class Picture {
     if (bow) lines.quadraticCurveTo(cx, cy, tx, ty);
     else lines.lineTo(tx, ty);
     const gap = this.radius(this.nodes[target]) + 1;
-    if (!this.kinds[kind][1] || length < gap + 2 * HEAD_PIXELS) return;
+    const least = gap + (this.edges.length > MAX_DETAILED ? 10 : 2) * HEAD_PIXELS;
+    if (!this.kinds[kind][1] || length < least) return;
     const turn = Math.atan2(ty - cy, tx - cx);
     const step = (from, by, angle) => [from[0] - by * Math.cos(angle), from[1] - by * Math.sin(angle)];
     const tip = step([tx, ty], gap, turn);
