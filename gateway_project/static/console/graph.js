@@ -20,7 +20,7 @@ const HEAD_PIXELS = 8;
 const MAX_STRETCH = 2;
 const MAX_FILLED = 0.4; // of the picture, by names
 const MAX_STEPS = 200; // of moving apart
-const MAX_FITTED_SCALE = 160;
+const MAX_FITTED_SCALE = 240;
 const MAX_LABELS = 60;
 const MAX_HUB_LABELS = 8; // where tools are too dense for all names
 const MAX_OBSTACLES = 200; // tools that labels keep clear of
@@ -246,7 +246,8 @@ class Picture {
     context.clearRect(0, 0, box.width, box.height);
     const focus = this.chosen >= 0 ? this.chosen : this.hovered;
     const isNear = (edge) => focus >= 0 && (edge[0] === focus || edge[1] === focus);
-    this.drawEdges((edge) => !isNear(edge) && !this.isPathEdge(edge), this.edgeOpacity(focus), 1.25);
+    const width = this.edges.length > MAX_DETAILED ? 1 : 1.25; // wider lines take much longer
+    this.drawEdges((edge) => !isNear(edge) && !this.isPathEdge(edge), this.edgeOpacity(focus), width);
     this.drawEdges(isNear, 0.9, 2);
     this.drawEdges((edge) => this.isPathEdge(edge), 1, 3);
     this.drawNodes(focus, box);
