@@ -161,6 +161,7 @@ class RecordAdmin(admin.ModelAdmin[Any]):
     may: ClassVar[frozenset[str]] = frozenset()
     paginator = _NewestRowsPaginator
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # each would count all rows
     list_per_page = PAGE_ROWS
 
     def __init__(self, model: type[Model], site: admin.AdminSite) -> None:
@@ -353,9 +354,9 @@ def _make_column(field: Any, *, max_chars: int | None = None) -> Column:
         if not isinstance(value, str):
             value = json.dumps(value, ensure_ascii=False, indent=2, default=str)
         text = hidden_text.reveal_hidden(value)
-        if max_chars is None:
-            return format_html('<pre class="exact">{}</pre>', text)
-        return text if len(text) <= max_chars else f"{text[:max_chars]}…"
+        if max_chars is not None:
+            return text if len(text) <= max_chars else f"{text[:max_chars]}…"
+        return format_html('<pre class="exact">{}</pre>', text) if "\n" in text else text
 
     show.__name__ = field.name
     show.short_description = field.verbose_name  # type: ignore[attr-defined]
