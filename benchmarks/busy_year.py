@@ -8,20 +8,18 @@ nobody asks for anything.
 
 from __future__ import annotations
 
-import os
 import random
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from benchmarks.gateway_cost import foregate
-from benchmarks.gateway_cost.processes import RunningServer, free_port, post, serving
+from benchmarks.gateway_cost.processes import RunningServer, post
 from benchmarks.tables import markdown
 
 SERVER_FILE = Path(__file__).resolve().parent / "steps_server.py"
@@ -49,7 +47,7 @@ def run() -> str:
     for name, people in PEOPLE.items():
         admin_token = foregate.register(target)
         tokens = _make_people(people) if people > 1 else [admin_token]
-        with _gateway(tokens[0]) as running:
+        with foregate.gateway(tokens[0]) as running:
             for done, measured in _play(running, tokens):
                 rows.append((name, f"{done:,}", *(f"{one:,.1f}" for one in measured)))
                 print(" | ".join(rows[-1]), flush=True)
@@ -71,15 +69,6 @@ def _make_people(count: int) -> list[str]:
         Membership.objects.get_or_create(user=user, team=team, defaults={"role": "member"})
         made.append(tokens.create_token(user, name="busy", scopes=SCOPES, team=team)[1])
     return made
-
-
-@contextmanager
-def _gateway(token: str) -> Iterator[RunningServer]:
-    port = free_port()
-    program = ["manage.py", "run_gateway", "--http", f"127.0.0.1:{port}"]
-    headers = {"Authorization": f"Bearer {token}"}
-    with serving(program, port=port, headers=headers, env=dict(os.environ)) as running:
-        yield running
 
 
 def _play(

@@ -19,14 +19,15 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.gateway_cost.processes import RunningServer, free_port, serving
+from benchmarks.gateway_cost import foregate
+from benchmarks.gateway_cost.processes import RunningServer
 from benchmarks.gateway_process import BASE
 from benchmarks.tables import markdown, percentile
 
@@ -113,12 +114,12 @@ def run(*, pause_s: float = PAUSE_S) -> str:
         _store_history(played)
     evaluated = [_evaluate(played) for played in sets]
     started_at = time.time()
-    with _gateway(sets[0].token, speculates=True) as running:
+    with foregate.gateway(sets[0].token, FOREGATE_SPECULATION="true") as running:
         asyncio.run(_warm_up(running, sets, home))
         ahead = asyncio.run(_play_all(running, sets, pause_s=pause_s))
         time.sleep(SETTLE_S)
     ended = [_count_ended(played, since=started_at) for played in sets]
-    with _gateway(sets[0].token, speculates=False) as running:
+    with foregate.gateway(sets[0].token, FOREGATE_SPECULATION="false") as running:
         plain = asyncio.run(_play_all(running, sets, pause_s=QUICK_PAUSE_S))
     rows = [
         _describe(*values) for values in zip(sets, evaluated, ended, ahead, plain, strict=True)
@@ -227,16 +228,6 @@ def _evaluate(played: PlayedSet) -> tuple[float, float]:
         replayed, WasteBudget(BUDGET, threshold=thresholds.get(BUDGET))
     )
     return figures.hit_rate or 0.0, figures.waste or 0.0
-
-
-@contextmanager
-def _gateway(token: str, *, speculates: bool) -> Iterator[RunningServer]:
-    port = free_port()
-    program = ["manage.py", "run_gateway", "--http", f"127.0.0.1:{port}"]
-    env = dict(os.environ) | {"FOREGATE_SPECULATION": str(speculates).lower()}
-    headers = {"Authorization": f"Bearer {token}"}
-    with serving(program, port=port, headers=headers, env=env) as running:
-        yield running
 
 
 @asynccontextmanager
@@ -369,8 +360,8 @@ def _measure_load(sets: Sequence[PlayedSet]) -> str:
     """Compare calls without pauses, by several clients, with and without speculation."""
     with ExitStack() as stack:
         pair = [
-            stack.enter_context(_gateway(sets[0].token, speculates=speculates))
-            for speculates in (False, True)
+            stack.enter_context(foregate.gateway(sets[0].token, FOREGATE_SPECULATION=speculates))
+            for speculates in ("false", "true")
         ]
         for running in pair:
             asyncio.run(_load(running, sets[0]))

@@ -8,14 +8,13 @@ Without memory nothing is learned from calls either, such as how often a tool is
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from benchmarks.gateway_cost import compare, foregate
-from benchmarks.gateway_cost.processes import RunningServer, free_port, post, serving
+from benchmarks.gateway_cost.processes import RunningServer, post
 from benchmarks.tables import markdown
 
 TOOLS = 100
@@ -32,7 +31,8 @@ def run() -> str:
         token = foregate.register(target)
         _make_read_only()
         without, remembering = (
-            stack.enter_context(_gateway(token, memory=memory)) for memory in ("false", "true")
+            stack.enter_context(foregate.gateway(token, FOREGATE_MEMORY=memory))
+            for memory in ("false", "true")
         )
         pair = (without, remembering)
         first_ms = [_warm_up(running) for running in pair]
@@ -54,16 +54,6 @@ def _warm_up(running: RunningServer) -> float:
         time.sleep(PAUSE_S)
     running.settle()
     return 1_000 * running.cpu_s()
-
-
-@contextmanager
-def _gateway(token: str, *, memory: str) -> Iterator[RunningServer]:
-    port = free_port()
-    program = ["manage.py", "run_gateway", "--http", f"127.0.0.1:{port}"]
-    env = dict(os.environ) | {"FOREGATE_MEMORY": memory}
-    headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"}
-    with serving(program, port=port, headers=headers, env=env) as running:
-        yield running
 
 
 def _make_read_only() -> None:

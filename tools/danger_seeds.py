@@ -46,7 +46,7 @@ _WRITE = (
     "^schedule ^send ^set ^share ^stage ^star ^start ^stop ^store submit subscribe "
     "subscription ^sync ^tag ^touch trigger unassign unlink unlock unmute unpin unresolve "
     "unstar unsubscribe update upgrade upload upsert write "
-    # Actions of browsers, editors, games, ledgers and fleets; see the migration that seeds them.
+    # Actions of browsers, editors, games, ledgers and fleets.
     "^activate ^authenticate ^begin ^bid ^block ^burn ^call ^claim click ^compact ^cordon "
     "^customize ^deactivate ^demote ^deprovision ^deregister ^discard ^dispatch ^donate ^drag "
     "^drain ^draw ^emit ^empty ^end ^enroll ^escalate ^evict ^expire ^expunge fill ^flush ^follow "

@@ -21,25 +21,30 @@ def wrap_in_call_tool(call: Mapping[str, Any]) -> dict[str, Any]:
 @contextmanager
 def full(target: Sequence[str]) -> Iterator[RunningServer]:
     """Run with full exposure; the backend's tools are listed by their bare names."""
-    with _gateway(target, exposure="full") as running:
+    with gateway(register(target), "--exposure", "full") as running:
         yield running
 
 
 @contextmanager
 def meta(target: Sequence[str]) -> Iterator[RunningServer]:
     """Run with only the gateway's own tools listed."""
-    with _gateway(target, exposure="meta") as running:
+    with gateway(register(target), "--exposure", "meta") as running:
         yield running
 
 
 @contextmanager
-def _gateway(target: Sequence[str], *, exposure: str) -> Iterator[RunningServer]:
-    token = register(target)
+def gateway(token: str, *options: str, **env: str) -> Iterator[RunningServer]:
+    """Run the gateway over HTTP within the block, for requests with a token.
+
+    Args:
+        token: Sent with each request.
+        options: Of `run_gateway`.
+        env: Environment variables in addition to those of this process.
+    """
     port = free_port()
-    address = f"127.0.0.1:{port}"
-    program = ["manage.py", "run_gateway", "--http", address, "--exposure", exposure]
+    program = ["manage.py", "run_gateway", "--http", f"127.0.0.1:{port}", *options]
     headers = {"Authorization": f"Bearer {token}"}
-    with serving(program, port=port, headers=headers, env=dict(os.environ)) as running:
+    with serving(program, port=port, headers=headers, env=dict(os.environ) | env) as running:
         yield running
 
 

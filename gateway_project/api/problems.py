@@ -58,6 +58,7 @@ _STATUS_BY_CODE: Final[Mapping[str, int]] = {
     "database_unavailable": 503,
     "database_unmigrated": 503,
     "database_newer": 503,
+    "database_too_old": 503,
     "sign_in_required": 409,
     "sign_in_unavailable": 503,
     "circuit_open": 503,

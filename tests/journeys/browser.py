@@ -1,7 +1,7 @@
 """Looks at pages of the console in a real browser, as strictly as people would.
 
-Set FOREGATE_PICTURES to a folder to keep a picture of every room, light and dark, wide and
-narrow, and look at them before a change of the console is landed.
+Set FOREGATE_PICTURES to a folder to keep pictures of every room, light and wide, dark and narrow,
+and look at them before a change of the console is landed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ FLAGS: Final = [
 ]
 WIDE: Final = {"width": 1440, "height": 900}
 NARROW: Final = {"width": 390, "height": 844}
-SIZES: Final = {"wide": WIDE, "narrow": NARROW}
-SCHEMES: Final = ("light", "dark")
+LOOKS: Final = {"light-wide": ("light", WIDE), "dark-narrow": ("dark", NARROW)}
+"""Colours and sizes in which every page is looked at: each of both once, since a second visit of
+every page takes minutes, and colours do not depend on the width."""
 MIN_TOUCH_PX: Final = 44
 """Height of a button that a thumb hits."""
 MAX_TRANSFERRED: Final = 500_000
@@ -77,41 +78,46 @@ class Visit:
     addresses: list[str] = field(default_factory=list)
     transferred: int = 0
 
-    def check(self, path: str) -> None:
-        """Show a page; assert that all of it works, and that it is small and usable."""
+    def check(self, path: str, *, named: str) -> None:
+        """Show a page in all looks; assert that all of it works, and that it is small and usable.
+
+        Args:
+            path: Of the page.
+            named: Name of its pictures.
+        """
         self.problems.clear()
         self.addresses.clear()
         self.transferred = 0
         response = self.page.goto(path)
         self.page.wait_for_load_state("networkidle")
         assert response.status == 200, (path, response.status)
-        assert self.problems == [], (path, self.problems)
         origin = response.url[: response.url.index("/", len("https://"))]
-        assert [one for one in self.addresses if not one.startswith((origin, "data:"))] == []
         assert self.transferred <= MAX_TRANSFERRED, (path, self.transferred)
-        check_width(self.page, path)
-        barriers = find_barriers(self.page)
-        assert barriers == [], (path, barriers)
+        for look, (scheme, size) in LOOKS.items():
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.set_viewport_size(size)
+            check_width(self.page, path)
+            barriers = find_barriers(self.page)
+            assert barriers == [], (path, look, barriers)
+            take_picture(self.page, f"{named}-{look}")
+        assert self.problems == [], (path, self.problems)
+        assert [one for one in self.addresses if not one.startswith((origin, "data:"))] == []
 
 
 @contextmanager
-def visit(
-    browser: Any, address: str, *, state: Any, size: str = "wide", scheme: str = "light"
-) -> Iterator[Visit]:
+def visit(browser: Any, address: str, *, state: Any, size: Any = WIDE) -> Iterator[Visit]:
     """Open a page with a fresh cache whose problems are noticed.
 
     Args:
         browser: Of the fixture `chromium`.
         address: Of the console.
         state: Cookies of somebody signed in (`BrowserContext.storage_state`); None: nobody.
-        size: One of `SIZES`.
-        scheme: One of `SCHEMES`.
+        size: Width and height of the window.
     """
     context = browser.new_context(
         base_url=address,
         storage_state=state,
-        viewport=SIZES[size],
-        color_scheme=scheme,
+        viewport=size,
         reduced_motion="reduce",
     )
     context.add_init_script(path=AXE)
@@ -153,15 +159,14 @@ def take_picture(page: Any, name: str) -> None:
         page.screenshot(path=Path(folder, f"{name}.png"), full_page=True)
 
 
-def name_picture(path: str, *, size: str, scheme: str) -> str:
-    """Return the name of a room's picture.
+def name_picture(path: str) -> str:
+    """Return the name of a room's pictures.
 
     Example:
-        >>> name_picture("/access/tokens/", size="wide", scheme="dark")
-        'access-tokens-dark-wide'
+        >>> name_picture("/access/tokens/")
+        'access-tokens'
     """
-    place = path.partition("?")[0].strip("/").replace("/", "-") or "home"
-    return f"{place}-{scheme}-{size}"
+    return path.partition("?")[0].strip("/").replace("/", "-") or "home"
 
 
 def _count(seen: Visit, event: dict[str, Any]) -> None:

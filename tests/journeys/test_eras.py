@@ -105,36 +105,10 @@ def visit(request: pytest.FixtureRequest, stage: Stage):
     return visiting
 
 
-async def test_a_tool_asks_user_model_and_client_in_the_middle(visit):
+async def test_a_client_is_asked_told_and_obeyed_while_a_tool_works(visit, tmp_path):
     async with visit() as at:
-        for server in SERVERS:
-            said = await at.call(server, "test_two_questions", message=f"Who, {server}?")
-            assert said == f"Ada likes green, said to '{server} asks: And your colour, Ada?'"
-            said = await at.call(server, "test_sampling", prompt=server)
-            assert said == f"LLM response: you said {server!r}"
-            assert await at.call(server, "test_list_roots") == f"roots: {ROOT}"
-        asked = [
-            [
-                f"{server} asks: {question}"
-                for question in (f"Who, {server}?", "And your colour, Ada?")
-            ]
-            for server in SERVERS
-        ]
-        assert at.talker.asked == list(itertools.chain(*asked))
-
-
-async def test_a_prompt_asks_its_user_first(visit):
-    async with visit() as at:
-        listed = {prompt.name for prompt in (await at.client.list_prompts()).prompts}
-        for server in SERVERS:
-            name = f"{server}__ask_first"
-            assert name in listed
-            prompt = await at.client.get_prompt(name)
-            assert prompt.messages[0].content.text == "Use machines"
-
-
-async def test_progress_log_messages_and_cancelling_cross_while_a_tool_works(visit, tmp_path):
-    async with visit() as at:
+        await asks(at)
+        await asks_before_a_prompt(at)
         if at.talker.era == "legacy":
             await at.client.set_logging_level("info")
         for server in SERVERS:
@@ -143,6 +117,29 @@ async def test_progress_log_messages_and_cancelling_cross_while_a_tool_works(vis
             await aeventually(lambda: "said in passing" in at.talker.logged)
             at.talker.logged.clear()
             await cancels(at, server, tmp_path / server)
+
+
+async def asks(at: Visit) -> None:
+    for server in SERVERS:
+        said = await at.call(server, "test_two_questions", message=f"Who, {server}?")
+        assert said == f"Ada likes green, said to '{server} asks: And your colour, Ada?'"
+        said = await at.call(server, "test_sampling", prompt=server)
+        assert said == f"LLM response: you said {server!r}"
+        assert await at.call(server, "test_list_roots") == f"roots: {ROOT}"
+    asked = [
+        [f"{server} asks: {question}" for question in (f"Who, {server}?", "And your colour, Ada?")]
+        for server in SERVERS
+    ]
+    assert at.talker.asked == list(itertools.chain(*asked))
+
+
+async def asks_before_a_prompt(at: Visit) -> None:
+    listed = {prompt.name for prompt in (await at.client.list_prompts()).prompts}
+    for server in SERVERS:
+        name = f"{server}__ask_first"
+        assert name in listed
+        prompt = await at.client.get_prompt(name)
+        assert prompt.messages[0].content.text == "Use machines"
 
 
 async def reports(at: Visit, server: str) -> None:

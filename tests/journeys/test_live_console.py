@@ -307,7 +307,7 @@ def test_a_long_call_is_decided_on_a_phone_without_scrolling_to_its_end(
 ) -> None:
     asked = {"id": "asks", "tool": "counting:count_once", "arguments": {"name": "word " * 3_000}}
     world.gateway.start_run([asked])
-    with looking(world, chromium, size="narrow") as page:
+    with looking(world, chromium, size=browser.NARROW) as page:
         page.goto("/approvals/")
         browser.press(page, page.get_by_role("link", name="See all arguments and decide"))
         reject = page.get_by_role("button", name="Reject")
@@ -328,7 +328,7 @@ def test_a_second_call_is_compared_with_the_one_that_was_allowed_on_a_phone(
     for name in ("first", "second"):
         asked = {"id": "asks", "tool": "counting:count_once", "arguments": {"name": name}}
         world.gateway.start_run([asked])
-        with looking(world, chromium, size="narrow") as page:
+        with looking(world, chromium, size=browser.NARROW) as page:
             page.goto("/approvals/")
             waiting = page.locator("article.approval", has_text=name)
             browser.press(page, waiting.locator("a[data-open]"))
@@ -404,10 +404,8 @@ def test_a_prediction_is_corrected_and_a_threshold_overridden(world: World, chro
         page.get_by_text("0.80 is in force, set by a person").wait_for()
 
 
-@pytest.mark.parametrize("size", browser.SIZES)
-@pytest.mark.parametrize("scheme", browser.SCHEMES)
 def test_every_live_room_works_is_small_and_shuts_nobody_out(
-    world: World, chromium: Any, size: str, scheme: str
+    world: World, chromium: Any, subtests: pytest.Subtests
 ) -> None:
     run = world.gateway.start_run([world.hold("seen"), world.hold("next", after="seen")])
     look = {"id": "l", "tool": "counting:look", "arguments": {"name": "x" * 300}}
@@ -439,10 +437,10 @@ def test_every_live_room_works_is_small_and_shuts_nobody_out(
             "memory": "/learning/memory/",
         }
     for name, path in rooms.items():
-        with browser.visit(
-            chromium, world.address, state=world.state, size=size, scheme=scheme
-        ) as seen:
-            seen.check(path)
-            browser.take_picture(seen.page, f"{name}-{scheme}-{size}")
+        with (
+            subtests.test(room=name),
+            browser.visit(chromium, world.address, state=world.state) as seen,
+        ):
+            seen.check(path, named=name)
     world.let_go("seen")
     world.let_go("next")

@@ -7,21 +7,28 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db import connections
+from django.db.migrations.loader import MigrationLoader
 from pytest_django.plugin import DjangoDbBlocker
 
-from gateway_project.foundation.postgres.migrate import migrate_once
+from gateway_project.foundation.postgres import migrate
+from gateway_project.foundation.postgres.backup import create_backup
+from gateway_project.foundation.postgres.client import BackupError
+from gateway_project.foundation.postgres.restore import restore_backup
 from tests.foundation.postgres import scratch
 from tests.foundation.postgres.scratch import ALIAS, query
 from tests.journeys.gateways import BASE, JOURNEY_S
 from tests.landed_schemas import dump, installation
 
-# Databases are compared with that of the tests, which some migrations use too.
+# Databases are compared with that of the tests.
 pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 11, 28, tzinfo=UTC)
 
 Schema = dict[str, set[tuple[object, ...]]]
 CASTS = re.compile(r"::(character varying|text)(\[\])?|[()]")
@@ -64,8 +71,8 @@ def schema(using: str) -> Schema:
 
 
 def _plain(value: object) -> object:
-    """Leave out casts and parentheses, of which PostgreSQL adds some with each restore."""
-    return CASTS.sub("", value) if isinstance(value, str) else value
+    """Leave out casts, parentheses and spaces, of which each restore adds some, or a migration."""
+    return " ".join(CASTS.sub("", value).split()) if isinstance(value, str) else value
 
 
 @pytest.fixture(
@@ -83,7 +90,7 @@ def restored(request, db: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
 
 def test_a_landed_schema_is_migrated_to_todays_and_runs_a_workflow(restored, tmp_path):
     held = query("SELECT name FROM tools_tool ORDER BY name")
-    migrate_once(using=ALIAS)
+    migrate.migrate_once(using=ALIAS)
     migrated, todays = schema(ALIAS), schema("default")
     differences = {kind: migrated[kind] ^ todays[kind] for kind in SCHEMA}
     assert not any(differences.values()), differences
@@ -114,20 +121,71 @@ def run_workflow(folder: Path) -> dict[str, object]:
     return answer
 
 
-@pytest.mark.parametrize("restored", ["tool-graph"], indirect=True)
-def test_relations_stored_in_both_directions_become_one_with_the_evidence_of_both(restored):
-    for pk, source, target in ((1, 1, 2), (2, 2, 1), (3, 3, 2)):
-        query(
-            "INSERT INTO graph_tooldependency VALUES "
-            f"({pk}, 'alternative_to', false, false, '', '', NULL, now(), {source}, {target})"
-        )
-    for pk, source, relation in ((1, "curated", 1), (2, "curated", 2), (3, "imported", 2)):
-        query(
-            "INSERT INTO graph_relationevidence VALUES "
-            f"({pk}, '{source}', '', 0.5, 0, 0, NULL, '[]', now(), NULL, {relation})"
-        )
-    call_command("migrate", "graph", database=ALIAS, verbosity=0)
-    relations = "SELECT id, source_id, target_id FROM graph_tooldependency ORDER BY id"
-    evidence = "SELECT id, relation_id FROM graph_relationevidence WHERE id < 4 ORDER BY id"
-    assert query(relations) == [(1, 1, 2), (3, 2, 3)]
-    assert query(evidence) == [(1, 1), (3, 1)]
+def list_applied() -> list[tuple[object, ...]]:
+    return query("SELECT app, name, applied FROM django_migrations ORDER BY id")
+
+
+only_development = pytest.mark.parametrize("restored", ["development"], indirect=True)
+
+
+@only_development
+def test_what_the_last_development_version_left_is_opened_as_it_is(restored):
+    held = {table: count_rows(table) for table in list_tables()}
+    with pytest.raises(migrate.MigrationsPending, match=r"run `manage\.py migrate`"):
+        migrate.require_migrated(using=ALIAS)
+    assert "tools.0001_schema" in migrate.migrate_once(using=ALIAS)
+    migrate.require_migrated(using=ALIAS)
+    del held["django_migrations"]
+    assert {table: count_rows(table) for table in held} == held
+    assert set(query("SELECT app, name FROM django_migrations")) == set(
+        MigrationLoader(None).disk_migrations or {}
+    )
+    call_command("migrate", database=ALIAS, verbosity=0)  # finds nothing to do
+
+
+def list_tables() -> list[str]:
+    return [
+        str(name)
+        for (name,) in query("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+    ]
+
+
+def count_rows(table: str) -> object:
+    return query(f'SELECT count(*) FROM "{table}"')[0][0]
+
+
+@only_development
+@pytest.mark.parametrize(
+    ("app", "name"),
+    [("execution", "0010_prediction_content"), ("gateway_project", "0001_initial")],
+)
+def test_what_an_earlier_development_version_left_is_refused_and_left_as_it_is(
+    restored, tmp_path, app, name
+):
+    whole = create_backup(tmp_path / "whole", using=ALIAS).path
+    query(f"DELETE FROM django_migrations WHERE app = '{app}' AND name = '{name}'")
+    part = create_backup(tmp_path / "part", using=ALIAS).path
+    applied = list_applied()
+    for use in (
+        migrate.require_migrated,
+        migrate.migrate_once,
+        lambda using: call_command("migrate", database=using, verbosity=0),
+    ):
+        with pytest.raises(migrate.DatabaseTooOld, match="with the version of 28 November 2026"):
+            use(using=ALIAS)
+    with pytest.raises(BackupError, match=r"part was written by an early development"):
+        restore_backup(part, keep_in=tmp_path, at=AT, using=ALIAS)
+    assert not list(tmp_path.glob("before-restore-*"))
+    assert list_applied() == applied
+    done = restore_backup(whole, keep_in=None, at=AT, using=ALIAS)
+    assert "gateway_project.0002_schema" in done.migrated
+    migrate.require_migrated(using=ALIAS)
+
+
+@only_development
+def test_a_newer_version_is_still_told_from_a_development_version(restored):
+    query("INSERT INTO django_migrations (app, name, applied) VALUES ('tools', '0002_x', now())")
+    applied = list_applied()
+    with pytest.raises(migrate.DatabaseNewer, match=r"\(tools\.0002_x\)"):
+        migrate.migrate_once(using=ALIAS)
+    assert list_applied() == applied

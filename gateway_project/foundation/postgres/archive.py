@@ -28,8 +28,6 @@ CHUNK_BYTES = 256 * 1024
 
 PROJECT = "gateway_project"
 """Label of an app whose migrations every database of Foregate has."""
-FIRST_SEALED_MIGRATION = (PROJECT, "0009_notify_of_migrations_additive")
-"""Backups of databases with this migration have a seal; one that has none is damaged."""
 
 DJANGO_MIGRATIONS = re.compile(r" TABLE DATA (\S+) django_migrations ")
 
@@ -42,13 +40,11 @@ class Contents:
         entries: Lines of the dump's table of contents, as `pg_restore --list` writes them.
         schema: Schema that was dumped.
         migrations: App and name of each migration applied to it.
-        is_sealed: Whether the file has a digest, and agrees with it.
     """
 
     entries: Sequence[str]
     schema: str
     migrations: frozenset[tuple[str, str]]
-    is_sealed: bool
 
 
 def seal(file: IO[bytes]) -> None:
@@ -76,13 +72,13 @@ def read_contents(file: IO[bytes], path: Path) -> Contents:
     entries = _read_text(file, path, "--list").splitlines()
     table = next(filter(None, map(DJANGO_MIGRATIONS.search, entries)), None)
     migrations = _read_migrations(file, path)
-    if table is None or (PROJECT, "0001_initial") not in migrations:
+    if table is None or PROJECT not in {app for app, _ in migrations}:
         raise BackupError(
             f"{path} is a backup, but not of Foregate: name a file that `manage.py backup` wrote"
         )
-    if not is_sealed and FIRST_SEALED_MIGRATION in migrations:
+    if not is_sealed:
         raise _build_damaged_error(path, "its last line, with the digest, is missing")
-    return Contents(entries=entries, schema=table[1], migrations=migrations, is_sealed=is_sealed)
+    return Contents(entries=entries, schema=table[1], migrations=migrations)
 
 
 @contextmanager

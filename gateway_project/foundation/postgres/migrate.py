@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import ClassVar
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections
+from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -25,6 +26,10 @@ LOCK_KEY = 0x464F5245_47415445
 ADDITIVE_SUFFIX = "_additive"
 """End of the names of migrations after which older programs still fit: these neither read what it
 adds, nor have to write it. Its name is all that an older program can know of a newer migration."""
+
+
+LAST_SUPERSEDED_VERSION = "the version of 28 November 2026"
+"""The last that has the migrations which those of today supersede."""
 
 
 class SchemaMismatch(DatabaseUnavailable):
@@ -49,6 +54,12 @@ class DatabaseNewer(SchemaMismatch):
     code = "database_newer"
 
 
+class DatabaseTooOld(SchemaMismatch):
+    """An early development version migrated the database; the migrations it lacks are gone."""
+
+    code = "database_too_old"
+
+
 def list_pending_migrations(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
     """List the migrations of all apps that are not applied yet, such as `tools.0001_initial`."""
     return _find_pending(_load_applied(using))
@@ -60,10 +71,32 @@ def find_newer(applied: Collection[tuple[str, str]]) -> list[str]:
     Args:
         applied: App and name of each applied migration.
     """
-    known = set(_list_on_disk())
-    labels = {app for app, _ in known}
-    newer = {item for item in applied if item[0] in labels and item not in known}
+    newer = _find_unknown(applied).difference(*_load_superseded(applied).values())
     return [f"{app}.{name}" for app, name in sorted(newer) if not name.endswith(ADDITIVE_SUFFIX)]
+
+
+def is_too_old(applied: Collection[tuple[str, str]]) -> bool:
+    """Whether some, but not all, superseded migrations are applied."""
+    superseded = set[tuple[str, str]]().union(*_load_superseded(applied).values())
+    return not superseded.isdisjoint(applied) and not superseded.issubset(applied)
+
+
+def replace_superseded(*, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Record, if all superseded migrations are applied, those of today in their place.
+
+    Raises:
+        DatabaseNewer: If a newer version has migrated the database.
+        DatabaseTooOld: If only some of them are applied; nothing was changed.
+    """
+    applied = _load_applied(using)
+    _require_known(applied)
+    recorder = MigrationRecorder(connections[using])
+    with transaction.atomic(using=using):
+        for (app, name), superseded in _load_superseded(applied).items():
+            if superseded.issubset(applied):
+                recorder.record_applied(app, name)
+                names = [former for _, former in superseded]
+                recorder.migration_qs.filter(app=app, name__in=names).delete()
 
 
 def require_migrated(*, using: str = DEFAULT_DB_ALIAS) -> None:
@@ -72,9 +105,10 @@ def require_migrated(*, using: str = DEFAULT_DB_ALIAS) -> None:
     Raises:
         MigrationsPending: If migrations of this version are missing, of whatever app.
         DatabaseNewer: If a newer version has applied migrations that are not additive.
+        DatabaseTooOld: If an early development version did.
     """
     applied = _load_applied(using)
-    _require_not_newer(applied)
+    _require_known(applied)
     if pending := _find_pending(applied):
         raise MigrationsPending(
             f"the database lacks {len(pending)} migrations of this version, such as "
@@ -82,16 +116,46 @@ def require_migrated(*, using: str = DEFAULT_DB_ALIAS) -> None:
         )
 
 
-def _require_not_newer(applied: Collection[tuple[str, str]]) -> None:
+def _require_known(applied: Collection[tuple[str, str]]) -> None:
     if newer := find_newer(applied):
         raise DatabaseNewer(
             f"a newer version of Foregate has migrated the database ({newer[-1]}), and this one "
             "cannot use it; upgrade this one"
         )
+    if is_too_old(applied):
+        raise DatabaseTooOld(
+            "an early development version of Foregate has migrated the database, and this one "
+            f"cannot upgrade it; open it once with {LAST_SUPERSEDED_VERSION}, then with this one"
+        )
 
 
 def _find_pending(applied: Collection[tuple[str, str]]) -> list[str]:
     return [f"{app}.{name}" for app, name in _list_on_disk() if (app, name) not in applied]
+
+
+def _find_unknown(applied: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Find the applied migrations of installed apps that this version has no files of."""
+    known = set(_list_on_disk())
+    labels = {app for app, _ in known}
+    return {item for item in applied if item[0] in labels and item not in known}
+
+
+def _load_superseded(
+    applied: Collection[tuple[str, str]],
+) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """Load the migrations that unapplied ones stand for, as their attribute `supersedes` says.
+
+    They are not imported unless unknown ones are applied. Django's own `replaces` would record
+    the old names in every new database, and takes a migration for unapplied without them.
+    """
+    if not _find_unknown(applied):
+        return {}
+    superseded = {}
+    for app, name in set(_list_on_disk()).difference(applied):
+        module = import_module(f"{MigrationLoader.migrations_module(app)[0]}.{name}")
+        if former := getattr(module.Migration, "supersedes", ()):
+            superseded[app, name] = {(app, other) for other in former}
+    return superseded
 
 
 def _load_applied(using: str) -> set[tuple[str, str]]:
@@ -123,10 +187,11 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
 
     Raises:
         DatabaseNewer: If a newer version has migrated the database.
+        DatabaseTooOld: If an early development version did.
         DatabaseUnavailable: If the database's user lacks a permission.
     """
     applied = _load_applied(using)
-    _require_not_newer(applied)
+    _require_known(applied)
     if not _find_pending(applied):
         return []
     with lock_schema(using=using):

@@ -71,14 +71,12 @@ class RestoreResult:
         size_bytes: Its size.
         migrated: Migrations applied to a backup that an older version wrote.
         replaced: Backup of what was replaced; None if there was nothing, or none was wanted.
-        is_verified: Whether a digest proved that the file is as it was written.
     """
 
     path: Path
     size_bytes: int
     migrated: tuple[str, ...]
     replaced: Path | None
-    is_verified: bool
 
 
 def has_data(*, using: str = DEFAULT_DB_ALIAS) -> bool:
@@ -131,7 +129,6 @@ def restore_backup(
             size_bytes=file.seek(0, os.SEEK_END),
             migrated=tuple(migrated),
             replaced=replaced,
-            is_verified=contents.is_sealed,
         )
 
 
@@ -148,14 +145,19 @@ def _open_backup(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _require_suitable(contents: Contents, path: Path, target: DatabaseTarget) -> None:
-    """Check that this version knows all migrations of the backup, and where to put its tables.
+    """Check that this version can migrate the backup, and where to put its tables.
 
     Raises:
-        BackupError: If a newer version wrote it, or its schema has another name.
+        BackupError: If a newer version or too old a one wrote it, or its schema has another name.
     """
     if newer := migrate.find_newer(contents.migrations):
         raise BackupError(
             f"{path} was written by a newer Foregate (it has {newer[0]}): upgrade first"
+        )
+    if migrate.is_too_old(contents.migrations):
+        raise BackupError(
+            f"{path} was written by an early development version, which this one cannot upgrade: "
+            f"restore it with {migrate.LAST_SUPERSEDED_VERSION}, and save it again"
         )
     if contents.schema != target.schema:
         raise BackupError(

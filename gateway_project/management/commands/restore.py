@@ -53,7 +53,6 @@ class Command(BaseCommand):
                 "size_bytes": done.size_bytes,
                 "migrated": list(done.migrated),
                 "replaced": str(done.replaced) if done.replaced else None,
-                "verified": done.is_verified,
             }
             self.stdout.write(json.dumps(values))
             return
@@ -62,11 +61,6 @@ class Command(BaseCommand):
             self.stdout.write(f"Saved what it replaced to {done.replaced}")
         if done.migrated:
             self.stdout.write(f"Brought it up to date: {', '.join(done.migrated)}")
-        if not done.is_verified:
-            self.stdout.write(
-                "An earlier version wrote the file, without a digest: not all damage to it can be "
-                "noticed. Look whether all is there."
-            )
 
 
 def _confirm_restore(file: Path) -> None:

@@ -16,11 +16,12 @@ import psutil
 from tests.journeys.hostile.faces import Gateway, Outcome
 
 MIB = 1024 * 1024
-ENOUGH_CALLS = 120
+ENOUGH_CALLS = 60
 CALLS_BETWEEN = 10
 SAMPLED_EVERY_S = 0.01
-SHORTER_S = 0.25
-"""Below that, a percentile says more of the machine than of the gateway."""
+SHORTER_S = 1.0
+"""Below that, a percentile says more of the machine than of the gateway; benchmarks/loop_stalls
+measures what an attack costs others to the millisecond."""
 REPORT = "FOREGATE_HOSTILE_REPORT"
 """Variable that names a file for the figures."""
 

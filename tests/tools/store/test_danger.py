@@ -1,8 +1,5 @@
-import importlib
-
 import pytest
-from django.apps import apps
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from tests.factories import DangerousOperationFactory, ToolFactory
 from tools import danger_seeds
@@ -17,19 +14,6 @@ def test_a_new_installation_knows_every_seeded_operation():
     key = lambda operation: operation.pattern  # noqa: E731 - what to sort by
     assert sorted(load_patterns(), key=key) == sorted(danger_seeds.operations(), key=key)
     assert set(DangerousOperation.objects.values_list("source", flat=True)) == {"seeded"}
-
-
-def test_an_upgrade_adds_code_runners_and_keeps_admin_overrides():
-    seeds = importlib.import_module("tools.migrations.0011_seed_code_runners")
-    DangerousOperation.objects.filter(pattern__in=seeds.PATTERNS).delete()
-    DangerousOperationFactory(pattern="^bash", danger="write", enabled=False)
-    with connection.schema_editor() as editor:
-        seeds.seed(apps, editor)
-    assert {row.pattern for row in DangerousOperation.objects.filter(source="seeded")} == {
-        operation.pattern for operation in danger_seeds.operations()
-    } - {"^bash"}
-    kept = DangerousOperation.objects.get(pattern="^bash")
-    assert (kept.danger, kept.enabled, kept.source) == ("write", False, "curated")
 
 
 def test_operations_added_by_an_admin_apply_with_class_and_reason():
@@ -81,16 +65,3 @@ def test_a_reader_of_a_trusted_server_is_not_dangerous_for_a_noun_in_its_name(tr
 def test_a_word_that_an_admin_put_there_counts_as_a_noun_too():
     DangerousOperationFactory(pattern="salary", danger="dangerous")
     assert DangerMatcher(load_patterns()).find_matches("list_salaries", only_reads=True)
-
-
-def test_an_upgrade_adds_actions_and_keeps_admin_overrides():
-    seeds = importlib.import_module("tools.migrations.0014_seed_actions")
-    patterns = {*seeds.PATTERNS, *seeds.PHRASES}
-    DangerousOperation.objects.filter(pattern__in=patterns).delete()
-    DangerousOperationFactory(pattern="click", danger="destructive", enabled=False)
-    with connection.schema_editor() as editor:
-        seeds.seed(apps, editor)
-    seeded = {row.pattern for row in DangerousOperation.objects.filter(source="seeded")}
-    assert seeded == {row.pattern for row in danger_seeds.operations()} - {"click"}
-    kept = DangerousOperation.objects.get(pattern="click")
-    assert (kept.danger, kept.enabled, kept.source) == ("destructive", False, "curated")

@@ -1,16 +1,9 @@
 """Addresses that hold secrets: sealed at rest, whole where they are used, blanked where shown."""
 
-import importlib
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
-from django.conf import settings
-from django.db import connection
 
-from gateway_project.foundation import sealing
-from gateway_project.foundation.config import ConfigurationError
 from tests.factories import ServerFactory
 from tests.tools.store.registrations import AT, REMOTE, register, remote, specs
 from tools.models import Server
@@ -21,7 +14,6 @@ pytestmark = pytest.mark.django_db
 
 KEYED = "https://example.com/s/a8F9d20dk3Lx0pQ7/mcp?api_key=hunter2&page=2"
 SHOWN = "https://example.com/s/[redacted]/mcp?api_key=[redacted]&page=2"
-migration = importlib.import_module("tools.migrations.0009_sealed_addresses")
 
 
 def columns():
@@ -67,77 +59,6 @@ def test_a_changed_secret_in_the_address_invalidates_stored_lists(sealer):
     assert items.load_items("prompts", ["far"])
     register(remote(url=KEYED.replace("hunter2", "hunter3")), sealer=sealer)
     assert not items.load_items("prompts", ["far"])
-
-
-def test_the_migration_seals_plain_addresses_and_its_reverse_opens_them():
-    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
-    ServerFactory(name="keyed", transport="http", command="", url=KEYED)
-    ServerFactory(name="plain", transport="http", command="", url=REMOTE.url)
-    ServerFactory(name="local")
-    editor = SimpleNamespace(connection=connection)
-    for _ in range(2):  # again, it does nothing
-        migration.seal_addresses(apps, editor)
-        stored = dict(Server.objects.values_list("name", "url"))
-        assert stored == {"keyed": SHOWN, "plain": REMOTE.url, "local": ""}
-        keyed = Server.objects.get(name="keyed")
-        assert launches.open_url(keyed, sealer) == KEYED
-    migration.open_addresses(apps, editor)
-    keyed = Server.objects.get(name="keyed")
-    assert (keyed.url, keyed.url_sealed) == (KEYED, "")
-
-
-def test_the_migration_creates_no_key_and_keeps_addresses_without_the_installation_key(
-    tmp_path, settings
-):
-    settings.FOREGATE = SimpleNamespace(home=tmp_path)
-    ServerFactory(name="keyed", transport="http", command="", url=KEYED)
-    with pytest.raises(ConfigurationError, match=r"sealing\.keys is missing: set FOREGATE_HOME"):
-        migration.seal_addresses(apps, SimpleNamespace(connection=connection))
-    assert Server.objects.get().url == KEYED
-    assert not (tmp_path / "keys" / "sealing.keys").exists()
-
-
-@pytest.mark.parametrize("column", ["env_sealed", "headers_sealed", "oauth_client_secret_sealed"])
-def test_the_migration_seals_nothing_with_a_key_that_opens_no_existing_secret(
-    column, sealer, tmp_path, settings
-):
-    settings.FOREGATE = SimpleNamespace(home=tmp_path)
-    sealing.load_or_create_sealer(tmp_path)  # another installation's
-    ServerFactory(name="keyed", transport="http", command="", url=KEYED)
-    Server.objects.update(**{column: sealer.seal("secret")})
-    with pytest.raises(ConfigurationError, match="is not the key of this installation"):
-        migration.seal_addresses(apps, SimpleNamespace(connection=connection))
-    assert Server.objects.get().url == KEYED
-
-
-@pytest.mark.parametrize(
-    ("address", "shown"),
-    [
-        (KEYED, SHOWN),
-        (
-            "https://x/mcp?token=abc&key=123&code=ABCDEFGHIJKL&page=2",
-            "https://x/mcp?token=[redacted]&key=[redacted]&code=[redacted]&page=2",
-        ),
-        ("https://user:pw@x/mcp", "https://user:[redacted]@x/mcp"),
-        ("https://x/mcp#token=abcd", "https://x/mcp#token=[redacted]"),
-        ("https://x/mcp?token=${T}&key=${K:-d}", None),
-        ("https://learn.example.com/api/mcp?maxTokenBudget=2000", None),
-        ("https://mcp.example.com/v1/organizations/acme-2024/sse?version=2024-11-05", None),
-        ("https://gitmcp.io/modelcontextprotocol/typescript-sdk", None),
-        ("${BASE}/mcp", None),
-        ("https://[", None),
-    ],
-)
-def test_the_upgrade_detects_secrets(address, shown):
-    assert migration.blank_secrets(address) == (shown or address)
-    assert migration.blank_secrets(migration.blank_secrets(address)) == (shown or address)
-
-
-def test_the_migration_creates_no_key_if_no_address_has_a_secret(monkeypatch):
-    ServerFactory(name="plain", transport="http", command="", url=REMOTE.url)
-    monkeypatch.delattr(sealing, "load_or_create_sealer")
-    migration.seal_addresses(apps, SimpleNamespace(connection=connection))
-    assert Server.objects.get().url == REMOTE.url
 
 
 def test_output_before_a_failure_is_kept_until_the_next_failure():

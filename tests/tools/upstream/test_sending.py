@@ -1,10 +1,13 @@
 """Requests on their way to a server: what waits, and what is never sent."""
 
 import asyncio
+import fcntl
 import functools
 import json
 import os
 import signal
+import sys
+import termios
 
 import pytest
 
@@ -68,11 +71,18 @@ async def test_a_call_that_waits_when_its_server_ends_was_not_sent(tmp_path):
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(failure(pool, "x" * 2_000_000)) for _ in range(2)]
             await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == len(calls))
+            await eventually(lambda: count_unread_bytes(pid) > 0)
             os.kill(pid, signal.SIGKILL)
         begun, waited = [call.result() for call in calls]
     assert (type(begun), type(waited)) == (ServerExited, ServerExited)
     assert (begun.is_unsent, waited.is_unsent) == (False, True)
     assert "before it was sent the call to 'echo'" in str(waited)
+
+
+def count_unread_bytes(pid):
+    """Return how much was written to a process that it has not read yet."""
+    with open(f"/proc/{pid}/fd/0", "rb") as stdin:
+        return int.from_bytes(fcntl.ioctl(stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 async def failure(pool, given):
