@@ -245,17 +245,11 @@ class RecordAdmin(admin.ModelAdmin[Any]):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Search for a whole id of a row or run, else for parts of texts, such as a tool's id."""
-        try:
-            key = UUID(search_term.strip())
-        except ValueError:
-            words = search_term.replace(ids.SEPARATOR, " ")
-            return super().get_search_results(request, queryset, words)
-        found = Q(pk__in=())
-        for field in self._fields:
-            target: Any = field.target_field if isinstance(field, ForeignKey) else field
-            if isinstance(target, models.UUIDField):
-                found |= Q(**{field.name: key})
-        return queryset.filter(found), False
+        found = _find_by_id(self._fields, search_term.strip())
+        if found:
+            return queryset.filter(found), False
+        words = search_term.replace(ids.SEPARATOR, " ")
+        return super().get_search_results(request, queryset, words)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:  # noqa: ARG002
         """Return whether an address may filter by a lookup: equality with what the user sees."""
@@ -332,6 +326,20 @@ def _iterate_searched(fields: Iterable[Any]) -> Iterator[str]:
             yield f"{field.name}__name"
         elif isinstance(field, _TEXT_TYPES) and not field.choices:
             yield field.name
+
+
+def _find_by_id(fields: Iterable[Any], text: str) -> Q:
+    """Return the condition on columns that hold ids like a text; empty: it is none, or no such."""
+    found = Q()
+    try:
+        key = UUID(text)
+    except ValueError:
+        return found
+    for field in fields:
+        target = field.target_field if field.is_relation else field
+        if isinstance(target, models.UUIDField):
+            found |= Q(**{field.name: key})
+    return found
 
 
 def _make_column(field: Any, *, max_chars: int | None = None) -> Column:

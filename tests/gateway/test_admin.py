@@ -12,35 +12,20 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission, User
 from django.db import DataError, connection, transaction
-from django.db.models import Value
+from django.db.models import BinaryField, Value
 from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 import gateway_project.urls  # noqa: F401 - finds the pages
-from execution.models import ExecutionEvent, Speculation, SpeculationControl, WorkflowExecution
+from execution.models import ExecutionEvent, Speculation, WorkflowExecution
 from gateway_project import admin as curated
 from gateway_project.admin.records import RecordAdmin
-from gateway_project.models import (
-    ApiToken,
-    AuditEntry,
-    IdempotentRequest,
-    MetricTotal,
-    OAuthClient,
-    OneTimePassword,
-    RetiredUserName,
-    Webhook,
-    WebhookDelivery,
-)
-from graph.models import (
-    GraphSnapshot,
-    GraphState,
-    RelationEvidence,
-    ToolDependency,
-    WorkflowPattern,
-)
-from learning.models import EventSpool, PredictionTotal
+from gateway_project.foundation.sealed_columns import SealedTextField
+from gateway_project.models import ApiToken, AuditEntry, OAuthClient, Webhook, WebhookDelivery
+from graph.models import RelationEvidence, ToolDependency
+from learning.models import PredictionTotal
 from tests.execution.stored import held
 from tests.factories import (
     SEEN_AT,
@@ -67,14 +52,14 @@ from tools.models import (
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_without_sidebar")]
 
 REGISTERED = sorted(admin.site._registry, key=lambda model: model._meta.label)
-EVERYBODYS = frozenset(
+OF_NO_TEAM = frozenset(
     {
-        User, Group, Category, DangerousOperation, SpeculationControl, OneTimePassword,
-        IdempotentRequest, RetiredUserName, MetricTotal, OAuthClient, GraphSnapshot, GraphState,
-        EventSpool,
+        "User", "Group", "Category", "DangerousOperation", "SpeculationControl",
+        "OneTimePassword", "IdempotentRequest", "RetiredUserName", "MetricTotal", "OAuthClient",
+        "GraphSnapshot", "GraphState", "EventSpool",
     }
 )  # fmt: skip
-"""Models whose rows are of no team."""
+"""Names of the models whose rows are of no team."""
 MAY = {
     Category: "add change delete",
     DangerousOperation: "add change delete",
@@ -84,7 +69,7 @@ MAY = {
     User: "change",
 }
 """What superusers may do beside looking."""
-REACHED = (("change", "get"), ("change", "post"), ("delete", "post"), ("history", "get"))
+REACHED = (("change", "get"), ("delete", "post"), ("history", "get"))
 """Pages of a row."""
 CRIMSON = "crimson"
 """In the name of the other team and of all servers."""
@@ -135,28 +120,25 @@ def test_every_model_of_the_product_has_its_pages_and_nothing_else():
     assert set(REGISTERED) == {User, Group, *models}
 
 
-def test_lists_rows_and_searches_open_and_show_no_secret(client, root):
-    secrets = {
-        SECRET,
-        *(row.env_sealed for row in Server.objects.exclude(env_sealed="")),
-        *(row.digest for row in (*ApiToken.objects.all(), *OneTimePassword.objects.all())),
-        *(row.intent for row in WorkflowPattern.objects.all()),
-        *User.objects.values_list("password", flat=True),
-    }
+def test_lists_rows_and_searches_open_and_read_no_secret(client, root):
     for model in REGISTERED:
-        rows = model._default_manager.all()[:2]
-        assert rows, f"store a row of {model.__name__} in `admin_rows`"
-        addresses = [page(model, "changelist"), f"{page(model, 'changelist')}?q=read"]
-        for address in (*addresses, *(page(model, "change", row.pk) for row in rows)):
+        row = model._default_manager.first()
+        assert row is not None, f"store a row of {model.__name__} in `admin_rows`"
+        addresses = (page(model, "changelist"), page(model, "change", row.pk))
+        for address in (*addresses, f"{addresses[0]}?q=read"):
             with CaptureQueriesContext(connection) as asked:
                 answer = client.get(address)
             assert answer.status_code == 200, address
-            text = answer.content.decode()
-            assert not [one for one in secrets if one and one in text], address
-            for field in set(admin.site._registry[model]._secret) - {model._meta.pk.name}:
-                column = f'"{model._meta.db_table}"."{field}"'
-                is_read = any(column in one["sql"] for one in asked)
-                assert not is_read or model is User, (address, field)  # signing in reads that
+            assert SECRET not in answer.content.decode()
+            for field in filter(is_secret, model._meta.fields):
+                column = f'"{model._meta.db_table}"."{field.name}"'
+                assert not any(column in one["sql"] for one in asked), (address, column)
+
+
+def is_secret(field):
+    """Whether a column is never read; keys are, and signing in reads the password."""
+    is_sealed = isinstance(field, BinaryField | SealedTextField)
+    return not field.primary_key and (is_sealed or field.name in ("digest", "client_secret"))
 
 
 def test_every_filter_that_a_list_offers_works(client, root):
@@ -171,17 +153,13 @@ def test_every_filter_that_a_list_offers_works(client, root):
 
 def test_superusers_change_only_what_no_other_page_changes(client, root):
     for model in REGISTERED:
-        row, may = model._default_manager.first(), MAY.get(model, "").split()
-        text = shown(client, model, row.pk)
-        assert ('name="_save"' in text) is ("change" in may), model
-        assert client.get(page(model, "add")).status_code == (200 if "add" in may else 403), model
-        if "change" not in may:
-            assert client.post(page(model, "change", row.pk), {}).status_code == 403, model
-        if "delete" not in may:
-            answer = client.post(page(model, "delete", row.pk), {"post": "yes"})
-            assert answer.status_code == 403, model
-            actions = admin.site._registry[model].get_actions(answer.wsgi_request)
-            assert "delete_selected" not in actions, model
+        row, may = model._default_manager.order_by("-pk").first(), MAY.get(model, "").split()
+        statuses = {
+            "add": client.get(page(model, "add")).status_code,
+            "change": client.post(page(model, "change", row.pk), {}).status_code,
+            "delete": client.get(page(model, "delete", row.pk)).status_code,
+        }
+        assert [verb for verb, status in statuses.items() if status != 403] == may, model
 
 
 def test_staff_with_every_permission_change_nothing(client, staff):
@@ -196,13 +174,10 @@ def test_staff_with_every_permission_change_nothing(client, staff):
     assert not User.objects.get(pk=staff.pk).is_superuser
 
 
-def test_users_who_are_not_staff_see_nothing(client, superuser):
+def test_others_than_staff_with_permissions_see_nothing(client, superuser):
+    assert client.get(reverse("admin:index")).url.startswith(reverse("admin:login"))
     client.force_login(UserFactory())
     assert client.get(page(Server, "changelist")).status_code == 302
-    assert client.get(reverse("admin:index")).url.startswith(reverse("admin:login"))
-
-
-def test_staff_without_permissions_see_no_rows(client, superuser):
     client.force_login(UserFactory(staff=True))
     for model in REGISTERED:
         assert client.get(page(model, "changelist")).status_code == 403, model
@@ -242,6 +217,8 @@ def test_rows_are_found_by_parts_of_their_texts_and_by_whole_ids(client, root, s
     runs = [held(sealer).run for _ in range(2)]
     assert [row.pk for row in listed(client, WorkflowExecution, q=str(runs[0]))] == [runs[0]]
     assert {row.run_id for row in listed(client, ExecutionEvent, q=str(runs[1]))} == {runs[1]}
+    AuditEntry.objects.update(subject=f"run {runs[0]}")
+    assert listed(client, AuditEntry, q=str(runs[0])).exists()
     WorkflowExecution.objects.filter(pk=runs[1]).update(created_at=timezone.now())
     events = listed(client, ExecutionEvent, run__id__exact=str(runs[0]))
     assert {row.run_id for row in events} == {runs[0]}
@@ -251,8 +228,7 @@ def test_rows_are_found_by_parts_of_their_texts_and_by_whole_ids(client, root, s
 
 # What an address says is answered with a page or refused: no defect.
 
-LOOKUPS = ("__in", "__gte", "__range", "__regex", "__year", "__source__name", "__nope")
-VALUES = ("a\0b", "9" * 30, "9" * 5_000, "-1", "NaN", "[1")
+VALUES = ("a\0b", "9" * 30, "9" * 5_000, "[1")
 
 
 def visit(client, address, data=None):
@@ -281,18 +257,12 @@ def test_no_value_in_the_address_of_a_list_is_a_server_error(client, root, model
         assert visit(client, address) < 500, address
 
 
-def test_lists_are_filtered_by_equality_only(client, root):
-    for model, lookup in product((AuditEntry, ToolDependency), LOOKUPS):
-        for field in model._meta.concrete_fields:
-            query = {f"{field.name}{lookup}": "1"}
-            assert client.get(page(model, "changelist"), query).status_code == 400, query
-
-
 @pytest.mark.parametrize(
     ("model", "query", "reason"),
     [
         (Server, {"q": "a\0"}, "NUL"),
         (Tool, {"name__range": "a,b,c"}, "name__range"),
+        (ToolDependency, {"source__server__name": "a"}, "source__server__name"),
         (AuditEntry, {"at__year": "9" * 30}, "at__year"),
         (Server, {"env_sealed__exact": "x"}, "env_sealed"),
         (Server, {"_to_field": "command"}, "command"),
@@ -309,10 +279,8 @@ def test_a_refused_query_gives_the_reason_and_a_link_back(client, root, model, q
 def test_an_address_opens_a_row_without_a_field_and_fills_no_form(client, root):
     server = Server.objects.first()
     assert client.get(page(Server, "change", server.pk), {"_to_field": ""}).status_code == 200
-    assert "evil" not in shown(client, Category, q="").replace("evil-", "")
     answer = client.get(page(Group, "add"), {"name": "evil", "permissions": "("})
-    assert answer.status_code == 200
-    assert "evil" not in answer.content.decode()
+    assert (answer.status_code, "evil" in answer.content.decode()) == (200, False)
 
 
 def test_a_defect_of_a_page_is_not_reported_as_a_bad_query(client, root, monkeypatch):
@@ -361,12 +329,14 @@ def list_foreign(model):
     return rows.filter(name=CRIMSON) if model is Team else rows
 
 
-def test_rows_of_own_teams_are_listed_and_open(client, staff):
+def test_rows_of_own_teams_are_seen(client, staff):
     give_all_rows(Team.objects.get(name="blue"))
+    request = client.get(page(Team, "changelist")).wsgi_request
     for model in REGISTERED:
         row = Team.objects.get(name="blue") if model is Team else model._default_manager.first()
-        assert listed(client, model).filter(pk=row.pk).exists(), model
-        assert client.get(page(model, "change", row.pk)).status_code == 200, model
+        seen = admin.site._registry[model].get_queryset(request)
+        assert seen.filter(pk=row.pk).exists(), model
+    assert client.get(page(RelationEvidence, "changelist")).context["cl"].result_count
 
 
 def test_rows_of_other_teams_are_on_no_page_and_out_of_reach(client, staff):
@@ -375,7 +345,7 @@ def test_rows_of_other_teams_are_on_no_page_and_out_of_reach(client, staff):
     MembershipFactory(team=team)
     Team.objects.exclude(memberships__user=staff).exclude(pk=team.pk).delete()
     Server.objects.update(name=Concat(Value(f"{CRIMSON}-"), "name"))
-    for model in set(REGISTERED) - EVERYBODYS:
+    for model in (one for one in REGISTERED if one.__name__ not in OF_NO_TEAM):
         before = list(model._default_manager.order_by("pk").values())
         row, rows = list_foreign(model).first(), list_foreign(model)
         assert row is not None, f"store a row of {model.__name__} in `admin_rows`"
@@ -390,8 +360,6 @@ def test_rows_of_other_teams_are_on_no_page_and_out_of_reach(client, staff):
         for action in admin.site._registry[model].get_actions(answer.wsgi_request):
             act(client, model, action, row, post="yes")
         assert list(model._default_manager.order_by("pk").values()) == before, model
-    for model in REGISTERED:
-        assert CRIMSON not in client.get(page(model, "add")).content.decode(), model
     assert not AuditEntry.objects.filter(actor=staff.username).exists()
 
 
@@ -455,7 +423,10 @@ def test_changes_of_superusers_are_audited_without_secrets(client, root):
     values = SERVER | {"trusted": "on", "environment": json.dumps({"TOKEN": SECRET})}
     text = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
     assert "was changed successfully" in text
-    client.post(page(Server, "change", server.pk), SERVER | {"trusted": "on", "command": "hg"})
+    values = SERVER | {"trusted": "on", "command": "hg"}
+    text = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
+    assert curated.TRUST_WITHDRAWN in text
+    assert 'href="/servers/git/"' in shown(client, Server, server.pk)
     client.post(page(Category, "add"), {"name": "files"})
     client.post(page(Category, "change", Category.objects.get(name="files").pk), {"name": "files"})
     person, group = UserFactory(username="ann", staff=True), Group.objects.get(name="operators")
@@ -477,14 +448,6 @@ def test_changes_of_superusers_are_audited_without_secrets(client, root):
     assert [action for action, _, actor in entries() if actor == "root"] == actions
     first = AuditEntry.objects.order_by("pk")[0]
     assert (first.kind, SECRET in str(first.detail)) == ("console", False)
-
-
-def test_withdrawn_trust_is_shown(client, root):
-    server = ServerFactory(name="git", command="mcp-server-git", args=["-v"], trusted=True)
-    values = SERVER | {"trusted": "on", "command": "other"}
-    text = client.post(page(Server, "change", server.pk), values, follow=True).content.decode()
-    assert curated.TRUST_WITHDRAWN in text
-    assert 'href="/servers/git/"' in shown(client, Server, server.pk)
 
 
 def test_curators_add_change_switch_and_delete_dangerous_operations(client, home):
