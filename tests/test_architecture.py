@@ -39,7 +39,6 @@ DOORS = {
         "gateway_project.console.accounts",
         "gateway_project.access.people",
         "gateway_project.access.second_factor",
-        "gateway_project.admin",
     ),
     "jsonschema": ("gateway_project.foundation",),
     "prometheus_client": ("gateway_project.foundation.telemetry", "gateway_project.metrics"),

@@ -1,35 +1,12 @@
-"""Renders two definitions of a tool side by side, for the person who approves the newer one."""
+"""Renders how two definitions of a tool differ, for the person who approves the newer one."""
 
 from __future__ import annotations
 
 import difflib
 import json
 
-from django.utils.html import format_html, format_html_join
-
 from tools.definition import Definition, find_differing_fields
 from tools.hidden_text import reveal_hidden
-
-_TABLE = (
-    "<table><thead><tr><th>Field</th><th>Approved</th><th>Now</th></tr></thead>"
-    "<tbody>{}</tbody></table>"
-)
-_ROW = "<tr><th>{}</th><td><pre>{}</pre></td><td><pre>{}</pre></td></tr>"
-
-
-def render_table(old: Definition, new: Definition) -> str:
-    """Return the differing fields as an HTML table, with all server texts escaped.
-
-    Example:
-        >>> "<td><pre>a</pre></td><td><pre>&lt;b&gt;</pre></td>" in render_table(
-        ...     Definition(name="x", title="a"), Definition(name="x", title="<b>"))
-        True
-    """
-    rows = [
-        (name, _format_field(old, name), _format_field(new, name))
-        for name in find_differing_fields(old, new)
-    ]
-    return format_html(_TABLE, format_html_join("", _ROW, rows))
 
 
 def render_diff_lines(old: Definition, new: Definition) -> list[str]:

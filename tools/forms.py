@@ -1,4 +1,4 @@
-"""Forms of the catalogue's admin pages."""
+"""The form of all settings of a server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
-from django.contrib.postgres.forms import SimpleArrayField
 from django.core.exceptions import ValidationError
 
 from gateway_project.foundation import sealing
 from gateway_project.foundation.redaction import REDACTED
 from tools import definition, generic_django  # noqa: F401 - generic_django for subscripts
-from tools.models import Server, ToolGroup
+from tools.models import Server
 from tools.store import launches, servers
 from tools.upstream import remote_entry
 
@@ -212,36 +211,3 @@ class ServerForm(forms.ModelForm[Server]):
             if self.has_new_url:
                 launches.set_url(self.instance, self.instance.url, sealer=sealer)
         return super().save(commit=commit)
-
-
-class LinesWidget(forms.Textarea):
-    """A text of one name a line; empty lines count for nothing."""
-
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        """Return the lines with anything in them."""
-        text = super().value_from_datadict(data, files, name) or ""
-        return "\n".join(line.strip() for line in text.splitlines() if line.strip())
-
-
-def _make_lines_field(help_text: str) -> SimpleArrayField:
-    return SimpleArrayField(
-        forms.CharField(),
-        delimiter="\n",
-        required=False,
-        widget=LinesWidget(attrs={"rows": 6}),
-        help_text=help_text,
-    )
-
-
-class ToolGroupForm(forms.ModelForm[ToolGroup]):
-    """A tool group; a tool is in it if any of the three lists names it."""
-
-    servers = _make_lines_field(
-        "Names of servers, one a line: all their tools, resources and prompts."
-    )
-    categories = _make_lines_field("Names of categories, one a line: all their tools.")
-    tools = _make_lines_field("Ids of further tools, server:tool, one a line.")
-
-    class Meta:
-        model = ToolGroup
-        fields = ("name", "description", "team", "servers", "categories", "tools")

@@ -23,8 +23,6 @@ MAX_PAGE_CHARS: Final = 1024 * 1024
 """The same for all calls of a page; further ones are shortened."""
 MAX_SHOWN_PENDING: Final = 20
 """Pending calls shown on the page of their run; the inbox lists all."""
-RECORD_PARAMETER: Final = "record"
-"""Asks the admin for the stored record of a run instead of its room."""
 ARGUMENTS_UNAVAILABLE: Final = "They can no longer be assembled: see the workflow, or its server."
 ACTION_BUTTONS: Final = (
     (Action.PAUSE, "Pause"),

@@ -23,7 +23,10 @@ from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from gateway_project.access import callers
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.reasons import summarize_error
+from tools.store import overview
 
 BAD_REQUEST: Final = 400
 CONFLICT: Final = 409
@@ -118,6 +121,16 @@ class ConsoleSite(AdminSite):
             "path": request.path,
         }
         return render(request, "console/unusable_address.html", context, status=status)
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """Return the caller of a request, for the team chosen in the console or their only one."""
+    return callers.make_caller(
+        request.user,
+        overview.load_teams(request.user.get_username()),
+        kind="console",
+        chosen=request.session.get(callers.TEAM_KEY),
+    )
 
 
 def reject_nul(request: HttpRequest, *path: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -11,7 +10,6 @@ from django.db import transaction
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from graph.record import RelationClaim, RelationRecord
-from graph.relations import Evidence, EvidenceSource
 from graph.store import names, relations
 
 
@@ -37,28 +35,6 @@ def curate_relation(
             caller, action, relations.load([pk]), detail={"changed": sorted(changed or ())}
         )
     return pk
-
-
-def confirm_relations(caller: Caller, pks: Collection[int], *, at: datetime) -> int:
-    """Add curated evidence to relations; return how many changed.
-
-    Rejected and already confirmed relations stay unchanged.
-    """
-    with transaction.atomic():
-        found = [
-            record
-            for record in relations.lock_relations(pks)
-            if not record.rejected and not record.curated_evidence
-        ]
-        evidence = Evidence(
-            source=EvidenceSource.CURATED,
-            origin=caller.user,
-            confidence=1.0,
-            last_seen=at,
-        )
-        relations.put_many([replace(record, evidence=(evidence,)) for record in found], at=at)
-        _record_audit(caller, "relation.confirmed", found)
-    return len(found)
 
 
 def reject_relations(caller: Caller, pks: Collection[int], *, at: datetime) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -19,6 +18,7 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.fair_share import ShareCounter
+from gateway_project.foundation.module_process import ModuleFailed, run_module
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.readiness import Readiness
@@ -45,16 +45,12 @@ RefreshWork = Callable[[], Awaitable[bool]]
 log = structlog.get_logger(__name__)
 
 
-class GraphRefreshFailed(RuntimeError):
-    """A refresh failed; it is retried after a rest, since nothing else would trigger it."""
-
-
 class GraphRefresher:
     """Refreshes the graph once a burst of changes to its sources is over.
 
     Args:
         work: Refreshes the graph; returns False if another process is doing so, and raises
-            `GraphRefreshFailed` if it fails.
+            `ModuleFailed` if it fails.
     """
 
     def __init__(self, work: RefreshWork) -> None:
@@ -102,7 +98,7 @@ class GraphRefresher:
             if not await self._work():
                 self.note_change()
                 return RETRY_S
-        except GraphRefreshFailed as error:
+        except ModuleFailed as error:  # retried after a rest: nothing else would trigger it
             log.warning("graph.refresh_failed", reason=str(error))
             self.note_change()
         return max(MIN_INTERVAL_S, REST_FACTOR * (clock() - started))
@@ -124,32 +120,16 @@ async def refresh_in_subprocess() -> bool:
     than the rest of a gateway.
 
     Raises:
-        GraphRefreshFailed: If it fails or takes too long.
+        ModuleFailed: If it fails or takes too long.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
+    code, _ = await run_module(
         "graph",
         str(connection.settings_dict["NAME"]),
-        cwd=settings.BASE_DIR,
+        timeout_s=WORK_TIMEOUT_S,
         env=os.environ | {"FOREGATE_HOME": str(settings.FOREGATE.home)},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
+        accepted=(0, BUSY_EXIT_CODE),
     )
-    try:
-        async with asyncio.timeout(WORK_TIMEOUT_S):
-            _, stderr = await process.communicate()
-    except TimeoutError:
-        raise GraphRefreshFailed(f"it took more than {WORK_TIMEOUT_S:g} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode not in (0, BUSY_EXIT_CODE):
-        *_, reason = stderr.decode(errors="replace").strip().splitlines() or [""]
-        raise GraphRefreshFailed(reason or f"its process ended with code {process.returncode}")
-    return process.returncode != BUSY_EXIT_CODE
+    return code != BUSY_EXIT_CODE
 
 
 class GraphKeeper:

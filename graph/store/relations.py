@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from graph import record
@@ -40,17 +40,6 @@ _COLUMNS = (
     "evidence__last_seen_at",
 )
 _CHUNK_ROWS = 2_000
-
-_SELECT_REACHED = """
-WITH RECURSIVE reached (tool) AS (
-    SELECT %(tool)s::bigint
-    UNION
-    SELECT d.target_id FROM graph_tooldependency d JOIN reached ON d.source_id = reached.tool
-    WHERE d.kind = 'depends_on' AND NOT d.rejected
-)
-SELECT d.id FROM graph_tooldependency d JOIN reached ON d.source_id = reached.tool
-WHERE d.kind = 'depends_on' AND NOT d.rejected
-"""
 
 
 class ToolsNotFound(LookupError):
@@ -129,20 +118,6 @@ def load_rejected(*, most: int) -> list[RelationRecord]:
     newest = ToolDependency.objects.filter(rejected=True).order_by("-pk")
     pks = list(newest.values_list("pk", flat=True)[:most])
     return _read_records(ToolDependency.objects.filter(pk__in=pks).order_by("-pk"))
-
-
-def load_relations_of(tool: int) -> list[RelationRecord]:
-    """Return the relations from and to a tool, including rejected ones."""
-    rows = ToolDependency.objects.order_by("pk")
-    return _read_records(rows.filter(source_id=tool) | rows.filter(target_id=tool))
-
-
-def load_reached_dependencies(tool: int) -> list[RelationRecord]:
-    """Return the dependencies of a tool, direct and transitive; two queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SELECT_REACHED, {"tool": tool})
-        pks = [pk for (pk,) in cursor.fetchall()]
-    return load(pks)
 
 
 def lock_relations(pks: Collection[int]) -> list[RelationRecord]:

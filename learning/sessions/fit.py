@@ -6,19 +6,18 @@ Fitting takes seconds of processor time, which would slow down every request of 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pickle
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from execution.speculation.warm_up import measure_waste
+from gateway_project.foundation.module_process import run_module
 
 if TYPE_CHECKING:
     from execution.speculation.warm_up import RehearsedWaste
@@ -29,16 +28,11 @@ if TYPE_CHECKING:
 NICENESS: Final = 19
 """It gets what nobody else needs."""
 TIMEOUT_S: Final = 900.0
-_ROOT: Final = Path(__file__).resolve().parents[2]
 
 StoredCalls = Sequence[Mapping[str, Any]]
 """What the calls of one session taught, as stored."""
 
 log = structlog.get_logger(__name__)
-
-
-class FitFailed(RuntimeError):
-    """The process failed or took too long."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,29 +82,11 @@ async def fit_in_subprocess(stored: Sequence[StoredCalls], tools: ToolProfiles) 
     """Do what `fit_team` does in a process of low priority.
 
     Raises:
-        FitFailed: If it fails or takes too long.
+        ModuleFailed: If it fails or takes too long.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "learning.sessions.fit",
-        cwd=_ROOT,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+    _, found = await run_module(
+        "learning.sessions.fit", timeout_s=TIMEOUT_S, stdin=pickle.dumps((stored, tools))
     )
-    try:
-        async with asyncio.timeout(TIMEOUT_S):
-            found, stderr = await process.communicate(pickle.dumps((stored, tools)))
-    except TimeoutError:
-        raise FitFailed(f"it took more than {TIMEOUT_S:g} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        *_, reason = stderr.decode(errors="replace").strip().splitlines() or [""]
-        raise FitFailed(reason or f"its process ended with code {process.returncode}")
     fitted: FittedTeam = pickle.loads(found)  # noqa: S301 - of the own process
     return fitted
 

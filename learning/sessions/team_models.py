@@ -20,9 +20,9 @@ from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.fair_share import ShareCounter
+from gateway_project.foundation.module_process import ModuleFailed
 from gateway_project.foundation.reasons import summarize_error
 from learning.sessions.fit import (
-    FitFailed,
     FittedTeam,
     StoredCalls,
     fit_in_subprocess,
@@ -286,7 +286,7 @@ class NextCallModels:
         ]
         try:
             fitted = await self._fit(within, known.tools)
-        except (FitFailed, OSError) as error:
+        except (ModuleFailed, OSError) as error:
             log.warning("predictions.not_fitted", reason=str(error))
             return
         known.fitted_on, known.waste = counted, fitted.waste

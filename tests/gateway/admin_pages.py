@@ -8,8 +8,6 @@ from graph import record
 from graph.relations import RelationKind
 from tests.factories import EvidenceFactory, RelationFactory, ToolFactory, UserFactory
 
-LIST = reverse("admin:graph_tooldependency_changelist")
-ADD = reverse("admin:graph_tooldependency_add")
 SECRET = "hunter2-is-nobodys-business"
 SERVER = {
     "name": "git",
@@ -26,10 +24,6 @@ SERVER = {
 
 def page(model, name, *args):
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{name}", args=args)
-
-
-def label(model):
-    return model._meta.label
 
 
 def sign_in_root(client):

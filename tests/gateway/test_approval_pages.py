@@ -3,7 +3,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
@@ -220,50 +219,9 @@ def test_waiting_calls_are_distinguishable_in_lists(sealer):
     one = bobs(sealer, arguments={"path": "/one", "note": "a" * 5_000})
     other = bobs(sealer, arguments={"path": "/other\u202e"})
     client = browser()
-    for url in (reverse("approvals"), reverse("admin:execution_approval_changelist")):
-        shown = client.get(url).content.decode()
-        for approval, path in ((one, "/one&quot;"), (other, "/other\\u202e&quot;")):
-            assert f"&quot;path&quot;: &quot;{path}" in shown
-            assert page(approval) in shown
-            assert str(approval.run_id)[:8] in shown
-        assert "bob" in shown
-
-
-def test_the_approvals_table_shows_arguments_only_to_deciders(sealer, team):
-    approval = bobs(sealer, team, arguments={"path": "/only/here"})
-    member = UserFactory(staff=True)
-    member.user_permissions.set(Permission.objects.all())
-    membership = MembershipFactory(team=team, user=member)
-    url, client = reverse("admin:execution_approval_changelist"), browser(member)
-    shown = client.get(url).content.decode()
-    assert str(approval.run_id)[:8] in shown
-    assert ("/only/here" in shown, page(approval) in shown) == (False, False)
-    row = client.get(reverse("admin:execution_approval_change", args=[approval.pk]))
-    assert (row.status_code, page(approval) in row.content.decode()) == (200, False)
-    membership.role = "admin"
-    membership.save()
-    shown = client.get(url).content.decode()
-    assert ("/only/here" in shown, page(approval) in shown) == (True, True)
-
-
-def test_the_approvals_table_shows_no_arguments_of_decided_calls(sealer):
-    approval = bobs(sealer, arguments={"path": "/only/here"})
-    client = browser()
-    client.post(page(approval, "approval-reject"))
-    shown = client.get(reverse("admin:execution_approval_changelist")).content.decode()
-    assert ("/only/here" in shown, page(approval) in shown) == (False, False)
-    row = reverse("admin:execution_approval_change", args=[approval.pk])
-    assert page(approval) in client.get(row).content.decode()
-
-
-def test_the_table_shows_the_decision_before_arguments_and_names_with_nothing_hidden(sealer):
-    approval = bobs(sealer, arguments={"path": "x" * 5_000})
-    approval.tool = "s:\u202ea"
-    approval.save()
-    for name in ("approval", "taskrun"):
-        approval.run.tasks.update(tool="s:\u202ea")
-        shown = browser().get(reverse(f"admin:execution_{name}_changelist")).content.decode()
-        assert "s:\\u202ea" in shown
-        assert "\u202e" not in shown
-    shown = browser().get(reverse("admin:execution_approval_changelist")).content.decode()
-    assert shown.index("pending: decide") < shown.index("x" * 100)
+    shown = client.get(reverse("approvals")).content.decode()
+    for approval, path in ((one, "/one&quot;"), (other, "/other\\u202e&quot;")):
+        assert f"&quot;path&quot;: &quot;{path}" in shown
+        assert page(approval) in shown
+        assert str(approval.run_id)[:8] in shown
+    assert "bob" in shown

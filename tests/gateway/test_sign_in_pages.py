@@ -158,12 +158,3 @@ def test_our_document_is_served_to_everybody_under_its_own_name(client, settings
     assert answer.json()["client_id"] == PUBLIC + address
     assert PUBLIC + reverse("sign-in-callback") in answer.json()["redirect_uris"]
     assert "max-age" in answer["Cache-Control"]
-
-
-@pytest.mark.django_db
-def test_the_list_of_servers_leads_to_the_page_of_a_sign_in(client, root):
-    own = remote(name="notes")
-    plain = remote(name="plain", authorization="none")
-    page = client.get(reverse("admin:tools_server_changelist")).content.decode()
-    assert f'href="{reverse("sign-in", args=[own.pk])}"' in page
-    assert f'href="{reverse("sign-in", args=[plain.pk])}"' not in page

@@ -14,16 +14,9 @@ from gateway_project.management import error_text
 from gateway_project.models import RetiredUserName
 from gateway_project.use_cases.limit_speculation import save_budget
 from tests.factories import ServerFactory, UserFactory
-from tests.gateway.admin_pages import page, sign_in_root
 
 pytestmark = pytest.mark.django_db
 ROOT = Caller(user="root", team=None, person=None, scopes=frozenset("*"), kind="console")
-
-
-def add(client, name):
-    password = "a long enough one, nobody's"
-    values = {"username": name, "password1": password, "password2": password}
-    return client.post(page(User, "add"), values | {"usable_password": "true"})
 
 
 @pytest.fixture
@@ -50,23 +43,6 @@ def test_a_renamed_user_may_take_their_name_back_and_nobody_else():
     assert user_names.find_name_problem("ann")
     assert user_names.find_name_problem("ann", account=ann.pk) == ""
     User.objects.filter(pk=ann.pk).update(username="ann")
-
-
-def test_the_admin_says_why_a_name_is_refused(client, retired):
-    sign_in_root(client)
-    assert "the name of another user" in add(client, "ann").content.decode()
-    assert add(client, "eve").status_code == 302
-    values = {"username": "ann", "date_joined_0": "2026-01-01", "date_joined_1": "00:00"}
-    answer = client.post(page(User, "change", User.objects.get(username="eve").pk), values)
-    assert "the name of another user" in answer.content.decode()
-    assert not User.objects.filter(username="ann").exists()
-
-
-@pytest.mark.parametrize("name", [".", "..", "...", "a\u3164\u202e", "a/b", "a b"])
-def test_a_name_without_a_page_of_its_own_is_refused(client, name):
-    sign_in_root(client)
-    assert add(client, name).status_code == 200
-    assert not User.objects.exclude(username="root").exists()
 
 
 @pytest.mark.parametrize("name", [".", ".."])
@@ -112,10 +88,3 @@ def test_two_first_budgets_of_a_server_at_once_are_saved_one_after_the_other():
         thread.join()
     assert errors == []
     assert SpeculationBudget.objects.count() == 1
-
-
-def test_a_user_saved_twice_at_once_is_a_conflict_and_no_defect(client, monkeypatch):
-    sign_in_root(client)
-    monkeypatch.setattr(user_names, "find_name_problem", lambda *_, **__: "")
-    UserFactory(username="ann").delete()
-    assert add(client, "ann").status_code == 409

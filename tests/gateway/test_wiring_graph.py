@@ -14,6 +14,7 @@ from gateway_project import wiring
 from gateway_project.foundation import advisory, notify, sealing
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.foundation.module_process import ModuleFailed
 from gateway_project.readiness import Readiness
 from gateway_project.wiring import follow_graph
 from gateway_project.wiring.follow_graph import GraphKeeper, GraphRefresher
@@ -171,13 +172,13 @@ async def test_a_process_of_its_own_prints_nothing(tools):
 
 async def test_a_failed_process_reports_the_reason(monkeypatch):
     monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
-    with pytest.raises(follow_graph.GraphRefreshFailed, match="no_such_database"):
+    with pytest.raises(ModuleFailed, match="no_such_database"):
         await follow_graph.refresh_in_subprocess()
 
 
 async def test_a_process_that_takes_too_long_is_ended(monkeypatch):
     monkeypatch.setattr(follow_graph, "WORK_TIMEOUT_S", 0)  # in a moment it might be done
-    with pytest.raises(follow_graph.GraphRefreshFailed, match="more than 0 s"):
+    with pytest.raises(ModuleFailed, match="more than 0 s"):
         await follow_graph.refresh_in_subprocess()
 
 
@@ -293,7 +294,7 @@ class TestRefresher:
         async def work():
             begun.append(1)
             if len(begun) == 1:
-                raise follow_graph.GraphRefreshFailed("out of memory")
+                raise ModuleFailed("out of memory")
             done.set()
             return True
 

@@ -33,6 +33,15 @@ NARROW: Final = {"width": 390, "height": 844}
 LOOKS: Final = {"light-wide": ("light", WIDE), "dark-narrow": ("dark", NARROW)}
 """Colours and sizes in which every page is looked at: each of both once, since a second visit of
 every page takes minutes, and colours do not depend on the width."""
+SETTLED: Final = """
+async () => {
+  const frame = () => new Promise(requestAnimationFrame)
+  await frame(), await frame()
+  const changing = document.getAnimations().filter(each => each instanceof CSSTransition)
+  await Promise.allSettled(changing.map(each => each.finished))
+}
+"""
+"""Waits until a change of the colours or of the size has come to its end."""
 MIN_TOUCH_PX: Final = 44
 """Height of a button that a thumb hits."""
 MAX_TRANSFERRED: Final = 500_000
@@ -96,6 +105,7 @@ class Visit:
         for look, (scheme, size) in LOOKS.items():
             self.page.emulate_media(color_scheme=scheme)
             self.page.set_viewport_size(size)
+            self.page.evaluate(SETTLED)
             check_width(self.page, path)
             barriers = find_barriers(self.page)
             assert barriers == [], (path, look, barriers)

@@ -119,35 +119,34 @@ def test_an_admin_signs_in_once_looks_around_and_leaves_a_trail(
     assert all(url.startswith(console.address) for url in requested), requested
 
 
-def test_a_server_added_by_hand_is_discovered_and_one_that_fails_says_why(
+def test_an_added_server_is_discovered_and_one_that_fails_says_why(
     console: RunningConsole, page: Any, tmp_path: Path
 ) -> None:
     console.manage("shell", "-v0", "-c", MAKE_PASSWORD)
-    page.goto("/admin/tools/server/")
+    page.goto("/servers/")
     sign_in(page, "a-lasting-password-1")
-    for name, args in (
-        ("by hand", ["-m", "mcp_server_time"]),
-        ("failing", ["-c", "import sys; sys.exit('no TOKEN set')"]),
-    ):
-        page.goto("/admin/tools/server/add/")
-        page.locator("#id_name").fill(name)
-        page.locator("#id_command").fill(sys.executable)
-        page.locator("#id_args").fill(json.dumps(args))
-        page.get_by_role("button", name="Save", exact=True).click()
-        page.get_by_text("was added successfully").wait_for()
+    config = tmp_path / "servers.json"
+    entries = {
+        name: {"command": sys.executable, "args": args}
+        for name, args in (
+            ("added", ["-m", "mcp_server_time"]),
+            ("failing", ["-c", "import sys; sys.exit('no TOKEN set')"]),
+        )
+    }
+    config.write_text(json.dumps({"mcpServers": entries}))
+    console.manage("import_servers", "--from", str(config))
 
     def shows(name: str, state: str) -> bool:
-        page.goto("/admin/tools/server/")
-        row = page.locator("tr", has=page.get_by_role("link", name=name, exact=True))
-        return state in row.inner_text()
+        page.goto("/servers/")
+        return state in page.locator(f'[data-server="{name}"]').inner_text()
 
-    eventually(lambda: shows("by hand", "up") and shows("failing", "no TOKEN set"))
+    eventually(lambda: shows("added", "up") and shows("failing", "no TOKEN set"))
     page.screenshot(path=str(tmp_path / "servers.png"), full_page=True)
     page.goto("/servers/failing/")
     page.get_by_role("button", name="Test", exact=True).click()
     page.get_by_role("heading", name="Test: it failed").wait_for()
     assert "no TOKEN set" in page.content()
-    page.goto("/servers/by%20hand/")
+    page.goto("/servers/added/")
     page.get_by_role("button", name="List its tools again", exact=True).click()
     page.get_by_text("Its tools are being listed again").wait_for()
     page.locator('[data-state="up"]').first.wait_for()

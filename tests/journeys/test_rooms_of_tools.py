@@ -240,10 +240,14 @@ def test_the_path_between_two_tools_is_found_and_drawn(console: Console, page: A
     eventually(is_drawn)
     page.locator("[data-explorer][data-ready=yes]").wait_for()
     assert "2 tools" in page.locator("#path").inner_text()
+    kind = page.locator(".legend").get_by_role("button", name="precedes (1)")
+    kind.click()
+    assert kind.get_attribute("aria-pressed") == "true"
     assert browser.find_barriers(page) == []
     browser.take_picture(page, "graph-path-light-wide")
     page.get_by_placeholder("Find a tool").fill("archive")
     page.get_by_placeholder("Find a tool").press("Enter")
     page.locator(".explorer__card").get_by_role("link", name="notes:archive_note").wait_for()
+    assert browser.find_barriers(page) == []
     page.get_by_role("button", name="Path to here").click()
     assert page.get_by_label("To", exact=True).input_value() == "notes:archive_note"

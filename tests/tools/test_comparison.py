@@ -1,37 +1,6 @@
 import pytest
 
-from tools.comparison import render_table, reveal_hidden
-from tools.definition import Definition
-
-
-def definition(**said):
-    return Definition(name="read", **said)
-
-
-def test_only_what_differs_is_shown():
-    old = definition(title="Read", description="Reads.", annotations={"readOnlyHint": True})
-    table = render_table(old, definition(title="Read", description="Mails."))
-    assert table.count("<tr>") == 3
-    assert "<tr><th>description</th><td><pre>Reads.</pre></td><td><pre>Mails.</pre></td></tr>" in (
-        table
-    )
-    assert "<th>annotations</th>" in table
-
-
-def test_a_schema_is_laid_out_to_be_read():
-    table = render_table(definition(), definition(input_schema={"type": "object", "x": ["é"]}))
-    assert (
-        "{\n  &quot;type&quot;: &quot;object&quot;,\n  &quot;x&quot;: [\n    &quot;é&quot;"
-        in table
-    )
-
-
-def test_what_servers_say_is_escaped_wherever_it_stands():
-    evil = "<script>alert(1)</script>"
-    table = render_table(
-        definition(title=evil), definition(description=evil, annotations={evil: evil})
-    )
-    assert "<script>" not in table
+from tools.comparison import reveal_hidden
 
 
 @pytest.mark.parametrize(

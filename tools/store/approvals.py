@@ -128,14 +128,6 @@ def server_exists(name: str) -> bool:
     return Server.objects.filter(name=name).exists()
 
 
-def set_pinned(tools: Iterable[Tool], *, pinned: bool) -> tuple[str, ...]:
-    """Pin or unpin tools; return the ids of the changed ones."""
-    found = Tool.objects.filter(pk__in=[tool.pk for tool in tools]).exclude(pinned=pinned)
-    changed = list(found.select_related("server").order_by("server__name", "name"))
-    Tool.objects.filter(pk__in=[tool.pk for tool in changed]).update(pinned=pinned)
-    return tuple(ids.join_id(tool.server.name, tool.name) for tool in changed)
-
-
 def ids_with_findings(*, severe: bool) -> list[str]:
     """Return the ids of usable tools with findings in their approved texts.
 

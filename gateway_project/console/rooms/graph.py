@@ -39,7 +39,7 @@ from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_relations
 from graph import wording
 from graph.record import GraphMetric, RelationClaim, SelfRelationError
-from graph.relations import Relation, RelationKind
+from graph.relations import SYMMETRIC_KINDS, Relation, RelationKind
 from graph.store import metrics, relations
 from graph.store.relations import ToolsNotFound
 from graph.topology import Topology
@@ -183,7 +183,10 @@ def describe_drawing(
     *,
     total: int,
 ) -> dict[str, Any]:
-    """Return relations and their tools as short arrays, for the canvas.
+    """Return relations and their tools as short arrays, for the canvas and its legend.
+
+    Kinds are listed all and in the order of `RelationKind`, so that each keeps its colour
+    whatever the filter; the legend shows those that are drawn.
 
     Args:
         shown: Relations to draw.
@@ -195,7 +198,8 @@ def describe_drawing(
     degrees = Counter(pk for one in shown for pk in (one.source, one.target))
     drawn = [pk for pk in degrees if visibility.find_tool(pk)]
     places = {pk: place for place, pk in enumerate(drawn)}
-    kinds = [kind.value for kind in RelationKind]
+    kinds = list(RelationKind)
+    counts = Counter(one.kind for one in shown)
     numbers = {group: number for number, group in enumerate(
         dict.fromkeys(groups.get(pk, "") for pk in drawn))}  # fmt: skip
     nodes = []
@@ -204,10 +208,11 @@ def describe_drawing(
         tool_id = visibility.get_tool_id(pk)
         nodes.append([tool_id, x, y, numbers[groups.get(pk, "")], degrees[pk]])
     return {
-        "kinds": [kind.replace("_", " ") for kind in kinds],
+        "kinds": [[kind.value.replace("_", " "), kind not in SYMMETRIC_KINDS, counts[kind]]
+                  for kind in kinds],
         "nodes": nodes,
         "edges": [
-            [places[one.source], places[one.target], kinds.index(one.kind.value),
+            [places[one.source], places[one.target], kinds.index(one.kind),
              round(one.confidence, 2)]
             for one in shown
         ],

@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from execution import control
 from execution.control import Action, ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
+from execution.snapshot import compute_run_session
 from execution.status import RunStatus, TaskStatus
 from execution.store import views
 from execution.view import RunSort, RunView, TaskView
@@ -117,7 +118,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),
         connection=audit_sentences.describe_connection(view.kind),
-        record_url=_find_record(request, run),
+        records=_list_records(request, run),
         states=STATES,
     )
 
@@ -316,12 +317,22 @@ def describe_result(raw: Mapping[str, Any], budget: run_decisions.DisplayBudget)
     }
 
 
-def _find_record(request: RoomRequest, run: UUID) -> str:
-    """Return the address of the stored record of a run, which only superusers need."""
+def _list_records(request: RoomRequest, run: UUID) -> dict[str, str]:
+    """Return the addresses of what is stored of a run, which only superusers need."""
     if not request.caller.has_scope(SCOPE_ALL):
-        return ""
-    address = "admin:execution_workflowexecution_change"
-    return reverse(address, args=[run], query={run_decisions.RECORD_PARAMETER: "1"})
+        return {}
+    rows = {"tasks": "taskrun", "events": "executionevent", "commands": "runcommand"}
+    memory = {"session__exact": compute_run_session(run)}
+    return {
+        "the run": reverse("admin:execution_workflowexecution_change", args=[run]),
+        **{
+            name: reverse(f"admin:execution_{model}_changelist", query={"run__id__exact": run})
+            for name, model in rows.items()
+        },
+        "what the memory holds of it": reverse(
+            "admin:learning_episodicevent_changelist", query=memory
+        ),
+    }
 
 
 def _explain_status(view: RunView) -> str:

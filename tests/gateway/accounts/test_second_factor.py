@@ -329,19 +329,3 @@ def test_an_admin_removes_their_own_app_only_with_its_code(ann):
     browser.post(asked["Location"], {"code": code_of(secret, steps=1), "next": address})
     assert browser.post(address, {"action": "factor"})["Location"] == address
     assert not Authenticator.objects.exists()
-
-
-def test_the_stock_page_of_ones_own_password_leads_to_where_the_current_one_is_asked_for(ann):
-    ann.is_superuser = True
-    ann.save()
-    browser, _ = give_password()
-    for key in (ann.pk, f"0{ann.pk}"):
-        address = reverse("admin:auth_user_password_change", args=[key])
-        values = {
-            "password1": "n3w-and-l0ng",
-            "password2": "n3w-and-l0ng",
-            "usable_password": "true",
-        }
-        assert browser.post(address, values)["Location"] == reverse("account_change_password")
-    ann.refresh_from_db()
-    assert ann.check_password(PASSWORD)

@@ -16,7 +16,6 @@ from gateway_project.access.roles import ROLES
 from gateway_project.models import AuditEntry, Webhook
 from tests.factories import (
     SEEN_AT,
-    CategoryFactory,
     MembershipFactory,
     TeamFactory,
     ToolFactory,
@@ -161,22 +160,15 @@ def sign_in_staff(state: str) -> Client:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_what_staff_read_and_change_in_the_admin(state: str, tool: Tool) -> None:
-    category = CategoryFactory(name="files")
+def test_what_staff_read_and_change_in_the_admin(state: str) -> None:
     entry = AuditEntry.objects.create(**ENTRY)
     Webhook.objects.create(**WEBHOOK | {"name": "canary"})
-    browser, is_one_team = sign_in_staff(state), state == "no team"
+    browser = sign_in_staff(state)
     for model in (AuditEntry, Webhook):
         assert "canary" not in browser.get(page(model, "changelist")).content.decode()
     assert browser.get(page(AuditEntry, "change", entry.pk)).status_code != 200
-    shown = browser.get(page(Tool, "changelist")).content.decode()
-    assert ('name="form-0-enabled"' in shown) is is_one_team
-    values = {"danger_override": "read", "approval": "never"}
-    status = 302 if is_one_team else 403
-    assert browser.post(page(Tool, "change", tool.pk), values).status_code == status
-    named = {"name": "law", "description": ""}
-    assert browser.post(page(Category, "change", category.pk), named).status_code == status
-    assert browser.get(page(Server, "add")).status_code == 403
+    for model in (Category, Server):
+        assert browser.get(page(model, "add")).status_code == 403
 
 
 def test_a_group_with_a_token_of_somebody_else_is_deleted_by_superusers_only(sign_in: Any) -> None:

@@ -68,10 +68,20 @@ def test_what_is_drawn_are_related_tools_with_positions(root, chain):
     data = root.get("/graph/data/").json()
     assert {node[0] for node in data["nodes"]} == {"git:status", "git:add", "fs:read", "fs:write"}
     assert len({tuple(node[1:3]) for node in data["nodes"]}) == 4
-    drawn = {(data["nodes"][s][0], data["nodes"][t][0], data["kinds"][k])
+    drawn = {(data["nodes"][s][0], data["nodes"][t][0], data["kinds"][k][0])
              for s, t, k, _ in data["edges"]}  # fmt: skip
     assert ("git:status", "git:add", "precedes") in drawn
     assert data["total"] == 3
+
+
+def test_the_legend_names_each_kind_drawn_and_whether_it_has_a_direction(root, chain):
+    relate(chain[0], chain[2], kind="often_used_with")
+    before, together = ["precedes", True, 3], ["often used with", False, 1]
+    every = root.get("/graph/data/").json()["kinds"]
+    assert [kind for kind in every if kind[2]] == [before, together]
+    filtered = root.get("/graph/data/?kind=often_used_with").json()["kinds"]
+    assert [kind for kind in filtered if kind[2]] == [together]
+    assert filtered.index(together) == every.index(together)  # and so its colour
 
 
 @pytest.mark.parametrize(

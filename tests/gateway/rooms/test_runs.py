@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from uuid import uuid4
 
 import pytest
@@ -264,3 +265,14 @@ def test_a_run_whose_payloads_expired_is_still_shown(root, sealer):
 
 def test_strangers_are_asked_to_sign_in(client, sealer):
     assert client.get("/runs/")["Location"].startswith("/account/sign-in/?next=/runs/")
+
+
+def test_superusers_find_the_stored_records_of_a_run(root, sealer):
+    run, other = started(sealer), started(sealer)
+    shown = unescape(text(root, f"/runs/{run}/"))
+    links = re.findall(r'href="(/admin/[^"]*(?:run|session|change)[^"]*)"', shown)
+    assert len(links) == 5
+    for link in links:
+        records = text(root, link)
+        assert str(run)[:8] in records or "/episodicevent/" in link
+        assert str(other) not in records

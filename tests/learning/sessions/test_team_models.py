@@ -9,12 +9,13 @@ import pytest
 from execution.speculation.waste_budget import default_threshold
 from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import Contributor
+from gateway_project.foundation.module_process import ModuleFailed
 from graph.suggestion.next_call.chance import load_priors
 from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
 from learning.sessions.analyse import load_profiles
-from learning.sessions.fit import FitFailed, fit_in_subprocess
+from learning.sessions.fit import fit_in_subprocess
 from learning.sessions.team_models import NextCallModels, SessionPart
 from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
@@ -229,7 +230,7 @@ async def test_a_fit_that_fails_leaves_the_chances_as_they_are():
     sessions = await taught_sessions(10)
 
     async def fail(*_):
-        raise FitFailed("no memory")
+        raise ModuleFailed("no memory")
 
     models = NextCallModels(load=lambda *_: sessions, fit=fail)
     models.set_tools(1, load_profiles(RULES, ANN))
@@ -239,7 +240,7 @@ async def test_a_fit_that_fails_leaves_the_chances_as_they_are():
 
 
 async def test_a_process_that_cannot_read_its_work_fails():
-    with pytest.raises(FitFailed):
+    with pytest.raises(ModuleFailed):
         await fit_in_subprocess("no sessions", None)
 
 

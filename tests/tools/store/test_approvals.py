@@ -4,7 +4,7 @@ import pytest
 
 from execution.availability import require_usable
 from execution.call_errors import ToolUnavailable
-from tests.factories import SEEN_AT, ServerFactory, ToolFactory
+from tests.factories import SEEN_AT, ServerFactory
 from tools.definition import Definition
 from tools.models import Tool, ToolDefinition
 from tools.store import approvals, catalogue, definitions
@@ -100,13 +100,6 @@ def test_a_changed_tool_is_shown_with_its_approved_definition(server):
     (item,) = approvals.load_unapproved()
     assert (item.state, item.approved.description) == ("quarantined", "old")
     assert item.listed.description == "new"
-
-
-def test_pinning_reports_the_changes():
-    tools = [ToolFactory(server__name="s", name="a"), ToolFactory(server__name="t", name="b")]
-    assert approvals.set_pinned(tools, pinned=True) == ("s:a", "t:b")
-    assert approvals.set_pinned(tools[:1], pinned=True) == ()
-    assert approvals.set_pinned(tools, pinned=False) == ("s:a", "t:b")
 
 
 def test_the_catalogue_has_findings_of_waiting_tools(server):
