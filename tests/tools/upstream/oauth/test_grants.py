@@ -143,6 +143,7 @@ async def test_a_refusal_ends_a_sign_in_and_repeats_no_secret(clock, status):
         (200, {"access_token": "a b"}),
         (200, {"access_token": "a\r\nX-Evil: 1"}),
         (200, {"access_token": "a" * 70_000}),
+        (200, {"access_token": "a", "refresh_token": "r" * 70_000}),
         (200, {"access_token": "a", "token_type": "DPoP"}),
         (200, {"access_token": "a", "expires_in": "soon"}),
         (200, {"access_token": "a", "refresh_token": "\x00"}),
@@ -157,6 +158,13 @@ async def test_anything_else_leaves_the_sign_in_as_it_was(clock, status, body):
     with pytest.raises(AuthorizationServerUnreachable) as caught:
         await grants.refresh_tokens(SIGN_IN, fetch=answering(status, body), now=clock())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("said", "lasts_s"), [(-5, 0.0), (1e300, grants.MAX_LIFETIME_S)])
+async def test_a_token_lasts_neither_less_than_no_time_nor_for_ever(clock, said, lasts_s):
+    answer = answering(200, {"access_token": "a", "expires_in": said})
+    renewed = await grants.refresh_tokens(SIGN_IN, fetch=answer, now=clock())
+    assert renewed.tokens.expires_at == clock() + timedelta(seconds=lasts_s)
 
 
 async def test_the_token_endpoint_is_not_followed_elsewhere(world, sign_in, fetch, clock):
