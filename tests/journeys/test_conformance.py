@@ -59,6 +59,11 @@ def test_the_gateway_breaks_no_rule_that_its_server_keeps(
     gateway: str, direct: Direct, version: str, tmp_path: Path, request: pytest.FixtureRequest
 ):
     report = suite.check_server(gateway, version, tmp_path)
+    if report.beyond(direct[version].faults):
+        # Scenarios of the suite have time limits of their own, which a busy machine can exceed.
+        again = tmp_path / "again"
+        again.mkdir()
+        report = suite.check_server(gateway, version, again)
     print(f"\n{request.node.callspec.id}: {report.summary}")  # noqa: T201 - the counts again
     assert report.scenarios == direct[version].scenarios
     assert report.beyond(direct[version].faults) == []
