@@ -74,8 +74,9 @@ def kill_listeners():
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND query LIKE '%pg_locks AS held%' "
-            "AND pid <> pg_backend_pid()"
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            # its last statement, where it has not probed yet, and afterwards
+            "AND (query LIKE 'LISTEN %' OR query LIKE '%pg_locks AS held%')"
         )
         return cursor.fetchone()[0]
 
@@ -105,9 +106,7 @@ async def test_a_notification_is_sent_only_on_commit():
 
 async def test_a_killed_connection_is_reopened_and_followed_by_a_resync():
     async with listening() as ears:
-        assert await run_in_database_thread(
-            kill_listeners
-        )  # that of the test before may be going yet
+        assert await run_in_database_thread(kill_listeners)
         await ears.next_resync()
         await run_in_database_thread(notify.send_notification, CATALOGUE, "after")
         assert (await ears.next_event()).payload == "after"
@@ -157,7 +156,7 @@ async def test_after_a_good_connection_the_backoff_starts_anew(monkeypatch):
     async with listening() as ears:
         monkeypatch.setattr(notify.asyncio, "sleep", note)
         for _ in range(3):
-            await run_in_database_thread(kill_listeners)
+            assert await run_in_database_thread(kill_listeners)
             await ears.next_resync()
         monkeypatch.undo()
     assert waits == [0.01, 0.01, 0.01]
