@@ -70,6 +70,7 @@ class EarlyResult:
         is_discarded: Whether it may no longer answer a request.
         is_reported: Whether its end was reported.
         is_given: Whether it came with the answer to an intent.
+        replaced: An older result, whose end is told with this one's.
     """
 
     key: EarlyKey
@@ -88,6 +89,7 @@ class EarlyResult:
     is_discarded: bool = False
     is_reported: bool = False
     is_given: bool = False
+    replaced: EarlyResult | None = None
 
     @property
     def duration_s(self) -> float:
@@ -148,7 +150,7 @@ class EarlyResults:
         self.remove(oldest)
         return True
 
-    def remove(self, result: EarlyResult) -> None:
+    def remove(self, result: EarlyResult, *, is_replaced: bool = False) -> None:
         """Remove a result, and cancel its call if it is in flight."""
         if result.is_discarded:
             return
@@ -163,7 +165,8 @@ class EarlyResults:
             del self._count_by_call[call]
         if result.outcome is None and result.task is not None:
             result.task.cancel()
-        self.on_removed(result)
+        if not is_replaced:
+            self.on_removed(result)
 
     def remove_all(self) -> None:
         """Remove everything."""

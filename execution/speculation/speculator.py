@@ -168,7 +168,8 @@ class Speculator:
             self._in_flight.note_duration(early.call.tool, result.started_at)
             raise
         if result.outcome is not None and not result.is_discarded:
-            result.is_given |= early.form is SpeculationForm.INTENT
+            if early.form is SpeculationForm.INTENT:
+                self._give(result)
             return result.outcome
         reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
         raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
@@ -252,11 +253,13 @@ class Speculator:
         )
         if reasons:
             raise SpeculationRefused(reasons)
-        if found is not None:
-            self._results.remove(found)
         result = EarlyResult(
             key=key, caller=caller, early=early, tool=tool, started_at=self._clock()
         )
+        if found is not None:
+            if found.early.form is not SpeculationForm.INTENT:
+                result.replaced = found
+            self._results.remove(found, is_replaced=result.replaced is found)
         self._results.add(result)
         self._has_results.set()
         self._in_flight.begin_early(tool.server)
@@ -278,13 +281,25 @@ class Speculator:
     def _is_reusable(self, found: EarlyResult, early: EarlyCall) -> bool:
         """Whether a call need not be made again.
 
-        A workflow takes no older results, but for those that came too late for its last answer.
+        A workflow takes no older results, but for those that came too late for its last answer,
+        and for what was made ahead of a request that it would answer too.
         """
-        is_late = found.early.form is SpeculationForm.INTENT and not found.is_given
-        is_own = found.early.prediction == early.prediction
+        if found.early.form is SpeculationForm.INTENT:
+            is_good = not found.is_given or found.early.prediction == early.prediction
+        else:
+            is_good = self._is_served(found)
         is_next_call = early.form is SpeculationForm.NEXT_CALL
         is_young = self._clock() - found.started_at < VALID_S
-        return is_young and (found.outcome is None or is_own or is_next_call or is_late)
+        return is_young and (found.outcome is None or is_next_call or is_good)
+
+    def _give(self, result: EarlyResult) -> None:
+        """Note that a result comes with the answer to an intent.
+
+        Whether that was of use, the intent's prediction tells; another's has answered it.
+        """
+        result.is_given = True
+        if result.early.form is not SpeculationForm.INTENT:
+            self._report(result, EarlyEnd.SERVED, saved_s=result.duration_s)
 
     async def _make(self, result: EarlyResult) -> None:
         """Make a call ahead and keep its answer; the task of the call."""
@@ -459,10 +474,13 @@ class Speculator:
         agreed: bool | None = None,
         saved_s: float = 0.0,
     ) -> None:
-        """Report what became of a call; once."""
+        """Report what became of a call, and of one whose place it took; once."""
         if result.is_reported:
             return
         result.is_reported = True
+        if result.replaced is not None:
+            # Both predicted the same request. Only the newer result can save time.
+            self._report(result.replaced, end if end is not EarlyEnd.FAILED else EarlyEnd.UNUSED)
         server = self._dependencies.rules().catalogue.servers.get(result.tool.server)
         price = server.price_per_call if server is not None else None
         self._dependencies.allowance.record_end(result.early, result.tool, result.caller, end)

@@ -269,6 +269,44 @@ async def test_results_of_an_intent_need_not_be_earned(world, form):
     assert (await world.call(id="a")).served.form is form
 
 
+# An intent made ahead of the same call.
+
+
+async def make_intent(world, **arguments):
+    return await world.speculator.make(
+        ANN, world.early(form=SpeculationForm.INTENT, **arguments)
+    )
+
+
+async def test_an_intent_takes_the_result_of_a_next_call_that_would_be_served(world):
+    await ready(world, id="a")
+    await make_intent(world, id="a")
+    assert (world.sent, world.ends) == (1, ["served"])
+
+
+async def test_an_intent_replaces_the_result_of_a_next_call_that_has_not_earned_it(world):
+    world.agreements.served.clear()
+    await ready(world, id="a")
+    await make_intent(world, id="a")
+    assert (world.sent, world.ends) == (2, [])
+    await world.call(id="a")
+    assert (world.sent, world.ends) == (2, ["served", "served"])
+
+
+async def test_a_replaced_result_was_unused_where_its_successor_was(world):
+    world.agreements.served.clear()
+    await ready(world, id="a")
+    await make_intent(world, id="a")
+    world.speculator.discard_all()
+    assert world.ends == ["unused", "unused"]
+
+
+async def test_the_result_of_an_intent_replaces_that_of_another_intent(world):
+    await make_intent(world, id="a")
+    await make_intent(world, id="a")
+    assert (world.sent, world.ends) == (2, ["unused"])
+
+
 # Never in the way, and never when switched off.
 
 
