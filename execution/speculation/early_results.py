@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
+from execution.call_outcome import SpeculationForm
 from gateway_project.foundation import json_size
 
 if TYPE_CHECKING:
@@ -126,8 +127,15 @@ class EarlyResults:
         key = make_key(owner, tool, arguments)
         return None if key is None else self._by_key.get(key)
 
-    def add(self, result: EarlyResult) -> None:
-        """Add a call in flight, which replaces nothing."""
+    def add(self, result: EarlyResult, *, replaces: EarlyResult | None = None) -> None:
+        """Add a call in flight, and remove the older same call that it replaces.
+
+        Unless that came with the answer to an intent, the end of the new one is its end too.
+        """
+        if replaces is not None:
+            if replaces.early.form is not SpeculationForm.INTENT:
+                result.replaced = replaces
+            self.remove(replaces, is_replaced=result.replaced is replaces)
         self._by_key[result.key] = result
         call = (result.key.owner, result.key.tool)
         self._count_by_call[call] = self._count_by_call.get(call, 0) + 1

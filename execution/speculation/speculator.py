@@ -256,11 +256,7 @@ class Speculator:
         result = EarlyResult(
             key=key, caller=caller, early=early, tool=tool, started_at=self._clock()
         )
-        if found is not None:
-            if found.early.form is not SpeculationForm.INTENT:
-                result.replaced = found
-            self._results.remove(found, is_replaced=result.replaced is found)
-        self._results.add(result)
+        self._results.add(result, replaces=found)
         self._has_results.set()
         self._in_flight.begin_early(tool.server)
         result.task = asyncio.create_task(self._make(result), name="early call")

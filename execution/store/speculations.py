@@ -380,6 +380,24 @@ def load_page(
     return list(rows[:limit])
 
 
+def find_of_run(caller: Caller | None, run: UUID, *, created_at: datetime) -> UUID | None:
+    """Return the prediction that a client followed with a run; None: none that is known.
+
+    Args:
+        caller: Sees those that they own; None: sees all.
+        run: Id of the run.
+        created_at: When it was requested.
+    """
+    rows = Speculation.objects.filter(
+        run=run,  # has no index: the newest of a time are looked through
+        created_at__gte=created_at - timedelta(seconds=RESOLVE_AFTER_S),
+        created_at__lte=created_at,
+    )
+    if caller is not None:
+        rows = rows.filter(team__isnull=False, team=caller.owner)
+    return rows.order_by("-created_at").values_list("pk", flat=True).first()
+
+
 def sum_outcomes() -> list[OutcomeSum]:
     """Return how all teams' suggestions turned out, by context and confidence.
 

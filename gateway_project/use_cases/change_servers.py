@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -34,7 +35,14 @@ def change_server(caller: Caller, name: str, changes: Mapping[str, Any]) -> None
         except ValidationError as error:
             raise InvalidServerEntry(f"server {name!r}: {' '.join(error.messages)}") from None
         if changed:
-            audit.record_audit(caller, "server.changed", name, detail={"changed": changed})
+            values = {column: _describe(changes[column]) for column in changed}
+            detail = {"changed": changed, **values}
+            audit.record_audit(caller, "server.changed", name, detail=detail)
+
+
+def _describe(value: Any) -> Any:
+    """Return a switch as it is, and a price as text."""
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else value
 
 
 def delete_server(caller: Caller, name: str) -> None:

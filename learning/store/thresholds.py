@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 
 from gateway_project.foundation import notify
 from learning.memory.context import ContextKey
@@ -184,6 +184,23 @@ def select_visible(team: int | None, *, every_team: bool = False) -> QuerySet[Ad
     """
     rows = AdaptiveThreshold.objects.select_related("team")
     return rows if every_team else rows.filter(team=team)
+
+
+def find_nearest(team: int | None, *, domain: int, context: int) -> AdaptiveThreshold | None:
+    """Return the narrowest threshold of a team that applies to a context; None: there is none.
+
+    Args:
+        team: Primary key; None: callers without a team.
+        domain: Keyed hash of the context's domain.
+        context: Keyed hash of the context.
+    """
+    return (
+        AdaptiveThreshold.objects.filter(team=team)
+        .filter(Q(domain_hash=domain) | Q(domain_hash__isnull=True))
+        .filter(Q(context_hash=context) | Q(context_hash__isnull=True))
+        .order_by(F("context_hash").desc(nulls_last=True), F("domain_hash").desc(nulls_last=True))
+        .first()
+    )
 
 
 def select_changes(pk: int) -> QuerySet[ThresholdChange]:

@@ -273,9 +273,7 @@ async def test_results_of_an_intent_need_not_be_earned(world, form):
 
 
 async def make_intent(world, **arguments):
-    return await world.speculator.make(
-        ANN, world.early(form=SpeculationForm.INTENT, **arguments)
-    )
+    return await world.speculator.make(ANN, world.early(form=SpeculationForm.INTENT, **arguments))
 
 
 async def test_an_intent_takes_the_result_of_a_next_call_that_would_be_served(world):

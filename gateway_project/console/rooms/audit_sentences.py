@@ -86,6 +86,7 @@ _LABELS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _HASH: Final = re.compile(r"[0-9a-f]{40,}")
 _SHOWN_HASH_CHARS: Final = 12
+_THRESHOLD: Final = re.compile(r"threshold (\d{1,18})\b", re.ASCII)
 
 
 class Sentence(NamedTuple):
@@ -120,7 +121,9 @@ def describe_entry(action: str, subject: str, *, kind: str, detail: Mapping[str,
     """
     before, place, after = describe_action(action).partition(SUBJECT)
     changed = detail.get(CHANGED)
-    changes = f"({_format(changed)})" if changed else ""
+    names = changed if isinstance(changed, list | tuple) else ()
+    told = ", ".join(_describe_change(name, detail) for name in names) or _format(changed)
+    changes = f"({told})" if changed else ""
     return Sentence(
         before=before.strip(),
         subject=_name_subject(action, subject) if place else "",
@@ -130,9 +133,20 @@ def describe_entry(action: str, subject: str, *, kind: str, detail: Mapping[str,
         details=tuple(
             (describe_field(name), _format(value))
             for name, value in detail.items()
-            if name != CHANGED
+            if name != CHANGED and name not in names
         ),
     )
+
+
+def _describe_change(name: str, detail: Mapping[str, Any]) -> str:
+    """Return a setting that was changed, and to what, if that was kept.
+
+    Example:
+        >>> _describe_change("trusted", {"trusted": False}), _describe_change("read_only", {})
+        ('trusted: no', 'read only')
+    """
+    words = name.replace("_", " ")
+    return f"{words}: {_format(detail[name])}" if name in detail else words
 
 
 def describe_action(action: str) -> str:
@@ -179,6 +193,8 @@ def _find_address(action: str, subject: str) -> str:
         return tool_address(subject)
     if action.startswith(_SERVERS):
         return server_address(subject)
+    if action == "threshold.overridden" and (numbered := _THRESHOLD.match(subject)):
+        return reverse("threshold", args=[numbered[1]])
     found = _read_uuid(subject)
     if found and action == "suggestion.judged":
         return reverse("prediction", args=[found])

@@ -33,7 +33,7 @@ from graph.store import patterns
 from learning import outcomes
 from learning.calibration import CalibrationMap
 from learning.memory.context import MANY, SIZE_BUCKETS
-from learning.memory.event import KIND_CODES, EventOutcome
+from learning.memory.event import KIND_CODES, EventKind, EventOutcome
 from learning.prediction import ResolvedPrediction
 from learning.store import events, thresholds
 from learning.thresholds import backtest
@@ -48,7 +48,17 @@ MAX_CHANGES: Final = 200
 MAX_LISTED: Final = 10
 """Thresholds and patterns on the first page of the room."""
 KINDS: Final[Mapping[str, int]] = {kind.value: code for kind, code in KIND_CODES.items()}
-_KIND_WORDS: Final = {code: name.replace("_", " ") for name, code in KINDS.items()}
+_KIND_WORDS: Final[Mapping[EventKind, str]] = {
+    EventKind.TASK_COMPLETE: "a call ended",
+    EventKind.SEARCH: "a search for tools",
+    EventKind.INTENT: "an intent",
+    EventKind.SPECULATION_START: "something was predicted",
+    EventKind.SPECULATION_END: "it was known how a prediction ended",
+    EventKind.AIL_DECISION: "an agent decided on a paused run",
+    EventKind.HIL_DECISION: "a person decided on an approval",
+    EventKind.OBSERVATION: "what a call teaches about the next ones",
+}
+_WORDS_OF_CODES: Final = {KIND_CODES[kind]: words for kind, words in _KIND_WORDS.items()}
 
 LEVELS: Final[Mapping[str, str]] = {
     EvidenceLevel.CONTEXT: "outcomes of this very kind of work",
@@ -270,7 +280,7 @@ def list_memory(request: RoomRequest) -> HttpResponse:
         events=[
             {
                 "row": row,
-                "kind": _KIND_WORDS[row.kind],
+                "kind": _WORDS_OF_CODES[row.kind],
                 "tool": "" if row.tool is None else visibility.get_tool_id(row.tool),
                 "outcome": "" if row.outcome is None else EventOutcome(row.outcome).name.lower(),
             }
@@ -278,7 +288,7 @@ def list_memory(request: RoomRequest) -> HttpResponse:
         ],
         next_cursor=_encode_next(page),
         kind=kind,
-        kinds=list(KINDS),
+        kinds=[(kind.value, words) for kind, words in _KIND_WORDS.items()],
     )
 
 

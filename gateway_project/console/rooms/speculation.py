@@ -41,6 +41,7 @@ from gateway_project.use_cases.decide_approval import load_approver
 from gateway_project.use_cases.judge_suggestions import judge_suggestions
 from learning.metrics import make_share
 from learning.report import LearningReport
+from learning.store import thresholds
 from tools.store import teams
 from tools.visibility import Visibility
 
@@ -131,6 +132,9 @@ def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
         row=row,
         tools=tools,
         evidence=EVIDENCE[row.evidence],
+        threshold=thresholds.find_nearest(
+            row.team_id, domain=row.domain_hash, context=row.context_hash
+        ),
         **_describe_content(request, row, visibility),
         may_judge=request.caller.has_scope(CURATE) and not row.outcome,
     )

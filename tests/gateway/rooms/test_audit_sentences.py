@@ -43,7 +43,12 @@ def test_every_recorded_action_has_words():
             ("judged the suggestion", "00000000", ""),
             "/speculation/00000000-0000-0000-0000-000000000001/",
         ),
-        ("threshold.overridden", "threshold 1", ("set the", "threshold 1", ""), ""),
+        (
+            "threshold.overridden",
+            "threshold 1",
+            ("set the", "threshold 1", ""),
+            "/learning/thresholds/1/",
+        ),
         ("run.told_to_abort", "none", ("aborted the run", "none", ""), ""),
     ],
 )
@@ -57,4 +62,11 @@ def test_changed_settings_are_part_of_the_sentence():
     detail = {"changed": ["closed_world", "trusted"]}
     found = audit_sentences.describe_entry("server.changed", "git", kind="http", detail=detail)
     assert found.after == "(closed world, trusted)"
+    assert found.details == ()
+
+
+def test_a_changed_setting_is_told_with_its_value_where_that_is_known():
+    detail = {"changed": ["price_per_call", "trusted"], "trusted": False, "price_per_call": None}
+    found = audit_sentences.describe_entry("server.changed", "git", kind="http", detail=detail)
+    assert found.after == "(price per call: none, trusted: no)"
     assert found.details == ()

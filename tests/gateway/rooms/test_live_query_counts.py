@@ -10,16 +10,16 @@ from learning.models import AdaptiveThreshold
 from tests.execution.asking import waiting
 from tests.execution.stored import ended
 from tests.factories import ServerFactory, ToolFactory
-from tests.gateway.rooms.test_speculation import make_pattern, make_threshold, predict
+from tests.gateway.rooms.predicted import make_pattern, make_threshold, predict
 
 pytestmark = pytest.mark.django_db
 QUERY_COUNTS = {
     "/runs/": 9,
-    "/runs/RUN/": 24,
+    "/runs/RUN/": 25,
     "/approvals/": 12,
     "/approvals/APPROVAL": 12,
     "/speculation/": 27,
-    "/speculation/PREDICTION/": 15,
+    "/speculation/PREDICTION/": 16,
     "/speculation/grants/": 16,
     "/speculation/budgets/": 15,
     "/learning/": 26,

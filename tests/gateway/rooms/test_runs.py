@@ -2,13 +2,15 @@
 
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from uuid import uuid4
 
 import pytest
 
-from execution.models import Payload
+from execution.models import Payload, WorkflowExecution
 from execution.status import RunStatus
+from execution.store import speculations
 from gateway_project.api import runs as api_runs
 from gateway_project.console.rooms import runs as room
 from gateway_project.foundation import sealing
@@ -18,6 +20,7 @@ from tests.execution.asking import waiting
 from tests.execution.stored import change, changes, ended, held, told, unknown, write
 from tests.factories import MembershipFactory, TeamFactory
 from tests.gateway.rooms.conftest import browser
+from tests.gateway.rooms.predicted import predict
 
 pytestmark = pytest.mark.django_db
 NASTY = "<script>alert(1)</script>"
@@ -86,6 +89,15 @@ def test_a_run_shows_its_graph_tasks_time_and_events(root, sealer):
     assert f'data-follow="/live/runs/{run}/"' in shown
     assert NASTY not in shown
     assert "&lt;script&gt;alert(1)" in shown
+
+
+def test_a_run_leads_to_the_prediction_that_it_followed(root, sealer):
+    run = started(sealer)
+    at = WorkflowExecution.objects.get(pk=run).created_at
+    followed = predict(run=run, created_at=at - timedelta(seconds=5))
+    predict(run=run, created_at=at - timedelta(hours=1))
+    assert f'"/speculation/{followed.pk}/"' in text(root, f"/runs/{run}/")
+    assert speculations.find_of_run(PERSON, run, created_at=at) is None
 
 
 def test_a_failure_in_an_ordinary_result_is_pointed_out(root, sealer):

@@ -222,7 +222,10 @@ def test_settings_are_changed_and_audited(root, given, column, value):
     server.refresh_from_db()
     stored = getattr(server, column)
     assert (stored if stored is None or isinstance(stored, bool) else float(stored)) == value
-    assert AuditEntry.objects.get().action == "server.changed"
+    entry = AuditEntry.objects.get()
+    assert entry.action == "server.changed"
+    told = None if value is None else value if isinstance(value, bool) else str(value)
+    assert entry.detail == {"changed": [column], column: told}
 
 
 @pytest.mark.parametrize("price", ["much", "-1", "NaN", "1e9"])
