@@ -81,15 +81,15 @@ def give_verdict(
     Raises:
         UnknownSpeculation: If there is none, or they may not judge it.
         FeedbackGiven: If another verdict was given before.
-        SpeculationResolved: If it was resolved without a verdict.
+        SpeculationResolved: If it was resolved by what the caller did.
     """
     with transactions.short_transaction():
-        resolved, is_new = speculations.record_verdict(
+        given = speculations.record_verdict(
             speculation, verdict, allowed=allowed, at=at, changed_tools=changed_tools
         )
-        if is_new:
-            _record_outcomes([resolved], learn)
-    return resolved, is_new
+        if given.is_new:
+            _record_outcomes([given.resolved], learn, was_counted=given.was_expired)
+    return given.resolved, given.is_new
 
 
 def load_resolved(
@@ -160,7 +160,9 @@ def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
     )
 
 
-def _record_outcomes(resolved: Sequence[ResolvedSpeculation], learn: LearnResolved) -> None:
+def _record_outcomes(
+    resolved: Sequence[ResolvedSpeculation], learn: LearnResolved, *, was_counted: bool = False
+) -> None:
     prices = totals.load_prices({tool for one in resolved for tool in one.tools})
     totals.add_predictions(
         CountedPrediction(
@@ -170,6 +172,7 @@ def _record_outcomes(resolved: Sequence[ResolvedSpeculation], learn: LearnResolv
             is_shadow=one.is_shadow,
             at=one.resolved_at,
             chance=one.confidence,
+            was_counted=was_counted,
             is_hit=one.outcome is Outcome.HIT and not one.has_failed,
             is_wasted=one.is_wasted,
             takes_ms=one.wasted_ms if one.is_wasted else one.saves_ms or 0.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -84,8 +84,8 @@ class SpeculationResolved(Exception):
 
     def __init__(self, outcome: str) -> None:
         super().__init__(
-            f"this suggestion is resolved already, as {outcome}; feedback counts within "
-            f"{RESOLVE_AFTER_S / 60:g} minutes"
+            f"this suggestion is resolved already ({outcome}); feedback counts within "
+            f"{RESOLVE_AFTER_S / 60:g} minutes, or until something is known of it"
         )
 
 
@@ -172,6 +172,20 @@ class FoundEvidence:
     changed_tools: tuple[int, ...] | None = None
 
 
+class GivenVerdict(NamedTuple):
+    """What a verdict changed.
+
+    Attributes:
+        resolved: The prediction with its outcome.
+        is_new: Whether the verdict resolved it; False: it was given before.
+        was_expired: Whether it had been resolved before, by silence alone.
+    """
+
+    resolved: ResolvedSpeculation
+    is_new: bool
+    was_expired: bool = False
+
+
 def insert_speculations(found: Iterable[NewSpeculation]) -> None:
     """Record predictions; those recorded before stay as they are."""
     wait = timedelta(seconds=RESOLVE_AFTER_S)
@@ -251,8 +265,10 @@ def record_verdict(
     allowed: IsAllowed,
     at: datetime,
     changed_tools: Sequence[int] | None = None,
-) -> tuple[ResolvedSpeculation, bool]:
+) -> GivenVerdict:
     """Resolve a prediction by what somebody says of it; call it in a transaction.
+
+    It may come late where nothing else has said how the prediction turned out.
 
     Args:
         speculation: Its id.
@@ -261,30 +277,36 @@ def record_verdict(
         at: Current time.
         changed_tools: Primary keys of the tools that would have been right; None: not stated.
 
-    Returns:
-        The resolved prediction, and False if the same verdict had been given before.
-
     Raises:
         UnknownSpeculation: If there is none, or they may not judge it.
         FeedbackGiven: If another verdict was given before.
-        SpeculationResolved: If it was resolved without a verdict.
+        SpeculationResolved: If it was resolved by what the caller did.
     """
     row = Speculation.objects.select_for_update(of=("self",)).filter(pk=speculation).first()
     if row is None or not allowed(row.team_id, row.user):
         raise UnknownSpeculation(speculation)
     if row.verdict == verdict:
-        return _build_resolved(row), False
+        return GivenVerdict(_build_resolved(row), is_new=False)
     if row.verdict:
         raise FeedbackGiven(row.verdict)
-    is_running = row.run is not None and _select_open_runs().filter(pk=row.run).exists()
-    if row.outcome or (row.due_at <= at and not is_running):
-        raise SpeculationResolved(row.outcome or Outcome.EXPIRED)
+    was_expired = row.outcome == Outcome.EXPIRED
+    if not was_expired and _is_settled(row, at):
+        raise SpeculationResolved(row.outcome or "decided by what the caller did")
     row.verdict = verdict
     if changed_tools is not None:
         row.changed_tools = list(changed_tools)
-    _resolve_row(row, resolve_verdict(verdict), is_explicit=True, at=at)
+    # Totals are kept by day, so one that was counted stays where it was counted.
+    counted_at = row.resolved_at if was_expired and row.resolved_at is not None else at
+    _resolve_row(row, resolve_verdict(verdict), is_explicit=True, at=counted_at)
     _announce_changes([row.pk])
-    return _build_resolved(row), True
+    return GivenVerdict(_build_resolved(row), is_new=True, was_expired=was_expired)
+
+
+def _is_settled(row: Speculation, at: datetime) -> bool:
+    """Whether what the caller did has decided already how a prediction turned out."""
+    if row.outcome or row.evidence == Evidence.NONE or row.due_at > at:
+        return bool(row.outcome)
+    return row.run is None or not _select_open_runs().filter(pk=row.run).exists()
 
 
 def resolve_due(*, at: datetime, limit: int = RESOLVE_BATCH) -> list[ResolvedSpeculation]:

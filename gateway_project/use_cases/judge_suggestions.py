@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 
 from execution.prediction_outcome import Verdict
 from execution.store.speculations import FeedbackGiven, SpeculationResolved, UnknownSpeculation
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
+from gateway_project.use_cases.load_presets import load_presets
 from learning import outcomes
-from learning.outcomes import LearnResolved
+from learning.store.thresholds import ThresholdRules, record_resolved
+from learning.thresholds.named import make_policy
 
 
 class JudgedSuggestions(NamedTuple):
@@ -22,7 +26,7 @@ class JudgedSuggestions(NamedTuple):
 
     Attributes:
         recorded: Suggestions that are resolved by them.
-        refused: Suggestions that were resolved before, or are gone.
+        refused: Suggestions that were resolved before by more than silence, or are gone.
     """
 
     recorded: int
@@ -36,9 +40,8 @@ def judge_suggestions(
     *,
     at: datetime,
     changed_tools: Sequence[int] | None = None,
-    learn: LearnResolved = outcomes.learn_nothing,
 ) -> JudgedSuggestions:
-    """Resolve suggestions that the caller has been shown; each counts once.
+    """Resolve suggestions that the caller has been shown; each counts once and moves thresholds.
 
     Args:
         caller: Who judges.
@@ -46,8 +49,13 @@ def judge_suggestions(
         verdict: What they say of each.
         at: Current time.
         changed_tools: Primary keys of the tools that would have been right; None: not stated.
-        learn: Learns from the outcomes.
     """
+    config = settings.FOREGATE
+    rules = ThresholdRules(
+        policy=make_policy(config.threshold_policy),
+        presets=load_presets(config),
+        load_resolved=outcomes.load_resolved,
+    )
     recorded = 0
     for speculation in speculations:
         try:
@@ -58,7 +66,7 @@ def judge_suggestions(
                     allowed=lambda *_: True,
                     at=at,
                     changed_tools=changed_tools,
-                    learn=learn,
+                    learn=partial(record_resolved, rules=rules, at=at),
                 )
                 if is_new:
                     detail = {"verdict": verdict.value}

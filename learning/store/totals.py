@@ -64,6 +64,7 @@ class CountedPrediction:
         is_wasted: Whether it was wrong or not used; neither: nobody can tell.
         takes_ms: Time that its result saves if it is right, and takes in vain otherwise.
         price: Price of running it, in US dollars; None: unknown.
+        was_counted: Whether it was counted before, as one of which nobody could tell.
     """
 
     form: str
@@ -76,6 +77,7 @@ class CountedPrediction:
     is_wasted: bool
     takes_ms: float
     price: Decimal | None
+    was_counted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,10 +140,10 @@ def add_predictions(counted: Iterable[CountedPrediction]) -> None:
         day = one.at.astimezone(UTC).date()
         key = (one.team, one.tool, one.form, one.is_shadow, day, choose_decile(one.chance))
         total = sums[key]
-        total["predictions"] += 1
+        total["predictions"] += not one.was_counted
         total["hits"] += one.is_hit
         total["wasted"] += one.is_wasted
-        total["chance"] += one.chance
+        total["chance"] += 0.0 if one.was_counted else one.chance
         total["saved_ms"] += one.takes_ms if one.is_hit else 0.0
         total["wasted_ms"] += one.takes_ms if one.is_wasted else 0.0
         total["cost"] += one.price or 0 if one.is_wasted else 0

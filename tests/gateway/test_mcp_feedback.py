@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 
 from execution.models import Speculation
+from execution.prediction_outcome import Evidence
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp import meta_tools
 from graph.rank_intent import RankedIntent
@@ -89,7 +90,9 @@ async def test_a_second_verdict_and_a_late_one_are_refused_by_name(connect, worl
         late = (await suggest(client))["speculation_id"]
         await world.predictions.flush()
         await run_in_database_thread(
-            lambda: Speculation.objects.filter(pk=late).update(due_at="2026-01-01T00:00Z")
+            lambda: Speculation.objects.filter(pk=late).update(
+                due_at="2026-01-01T00:00Z", evidence=Evidence.CALLS
+            )
         )
         third = await judge(client, late)
     assert second.is_error

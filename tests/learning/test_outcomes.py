@@ -75,6 +75,16 @@ def test_a_verdict_is_counted_and_taught_once():
     ]
 
 
+def test_a_verdict_after_silence_is_taught_and_the_prediction_stays_one():
+    taught = []
+    one = recorded()
+    outcomes.resolve_due(at=OVER, learn=taught.extend)
+    assert (summed(), taught) == ([(1, 0, 0, 0.0)], [])
+    assert accept(one, taught.extend)[0].outcome is Outcome.HIT
+    assert summed() == [(1, 1, 0, 250.0)]
+    assert [(found.succeeded, found.weight) for found in taught] == [(True, 1.0)]
+
+
 def test_what_callers_did_is_counted_and_taught_when_its_time_is_over():
     taught = []
     recorded(Evidence.CALLS)

@@ -136,7 +136,7 @@ def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
             row.team_id, domain=row.domain_hash, context=row.context_hash
         ),
         **_describe_content(request, row, visibility),
-        may_judge=request.caller.has_scope(CURATE) and not row.outcome,
+        may_judge=request.caller.has_scope(CURATE) and row.outcome in ("", Outcome.EXPIRED),
     )
 
 
@@ -185,7 +185,9 @@ def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
     if judged.recorded:
         messages.success(request, "Your verdict is recorded and counts as feedback.")
     else:
-        messages.error(request, "Nothing was changed: it was resolved already; it counts once.")
+        messages.error(
+            request, "Nothing was changed: its outcome is known already, and counts once."
+        )
     return redirect("prediction", speculation=speculation)
 
 

@@ -138,7 +138,7 @@ def test_a_changed_workflow_with_the_same_tools_had_the_right_tools():
 
 def test_a_verdict_counts_at_once_and_in_full():
     new = recorded()
-    one, is_new = verdict(new, "modify", changed_tools=[3])
+    one, is_new, _ = verdict(new, "modify", changed_tools=[3])
     assert is_new
     assert (one.outcome, one.weight, one.is_explicit) == (Outcome.MODIFIED, 1.0, True)
     assert one.changed_tools == (3,)
@@ -153,8 +153,8 @@ def test_a_verdict_outweighs_what_the_caller_did():
 
 def test_the_same_verdict_again_changes_nothing():
     new = recorded()
-    first, _ = verdict(new)
-    assert verdict(new, at=OVER) == (first, False)
+    first = verdict(new).resolved
+    assert verdict(new, at=OVER) == (first, False, False)
 
 
 def test_another_verdict_is_refused():
@@ -165,13 +165,25 @@ def test_another_verdict_is_refused():
     assert Speculation.objects.get().outcome == "hit"
 
 
-def test_a_verdict_after_ten_minutes_is_refused_whether_or_not_it_was_resolved():
+def test_a_verdict_is_refused_once_what_the_caller_did_decides_whether_or_not_it_was_resolved():
     new = recorded()
-    with pytest.raises(SpeculationResolved, match="expired"):
+    evidence(new, Evidence.CALLS, at=AT)
+    with pytest.raises(SpeculationResolved, match="decided by what the caller did"):
         verdict(new, at=OVER)
     resolved()
-    with pytest.raises(SpeculationResolved, match="expired"):
+    with pytest.raises(SpeculationResolved, match="hit"):
         verdict(new)
+
+
+@pytest.mark.parametrize("is_resolved", [False, True])
+def test_a_verdict_is_taken_after_silence(is_resolved):
+    new = recorded()
+    if is_resolved:
+        resolved()
+    given = verdict(new, at=OVER)
+    assert (given.resolved.outcome, given.was_expired) == (Outcome.HIT, is_resolved)
+    assert given.resolved.resolved_at == OVER
+    assert verdict(new) == (given.resolved, False, False)
 
 
 def test_a_verdict_is_taken_while_the_run_lasts(sealer):

@@ -22,7 +22,7 @@ from execution.store import payloads
 from gateway_project.console.rooms import report_cache, speculation
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
-from learning.models import PredictionTotal
+from learning.models import AdaptiveThreshold, PredictionTotal
 from tests.factories import (
     MembershipFactory,
     ServerFactory,
@@ -166,10 +166,31 @@ def test_a_verdict_counts_once(root, verdict, outcome):
     answer = root.post(f"/speculation/{row.pk}/judge/", {"verdict": verdict}, follow=True)
     assert "Your verdict is recorded" in said(answer)
     again = root.post(f"/speculation/{row.pk}/judge/", {"verdict": "reject"}, follow=True)
-    assert "resolved already" in said(again)
+    assert "its outcome is known already" in said(again)
     row.refresh_from_db()
     assert row.outcome == outcome
     assert AuditEntry.objects.get().action == "suggestion.judged"
+
+
+def test_thresholds_learn_from_what_a_person_says_at_once(root):
+    team = find_own_team("root")
+    for number in range(1, 4):
+        row = predict(runnable=True, confidence=0.95)
+        root.post(f"/speculation/{row.pk}/judge/", {"verdict": "reject"})
+        general = AdaptiveThreshold.objects.get(team=team, domain_hash=None)
+        assert general.sample_weight == pytest.approx(number, rel=0.01)
+
+
+def test_what_silence_resolved_can_be_judged_and_what_was_done_cannot(root):
+    now = timezone.now()
+    expired = predict(outcome="expired", resolved_at=now)
+    hit = predict(outcome="hit", weight=0.5, evidence="run", resolved_at=now)
+    for row, is_open in ((expired, True), (hit, False)):
+        address = f"/speculation/{row.pk}/"
+        assert ("Reject: it was wrong" in text(root, address)) is is_open
+        root.post(f"{address}judge/", {"verdict": "reject"})
+        row.refresh_from_db()
+        assert row.outcome == ("rejected" if is_open else "hit")
 
 
 def test_a_prediction_is_corrected(root):
