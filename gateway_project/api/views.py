@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from io import BytesIO
 from typing import Any, ClassVar, Final, cast
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.utils.cache import get_conditional_response, set_response_etag
@@ -320,7 +321,11 @@ def _check_origin(request: Request) -> None:
 
 
 def _check_texts(request: Request, path: Mapping[str, Any]) -> None:
-    """Refuse texts in the address that no row of the database can hold."""
+    """Refuse texts in the address that no row of the database can hold, and bytes that are none."""
+    try:
+        unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
+    except UnicodeDecodeError:
+        raise InvalidInput("the address holds bytes that are no UTF-8") from None
     values = [*map(str, path.values()), *request.query_params]
     values += [value for _, listed in request.query_params.lists() for value in listed]
     for value in values:

@@ -81,6 +81,7 @@ def test_half_a_surrogate_is_refused_with_its_place_wherever_it_is_sent(root, pa
     [
         "tools/%00/",
         "tools/?server=%00",
+        "tools/?server=%ff",
         "runs/?status=odd",
         "runs/?limit=0",
         "runs/?limit=201",
