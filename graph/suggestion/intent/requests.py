@@ -18,8 +18,8 @@ MAX_REQUESTS: Final = 12
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|kindly|then|also|and|or|but|so|now|next|first(?: of all)?|second(?:ly)?"
     r"|third(?:ly)?|finally|lastly|afterwards?|after that|once (?:that is |that's )?done"
-    r"|just|quickly|again|hi|hello|hey|ok(?:ay)?|yes|thanks|maybe|if possible|directly"
-    r"|immediately|simply|to|as well"
+    r"|just|only|merely|instead|quickly|again|hi|hello|hey|ok(?:ay)?|yes|thanks|maybe"
+    r"|if possible|directly|immediately|simply|to|as well"
     r"|go ahead and|(?:can|could|would|will) you(?: please| also| kindly| then)*"
     r"|(?:i|we)(?:'d| would| will|'ll)?(?: also| just| really| now| then)* "
     r"(?:want|need|like|love|wish|have|prefer)(?: you)?(?: also)? to"

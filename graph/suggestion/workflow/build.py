@@ -22,9 +22,11 @@ from graph.suggestion.workflow.plan import (
     apply_plan,
     find_uncovered,
     is_known_workflow,
+    is_planned,
     limit_confidence,
     locate_requests,
     serves_nothing,
+    serves_request,
 )
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
@@ -38,7 +40,9 @@ from graph.topology import Topology
 from tools.closeness import NOTHING_CLOSE_WARNING
 
 if TYPE_CHECKING:
+    from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet, Ranking
+    from graph.suggestion.workflow.assign_tools import PlannedRequest
 
 NOTHING_FITS_MESSAGE = (
     "Nothing fits well enough to suggest: describe the task in more words; search_tools finds "
@@ -77,7 +81,12 @@ def build_workflow(
     chosen = choose_set(ranking, context)
     is_unserved = serves_nothing(ranking, plan)
     if chosen is None or is_unserved:
-        return _empty_suggestion(request, ranking, context, is_unserved=is_unserved)
+        alternatives = _list_alternatives(
+            ranking, None, context, plan=plan, reading=request.reading
+        )
+        return _empty_suggestion(
+            request, ranking, context, alternatives=alternatives, is_unserved=is_unserved
+        )
     replacements = wording.write_exchanges(chosen, replaced_tools, context)
     chosen = replace(chosen, changes=(*replacements, *chosen.changes))
     located = locate_requests(plan, replaced_tools)
@@ -97,7 +106,9 @@ def build_workflow(
         ranked_set=chosen.ranked_set,
         bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
         needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
-        alternatives=_list_alternatives(ranking, chosen.ranked_set, context),
+        alternatives=_list_alternatives(
+            ranking, chosen.ranked_set, context, plan=plan, reading=request.reading
+        ),
         evidence=evidence,
         paths=find_paths(context.topology, chosen.tools, lambda pk: display_id(context, pk)),
         ignored_relations=dag.ignored_relations,
@@ -129,11 +140,12 @@ def _empty_suggestion(
     ranking: Ranking,
     context: SuggestionContext,
     *,
+    alternatives: tuple[SuggestionAlternative, ...],
     is_unserved: bool,
 ) -> Suggestion:
     """Return a suggestion without tasks that names the nearest tools."""
     return Suggestion(
-        alternatives=_list_alternatives(ranking, None, context),
+        alternatives=alternatives,
         evidence=count_evidence(ranking, ()),
         explanation=(NOTHING_FITS_MESSAGE, *wording.write_nearest(ranking, context)),
         warnings=(
@@ -156,19 +168,47 @@ def _to_binding_steps(
 
 
 def _list_alternatives(
-    ranking: Ranking, chosen: RankedSet | None, context: SuggestionContext
+    ranking: Ranking,
+    chosen: RankedSet | None,
+    context: SuggestionContext,
+    *,
+    plan: Sequence[PlannedRequest],
+    reading: IntentReading,
 ) -> tuple[SuggestionAlternative, ...]:
     """Return the other sets that could run, the most confident first.
 
-    Sets with an unlikely destructive tool are left out.
+    Sets with an unlikely destructive tool are left out, and so are those with one that serves no
+    request: ranked sets fit the whole text, so also what it rules out. Only one set can be right:
+    all confidences together, with the chosen one's, are at most 1.
     """
-    return tuple(
-        SuggestionAlternative(tools=ranked.tools, confidence=ranked.confidence)
+    is_by_request = is_planned(ranking, plan, reading)
+    found = [
+        ranked
         for ranked in sorted(ranking.sets, key=lambda ranked: -ranked.confidence)
         if ranked is not chosen
         and not find_objection(ranked, context)
         and not any(is_risky(tool, ranking, context) for tool in ranked.tools)
+        and not (
+            is_by_request
+            and any(_is_unasked(tool, context, plan, reading) for tool in ranked.tools)
+        )
+    ]
+    claimed = sum(ranked.confidence for ranked in found)
+    left = 1.0 - (chosen.confidence if chosen is not None else 0.0)
+    factor = min(1.0, left / claimed) if claimed else 1.0
+    return tuple(
+        SuggestionAlternative(tools=ranked.tools, confidence=ranked.confidence * factor)
+        for ranked in found
     )
+
+
+def _is_unasked(
+    pk: int, context: SuggestionContext, plan: Sequence[PlannedRequest], reading: IntentReading
+) -> bool:
+    """Whether a tool serves no request, and may destroy something or do what is ruled out."""
+    tool = context.find_tool(pk)
+    is_delicate = bool(reading.prohibitions) or (tool is not None and tool.is_destructive)
+    return is_delicate and not serves_request(pk, plan)
 
 
 def find_paths(

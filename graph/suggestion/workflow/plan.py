@@ -225,6 +225,13 @@ def find_uncovered(
     )
 
 
+def serves_request(tool: int, plan: Sequence[PlannedRequest]) -> bool:
+    """Whether a tool serves one of the requests about as well as the best one for it."""
+    return any(
+        _is_serving(plan, one, scored) for one in plan for scored in one.tools if scored.pk == tool
+    )
+
+
 def _is_serving(plan: Sequence[PlannedRequest], one: PlannedRequest, tool: ScoredTool) -> bool:
     return (
         tool.coverage >= _find_least_coverage(plan)

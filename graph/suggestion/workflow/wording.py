@@ -173,7 +173,10 @@ def _explain_unranked() -> Iterator[str]:
 
 def _explain_history(evidence: SuggestionEvidence) -> Iterator[str]:
     if not evidence.past_intent_count:
-        yield "No past run is known yet, so the ranking rests on the intent's words and meaning."
+        yield (
+            "No past run counts yet (one does about a minute after its end), so the ranking rests "
+            "on the intent's words and meaning."
+        )
     else:
         runs = evidence.successes + evidence.failures
         yield (

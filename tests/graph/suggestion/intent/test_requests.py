@@ -39,6 +39,8 @@ def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: li
         ("show my tasks but don't complete any", ["show my tasks"]),
         ("don't deploy, boost the cache size", ["boost the cache size"]),
         ("don't forget to close it and tell Bob", ["don't forget to close it", "tell Bob"]),
+        ("never run a command, only read the file", ["only read the file"]),
+        ("don't close it, instead move it", ["instead move it"]),
         ("tell Ada it is open, don't close it", ["tell Ada it is open, don't close it"]),
         ("list the files in /tmp, do not delete any", ["list the files in /tmp"]),
         ("don't undo anything", ["don't undo anything"]),

@@ -54,7 +54,7 @@ def test_the_evidence_is_explained():
 
 
 def test_without_history_the_confidence_cap_is_explained():
-    assert "No past run is known yet" in said(
+    assert "No past run counts yet" in said(
         build_workflow(make_request(), ranking(ranked(1)), context=make_context())
     )
     few = ranking(ranked(1, confidence=0.6), neighbours=[neighbour(0.3, 2)], history=5)

@@ -57,6 +57,46 @@ def test_one_request_gets_the_one_tool_that_fits_it_best() -> None:
     assert found.uncovered == ()
 
 
+@pytest.mark.parametrize(
+    ("intent", "is_destructive", "kept"),
+    [
+        ("read the report", False, [(OTHER, POST)]),
+        ("read the report without posting it", True, []),
+        ("never post it, only read the report", False, []),
+        ("read the report but do not post it", False, []),
+    ],
+)
+def test_an_alternative_does_nothing_harmful_or_ruled_out_that_no_request_asks_for(
+    intent: str, is_destructive: bool, kept: list[tuple[int, ...]]
+) -> None:
+    tools = [
+        replace(one, is_destructive=is_destructive) if one.pk == POST else one for one in TOOLS
+    ]
+    found = build_workflow(
+        make_request(intent),
+        replace(
+            ranking(
+                ranked(OTHER, POST, confidence=0.6),
+                shares={POST: [1.0, 1.0]},
+                probabilities={POST: 0.9, READ: 0.4},
+            ),
+            requests=((candidate(READ, 0.7), candidate(OTHER, 0.4), candidate(POST, 0.1)),),
+        ),
+        context=make_context(*tools),
+    )
+    assert tools_of(found) == [READ]
+    assert [one.tools for one in found.alternatives] == kept
+
+
+def test_a_suggestion_and_its_alternatives_claim_no_more_than_certainty() -> None:
+    sets = [ranked(pk, confidence=0.6) for pk in (LIST, OTHER, POST)]
+    found = suggest("read the report", (candidate(READ, 0.9),), found=ranking(*sets))
+    assert tools_of(found) == [READ]
+    claimed = [one.confidence for one in found.alternatives]
+    assert len(claimed) == 3
+    assert found.confidence + sum(claimed) == pytest.approx(1.0)
+
+
 def test_each_request_gets_its_tool_in_the_order_of_the_text() -> None:
     found = suggest(
         "post a message and read the report",
