@@ -241,7 +241,7 @@ def _iterate_plan_reasons(plan: Plan) -> Iterator[AdmissibilityReason]:
     if plan.problems:
         yield make_reason(
             ReasonCode.INVALID_ARGUMENTS,
-            f"The workflow has {len(plan.problems)} problems, which a dry run lists.",
+            "The workflow cannot run as it is; a dry run lists why.",
         )
 
 

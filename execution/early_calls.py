@@ -185,11 +185,20 @@ class Speculation(Protocol):
         """Stop what a prediction started, and discard its results."""
 
 
+@dataclass(frozen=True)
 class NoSpeculation:
-    """Makes no call ahead."""
+    """Makes no call ahead.
+
+    Attributes:
+        is_switched_off: False: it only is not done in this process, such as a command's.
+    """
+
+    is_switched_off: bool = True
 
     def list_obstacles(self) -> tuple[AdmissibilityReason, ...]:
         """See `Speculation`."""
+        if not self.is_switched_off:
+            return ()
         return (
             make_reason(ReasonCode.SWITCHED_OFF, "Speculation is switched off in the settings."),
         )

@@ -228,7 +228,9 @@ async def handle_intent(
         answer = await judge_answer_ahead(effects, caller, answer)
     if not answer.ahead.reasons and answer.ahead.run is None:
         confidence = suggestion.confidence if is_ranked else None
-        not_considered = explain_not_considered(confidence, threshold.required_confidence)
+        not_considered = explain_not_considered(
+            confidence, threshold.required_confidence, is_empty=not suggestion.tasks
+        )
         answer = replace(answer, ahead=not_considered)
     sinks.record_intent(
         effects, caller, request, answer, context=context, threshold=threshold.value

@@ -160,12 +160,14 @@ def judge_answer(
     check = f"server {answer.name}"
     if answer.tool_count is None and not answer.error and not sign_in:
         last_answer = (
-            "never before" if answered_at is None else f"last at {answered_at:%F %H:%M} UTC"
+            "it has never answered"
+            if answered_at is None
+            else f"it last answered at {answered_at:%F %H:%M} UTC"
         )
         reason = last_error.removeprefix(f"server {answer.name!r}: ")
         last_failure = f"; it failed the last time: {reason}" if reason else ""
         detail = (
-            f"still starting when time was up (answered {last_answer}){last_failure}; "
+            f"still starting when time was up ({last_answer}){last_failure}; "
             "`manage.py doctor --wait 60` waits longer"
         )
         yield Finding(check=check, verdict="warning", detail=detail)

@@ -49,14 +49,20 @@ class AheadOutcome:
 NOT_CONSIDERED: Final = AheadOutcome()
 
 
-def explain_not_considered(confidence: float | None, threshold: float | None) -> AheadOutcome:
+def explain_not_considered(
+    confidence: float | None, threshold: float | None, *, is_empty: bool = False
+) -> AheadOutcome:
     """Return why a suggestion was not considered for running ahead.
 
     Args:
         confidence: Of the suggestion, in [0, 1]; None: nothing was ranked.
         threshold: Confidence from which it would be run ahead, in [0, 1]; None: suspended.
+        is_empty: Whether it has no tasks.
     """
-    if confidence is None:
+    if is_empty:
+        code = ReasonCode.EMPTY_WORKFLOW
+        message = "No tool fits the intent well enough, so there is nothing to run ahead."
+    elif confidence is None:
         code = ReasonCode.BELOW_THRESHOLD
         message = "Nothing was ranked, and a draft is never run ahead."
     elif threshold is None:
@@ -65,7 +71,9 @@ def explain_not_considered(confidence: float | None, threshold: float | None) ->
     elif confidence < threshold:
         code = ReasonCode.BELOW_THRESHOLD
         told, least = round_apart(confidence, threshold, digits=2)
-        message = f"Its confidence of {told:g} is below the threshold, {least:g}."
+        message = (
+            f"Its confidence of {told:g} is below the threshold for running it ahead, {least:g}."
+        )
     else:
         code, message = ReasonCode.NOT_REQUESTED, "Only a suggestion was asked for."
     return AheadOutcome(reasons=(make_reason(code, message),))

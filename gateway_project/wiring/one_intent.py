@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from execution.early_calls import NoSpeculation
+from execution.speculation_rules import AdmissibilityRules
+from execution.store import grants
 from gateway_project.effects import IntentEffects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
@@ -47,6 +50,10 @@ async def load_effects(config: Config, team: int | None) -> IntentEffects:
     calibration = await run_in_database_thread(calibrations.fit_team, team)
     outcomes = OutcomeRecall(lambda _team: calibration)
     await outcomes.refresh()
+    rules = AdmissibilityRules(
+        catalogue=catalogue, grants=await run_in_database_thread(grants.load_grants)
+    )
+    is_on = await run_in_database_thread(grants.is_speculation_on)
     return IntentEffects(
         catalogue=lambda: catalogue,
         describe_trouble=lambda caller, name: limit_error(
@@ -59,4 +66,6 @@ async def load_effects(config: Config, team: int | None) -> IntentEffects:
         recall=outcomes.recall,
         find_threshold=thresholds.find,
         find_calibration=lambda _team: calibration,
+        speculation=NoSpeculation(is_switched_off=not (config.speculation and is_on)),
+        rules=lambda: rules,
     )

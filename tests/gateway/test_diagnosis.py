@@ -318,7 +318,10 @@ def test_the_command_prints_a_line_a_check_and_a_warning_is_no_failure(config, s
 
 @pytest.mark.parametrize(
     ("answered_at", "words"),
-    [(None, "never before"), (datetime(2026, 11, 20, 8, tzinfo=UTC), "last at 2026-11-20 08:00")],
+    [
+        (None, "it has never answered"),
+        (datetime(2026, 11, 20, 8, tzinfo=UTC), "it last answered at 2026-11-20 08:00"),
+    ],
 )
 def test_a_server_that_timed_out_is_distinguished_from_a_failure(answered_at, words):
     (found,) = check_servers.judge_answer(
@@ -399,7 +402,7 @@ def test_a_failing_server_is_reported_with_its_earlier_answer(config, told):
     answered_at = datetime(2026, 11, 20, 8, tzinfo=UTC)
     failed_at = answered_at + timedelta(hours=1)
     told("s", last_connected_at=answered_at, last_error="exited", last_error_at=failed_at)
-    assert "answered last at 2026-11-20 08:00" in one(config, "server s").detail
+    assert "last answered at 2026-11-20 08:00" in one(config, "server s").detail
 
 
 def test_the_last_output_of_a_failing_server_is_reported_and_printed_on_request(

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from execution.models import Speculation
 from execution.prediction_outcome import Outcome
+from execution.store import grants
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.management.commands import explain
 from gateway_project.wiring import one_intent
@@ -79,7 +80,7 @@ def test_the_suggestion_is_a_table_with_missing_values(capsys):
     assert "sky:get_weather" in shown
     assert "city = ?" in shown
     assert "needs input get_weather/city" in shown
-    assert "No past run is known yet" in shown
+    assert "No past run counts yet" in shown
 
 
 @pytest.mark.usefixtures("weather")
@@ -91,6 +92,32 @@ def test_the_explanation_lists_probabilities_and_bindings(capsys):
     report = json.loads(run("explain", "get weather of a city", "--json"))
     assert report["tool_probabilities"][0]["tool"] == "sky:get_weather"
     assert report["neighbours"] == []
+
+
+@pytest.mark.usefixtures("weather")
+@pytest.mark.parametrize(
+    ("is_on", "reason"),
+    [
+        (True, "Server sky is not trusted; an admin can mark it as trusted."),
+        (False, "Speculation is switched off in the settings."),
+    ],
+)
+def test_a_command_says_what_keeps_a_gateway_from_running_it_ahead(is_on, reason, monkeypatch):
+    monkeypatch.setattr(grants, "is_speculation_on", lambda: is_on)
+    answer = suggested("get weather of a city", "--parameters", '{"city": "Rome"}')
+    told = answer["fallback_reason"]
+    assert reason in told
+    assert "sees no tool" not in told
+    assert ("switched off" in told) == (not is_on)
+
+
+@pytest.mark.usefixtures("weather")
+def test_where_nothing_fits_the_answer_does_not_speak_of_a_threshold():
+    answer = suggested("summon my uncle")
+    assert answer["draft_workflow"] == {"tasks": []}
+    assert answer["fallback_reason"] == (
+        "No tool fits the intent well enough, so there is nothing to run ahead."
+    )
 
 
 def test_one_tool_alone_cannot_be_explained(weather):

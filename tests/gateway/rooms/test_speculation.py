@@ -56,6 +56,13 @@ def test_predictions_are_listed_and_filtered(root):
     text(root, "/speculation/?outcome=great", status=400)
 
 
+def test_a_prediction_without_tools_is_no_empty_name(root):
+    predict(fallback="empty_workflow", tools=[])
+    shown = text(root, "/speculation/")
+    assert "no tool fitted" in shown
+    assert "“”" not in shown
+
+
 def test_a_superuser_chooses_whose_figures_are_shown(root, member):
     team = TeamFactory(name="blue")
     PredictionTotal.objects.create(
