@@ -19,7 +19,7 @@ from execution import control
 from execution.control import Action, ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
 from execution.status import RunStatus, TaskStatus
-from execution.store import speculations, views
+from execution.store import views
 from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
 from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
@@ -118,7 +118,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         why=_explain_status(view),
         connection=audit_sentences.describe_connection(view.kind),
         records=_list_records(request, run),
-        prediction=speculations.find_of_run(
+        prediction=views.find_followed_prediction(
             None if request.caller.has_scope(SCOPE_ALL) else request.caller,
             run,
             created_at=view.created_at,
