@@ -71,7 +71,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Brought it up to date: {', '.join(done.migrated)}")
         if done.held_runs:
             self.stdout.write(
-                f"Paused its {done.held_runs} open runs, which may have made calls after the "
+                f"Paused its open runs ({done.held_runs}), which may have made calls after the "
                 "backup: look at each (`manage.py runs --status paused`), then resume or abort it "
                 "(`manage.py control_run`)."
             )

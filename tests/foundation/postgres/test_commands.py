@@ -70,7 +70,7 @@ def test_restore_says_what_it_did(
     assert "Restored /x" in said
     assert "tools.0002_more" in said
     assert f"Saved what it replaced to {settings.FOREGATE.home / 'backups'}" in said
-    assert "Paused its 2 open runs" in said
+    assert "Paused its open runs (2)" in said
     assert "withdraw again what was withdrawn since" in said
     assert "Warning: no sealing key\nWarning: no payloads key" in capsys.readouterr().err
     assert json.loads(run("restore", "/x", "--yes", "--no-backup", "--json")) == {
