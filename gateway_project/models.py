@@ -13,6 +13,7 @@ from django.db.models import F, Func, Q, Value
 from oauth2_provider.models import AbstractApplication
 
 from gateway_project.foundation.access_rules import is_loopback
+from gateway_project.foundation.redirect_schemes import WEB_SCHEMES, is_of_program
 from gateway_project.foundation.sealed_columns import (
     PAYLOADS,
     SECRETS,
@@ -290,8 +291,12 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         swappable = "OAUTH2_PROVIDER_APPLICATION_MODEL"
 
     def get_allowed_schemes(self) -> list[str]:
-        """Return the schemes of addresses to send people back to; see `clean` for http."""
-        return ["https", "http"]
+        """Return the schemes of addresses to send people back to; see `clean` for http.
+
+        Native programs register a scheme of their own (RFC 8252, section 7.1).
+        """
+        own = {urlsplit(address).scheme for address in self.redirect_uris.split()}
+        return [*WEB_SCHEMES, *sorted(filter(is_of_program, own))]
 
     def clean(self) -> None:
         """Check that codes are sent to web sites by https only, or to this machine's programs.
@@ -302,7 +307,10 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         super().clean()
         for address in self.redirect_uris.split():
             parts = urlsplit(address)
-            if parts.username is not None or not is_plain_authority(parts.netloc):
+            is_of_web = parts.scheme in WEB_SCHEMES
+            if parts.username is not None or not (
+                is_plain_authority(parts.netloc) or (not is_of_web and not parts.netloc)
+            ):
                 raise ValidationError(
                     {"redirect_uris": f"{address}: name a host in ASCII, without a user"}
                 )

@@ -67,6 +67,6 @@ class OutcomeRecall:
 
 
 def _load_sums() -> list[OutcomeSum]:
-    from execution.store import speculations  # noqa: PLC0415 - not before a gateway serves
+    from execution.store import outcome_sums  # noqa: PLC0415 - not before a gateway serves
 
-    return speculations.sum_outcomes()
+    return outcome_sums.sum_outcomes()

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from execution.call_outcome import SpeculationForm
 from gateway_project.foundation import json_size
+from gateway_project.foundation.json_equality import equality_key
 
 if TYPE_CHECKING:
     from execution.call import CallOutcome
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller, SessionKey
     from tools.catalogue import CatalogueTool
 
+COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
+"""Parts of a result that must be equal for two results to agree."""
 VALID_S: Final = 60.0
 """Age at which a result is no longer served."""
 MAX_RESULTS: Final = 2_000
@@ -221,6 +224,21 @@ def is_keepable(raw: Mapping[str, Any]) -> bool:
     return not json_size.is_larger_than(
         raw, values=MAX_RESULT_VALUES, characters=MAX_RESULT_CHARACTERS
     )
+
+
+def do_agree(early: CallOutcome, real: CallOutcome) -> bool:
+    """Whether two results are the same, but for what is about the message itself."""
+    parts = [
+        equality_key({key: one.result.raw.get(key) for key in COMPARED_KEYS})
+        for one in (early, real)
+    ]
+    return parts[0] == parts[1]
+
+
+def is_usable(outcome: CallOutcome) -> bool:
+    """Whether a result made ahead may be kept."""
+    result = outcome.result
+    return not (result.is_error or result.needs_input) and is_keepable(result.raw)
 
 
 def estimate_size(raw: Mapping[str, Any]) -> int:

@@ -36,7 +36,9 @@ from execution.speculation.early_results import (
     VALID_S,
     EarlyResult,
     EarlyResults,
+    do_agree,
     is_keepable,
+    is_usable,
     make_key,
 )
 from execution.speculation.in_flight import CallsInFlight
@@ -47,7 +49,6 @@ from execution.speculation_rules import (
     list_definition_reasons,
     make_reason,
 )
-from gateway_project.foundation.json_equality import equality_key
 from tools.catalogue import UnknownTool
 from tools.upstream.request import UpstreamRequest
 
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller, SessionKey
     from tools.catalogue import CatalogueTool
 
-COMPARED_KEYS: Final = ("content", "structuredContent", "isError")
-"""Parts of a result that must be equal for two results to agree."""
 MAX_SHARED: Final = 1_000
 """Runs that share the results of the session that started them; the oldest are forgotten."""
 SWEEP_S: Final = 0.1
@@ -307,7 +306,7 @@ class Speculator:
             result.started_at, result.is_sent = self._clock(), True
             outcome = await self._call(result)
             self._in_flight.note_early(result, failed=outcome.result.is_error)
-            if not _is_usable(outcome):
+            if not is_usable(outcome):
                 result.refusal = (refusals.explain_unusable(result.tool),)
             elif not result.is_discarded:
                 self._results.keep_answer(result, outcome, at=self._clock())
@@ -445,7 +444,7 @@ class Speculator:
         early = result.outcome
         if early is None or result.is_discarded or outcome.result.needs_input:
             return outcome  # what was in flight for longer than the real call shows nothing
-        agreed = is_keepable(outcome.result.raw) and _do_agree(early, outcome)
+        agreed = is_keepable(outcome.result.raw) and do_agree(early, outcome)
         self._dependencies.agreements.record(
             result.tool,
             result.caller.owner,
@@ -492,18 +491,3 @@ class Speculator:
         )
         count_ended(ended)
         self._dependencies.on_ended(ended)
-
-
-def _do_agree(early: CallOutcome, real: CallOutcome) -> bool:
-    """Whether two results are the same, but for what is about the message itself."""
-    parts = [
-        equality_key({key: one.result.raw.get(key) for key in COMPARED_KEYS})
-        for one in (early, real)
-    ]
-    return parts[0] == parts[1]
-
-
-def _is_usable(outcome: CallOutcome) -> bool:
-    """Whether a result made ahead may be kept."""
-    result = outcome.result
-    return not (result.is_error or result.needs_input) and is_keepable(result.raw)

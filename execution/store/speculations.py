@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from execution.models import Speculation, WorkflowExecution
@@ -17,7 +16,6 @@ from execution.prediction_outcome import (
     RESOLVE_AFTER_S,
     Evidence,
     Outcome,
-    OutcomeSum,
     Resolution,
     ResolvedSpeculation,
     Verdict,
@@ -29,7 +27,7 @@ from execution.status import RunStatus
 from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.fair_share import OF_ONE_THING, limit_contributions
+from gateway_project.foundation.fair_share import limit_contributions
 from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
@@ -40,26 +38,6 @@ RESOLVE_BATCH: Final = 500
 DELETE_BATCH: Final = 5_000
 ANNOUNCED_AT_ONCE: Final = 200
 """Ids per notification, of 37 bytes each; one holds at most 8,000 bytes."""
-
-_SUM_OUTCOMES: Final = f"""
-SELECT team_id, context_hash, ranked, sum(weight), coalesce(sum(weight) FILTER (WHERE is_right), 0)
-FROM (
-    SELECT team_id, context_hash, weight,
-           row_number() OVER (one ORDER BY resolved_at DESC) AS nth,
-           row_number() OVER (a_day ORDER BY resolved_at DESC) AS nth_of_day,
-           (SELECT count(*) FROM tools_membership AS m WHERE m.team_id = s.team_id) AS members,
-           round(ranked_confidence::numeric, 2)::float8 AS ranked,
-           outcome = '{Outcome.HIT}' OR outcome = '{Outcome.MODIFIED}' AND
-           ARRAY(SELECT unnest(changed_tools) ORDER BY 1) = ARRAY(SELECT unnest(tools) ORDER BY 1)
-           AS is_right
-    FROM execution_speculation AS s
-    WHERE weight > 0 AND ranked_confidence > 0 AND outcome <> '{Outcome.FAILED}'
-    WINDOW one AS (PARTITION BY team_id, context_hash, "user"), a_day AS (PARTITION BY team_id,
-        context_hash, "user", (resolved_at AT TIME ZONE 'UTC')::date)
-) AS judged
-WHERE members < 2 OR nth <= {OF_ONE_THING.in_all} AND nth_of_day <= {OF_ONE_THING.a_day}
-GROUP BY team_id, context_hash, ranked
-"""
 
 IsAllowed = Callable[[int | None, str], bool]
 """Whether somebody may judge a user's predictions: team acted for, then user name."""
@@ -400,34 +378,6 @@ def load_page(
         at, last = after
         rows = rows.filter(Q(created_at__lt=at) | Q(created_at=at, id__gt=last))
     return list(rows[:limit])
-
-
-def find_of_run(caller: Caller | None, run: UUID, *, created_at: datetime) -> UUID | None:
-    """Return the prediction that a client followed with a run; None: none that is known.
-
-    Args:
-        caller: Sees those that they own; None: sees all.
-        run: Id of the run.
-        created_at: When it was requested.
-    """
-    rows = Speculation.objects.filter(
-        run=run,  # has no index: the newest of a time are looked through
-        created_at__gte=created_at - timedelta(seconds=RESOLVE_AFTER_S),
-        created_at__lte=created_at,
-    )
-    if caller is not None:
-        rows = rows.filter(team__isnull=False, team=caller.owner)
-    return rows.order_by("-created_at").values_list("pk", flat=True).first()
-
-
-def sum_outcomes() -> list[OutcomeSum]:
-    """Return how all teams' suggestions turned out, by context and confidence.
-
-    Drafts from words alone, which have no confidence, are left out.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_SUM_OUTCOMES)
-        return [OutcomeSum(*row) for row in cursor.fetchall()]
 
 
 def count_open(team: int | None) -> int:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
 
 from execution.changes import WHOLE_TASK, RunEvent, TaskKey
-from execution.models import ExecutionEvent, WorkflowExecution
+from execution.models import ExecutionEvent, Speculation, WorkflowExecution
+from execution.prediction_outcome import RESOLVE_AFTER_S
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads, prepared
 from execution.store.approval_sql import build_pending_expression, build_status_expression
@@ -408,3 +409,23 @@ def _build_summary(row: Sequence[Any]) -> RunSummary:
         ended_at=ended_at,
         error_code=code,
     )
+
+
+def find_followed_prediction(
+    caller: Caller | None, run: UUID, *, created_at: datetime
+) -> UUID | None:
+    """Return the prediction that a client followed with a run; None: none that is known.
+
+    Args:
+        caller: Sees those that they own; None: sees all.
+        run: Id of the run.
+        created_at: When it was requested.
+    """
+    rows = Speculation.objects.filter(
+        run=run,  # has no index: the newest of a time are looked through
+        created_at__gte=created_at - timedelta(seconds=RESOLVE_AFTER_S),
+        created_at__lte=created_at,
+    )
+    if caller is not None:
+        rows = rows.filter(team__isnull=False, team=caller.owner)
+    return rows.order_by("-created_at").values_list("pk", flat=True).first()

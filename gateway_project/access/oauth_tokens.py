@@ -119,18 +119,27 @@ def is_own_resource(resource: Any) -> bool:
 
     With `FOREGATE_PUBLIC_URL`, that and addresses of this machine are its own.
     """
+    path = _find_own_path(resource)
+    return path is not None and endpoint.is_endpoint(path)
+
+
+def is_own_origin(resource: str) -> bool:
+    """Whether an address is the origin of this gateway, under a name that it answers to."""
+    return _find_own_path(resource) in ("", "/")
+
+
+def _find_own_path(resource: Any) -> str | None:
+    """Return the path of an address of this gateway; None: it is of something else."""
     if not isinstance(resource, str):
-        return False
+        return None
     try:
         parts = urlsplit(resource)
         host = parts.hostname or ""
     except ValueError:
-        return False
-    if "@" in parts.netloc or "\\" in parts.netloc:
-        return False
-    if parts.scheme not in ("http", "https") or not endpoint.is_endpoint(parts.path):
-        return False
-    return is_own_host(host)
+        return None
+    if "@" in parts.netloc or "\\" in parts.netloc or parts.query or parts.fragment:
+        return None
+    return parts.path if parts.scheme in ("http", "https") and is_own_host(host) else None
 
 
 def is_own_host(host: str) -> bool:

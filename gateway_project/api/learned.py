@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 from uuid import UUID
@@ -250,42 +250,53 @@ class EpisodeListView(ApiView):
             OpenApiParameter("run", OpenApiTypes.UUID, description="Of the run's tasks"),
             OpenApiParameter("session", OpenApiTypes.STR),
             OpenApiParameter("context", OpenApiTypes.STR),
+            OpenApiParameter("prediction", OpenApiTypes.UUID),
+            OpenApiParameter("team", OpenApiTypes.STR, description="For superusers: its name"),
             *PAGE_PARAMETERS,
         ],
         responses=EventPageSerializer,
     )
     def get(self, request: Request) -> Response:
         """List events, newest first."""
-        rows = _select(self, events.select_visible)
-        kind = request.query_params.get("kind")
-        if kind is not None:
-            if kind not in _KINDS:
-                raise InvalidInput(f"kind: one of {', '.join(_KINDS)}")
-            rows = rows.filter(kind=_KINDS[kind])
-        rows = rows.filter(**_read_event_filter(self, request.query_params))
-        page = paginate_rows(request, rows)
+        wanted = read_event_filter(
+            request.query_params,
+            find_tool=lambda tool: self.effects.catalogue().find_tool(tool, self.caller).pk,
+        )
+        page = paginate_rows(request, _select(self, events.select_visible).filter(**wanted))
         return Response(page.as_json(request, _make_item(self, EventSerializer)))
 
 
-def _read_event_filter(view: ApiView, given: Mapping[str, str]) -> dict[str, int]:
+def read_event_filter(
+    given: Mapping[str, str], *, find_tool: Callable[[str], int]
+) -> dict[str, Any]:
     """Read which events an address asks for, by column.
+
+    Args:
+        given: Values of `EVENT_FILTERS`.
+        find_tool: Returns the primary key of a tool that the caller sees.
 
     Raises:
         InvalidInput: If a value is not of its kind.
         UnknownTool: If the caller sees no such tool.
     """
-    wanted: dict[str, int] = {}
-    for name, column in (("session", "session"), ("context", "context_hash")):
-        if text := given.get(name, ""):
-            wanted[column] = _read_hash(name, text)
-    if text := given.get("run", ""):
-        try:
-            wanted["session"] = compute_run_session(UUID(text))
-        except ValueError:
-            raise InvalidInput("run: the id of a run") from None
-    if text := given.get("tool", ""):
-        wanted["tool"] = view.effects.catalogue().find_tool(text, view.caller).pk
+    wanted: dict[str, Any] = {}
+    for name, (column, read) in _EVENT_COLUMNS.items():
+        if text := given.get(name, "").strip():
+            wanted[column] = find_tool(text) if read is None else read(name, text)
     return wanted
+
+
+def _read_kind(_name: str, text: str) -> int:
+    if text not in _KINDS:
+        raise InvalidInput(f"kind: one of {', '.join(_KINDS)}")
+    return _KINDS[text]
+
+
+def _read_id(name: str, text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidInput(f"{name}: the id of a {name}") from None
 
 
 def _read_hash(name: str, text: str) -> int:
@@ -296,6 +307,19 @@ def _read_hash(name: str, text: str) -> int:
     if not -MAX_INT64 - 1 <= value <= MAX_INT64:
         raise InvalidInput(f"{name}: the number of a {name}, as a list of events says it")
     return value
+
+
+_EVENT_COLUMNS: Final[Mapping[str, tuple[str, Callable[[str, str], Any] | None]]] = {
+    "kind": ("kind", _read_kind),
+    "session": ("session", _read_hash),
+    "run": ("session", lambda name, text: compute_run_session(_read_id(name, text))),
+    "context": ("context_hash", _read_hash),
+    "prediction": ("prediction", _read_id),
+    "tool": ("tool", None),
+    "team": ("team__name", lambda _name, text: text),
+}
+"""Column that each filter of events compares, and what reads the value; None: a tool's id."""
+EVENT_FILTERS: Final = tuple(_EVENT_COLUMNS)
 
 
 class ThresholdListView(ApiView):

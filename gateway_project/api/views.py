@@ -321,7 +321,7 @@ def _check_origin(request: Request) -> None:
 
 
 def _check_texts(request: Request, path: Mapping[str, Any]) -> None:
-    """Refuse texts in the address that no row of the database can hold, and bytes that are none."""
+    """Refuse what no row of the database can hold, and bytes that are no text, in the address."""
     try:
         unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
     except UnicodeDecodeError:

@@ -48,13 +48,18 @@ class ContentSecurityMiddleware:
         return response
 
 
+def allow_form_redirect(response: HttpResponseBase, scheme: str) -> None:
+    """Let the form of a page also end at a program of this machine, by the program's scheme."""
+    response.headers[HEADER] = f"{REDIRECTING_POLICY} {scheme}:"
+
+
 def allow_form_redirects(view: Callable[..., HttpResponseBase]) -> Any:
     """Let the forms of a view's page end at another site, which a browser else prevents."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(request, *args, **kwargs)
-        response.headers[HEADER] = REDIRECTING_POLICY
+        response.headers.setdefault(HEADER, REDIRECTING_POLICY)
         return response
 
     return answer

@@ -35,9 +35,10 @@ from oauthlib.oauth2.rfc6749.errors import (
 from gateway_project.access import audit, oauth_tokens, roles
 from gateway_project.access.callers import caller_for_user
 from gateway_project.access.throttle import Throttle, client_network
-from gateway_project.console.content_security import allow_form_redirects
+from gateway_project.console.content_security import allow_form_redirect, allow_form_redirects
 from gateway_project.foundation import endpoint
 from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
+from gateway_project.foundation.redirect_schemes import WEB_SCHEMES
 from gateway_project.foundation.text import strip_invisible
 
 MAX_REGISTRATION_BYTES: Final = 20_000
@@ -46,6 +47,14 @@ REGISTRATIONS_PER_HOUR: Final = 30
 MAX_SHOWN_NAME: Final = 80
 SERVED_GRANTS: Final = ("authorization_code", "refresh_token")
 _REGISTRATIONS: Final = Throttle(limit=REGISTRATIONS_PER_HOUR, window_s=3_600.0)
+_PREFLIGHT_HEADERS: Final = {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE",
+    "Access-Control-Allow-Headers": "authorization, content-type, mcp-protocol-version",
+    "Access-Control-Max-Age": "86400",
+}
+CONSENTED: Final = "oauth_consented"
+"""Key of a session under which it keeps the addresses that its person let a client answer at."""
+MAX_CONSENTED: Final = 50
 _UNSTORABLE: Final = (DataError, RecursionError, UnicodeEncodeError)
 _NOBODY: Final = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
 
@@ -81,8 +90,12 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
             raise PermissionDenied
         query = request.GET.copy()
         query.pop("approval_prompt", None)
+        query.setlist("resource", _name_endpoint(query.getlist("resource"), request))
         request.GET = query  # type: ignore[assignment]
         answer: HttpResponse = super().get(request, *args, **kwargs)
+        scheme = urlsplit(self.oauth2_data.get("redirect_uri") or "").scheme
+        if scheme and scheme not in WEB_SCHEMES:
+            allow_form_redirect(answer, scheme)
         return answer
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -92,7 +105,7 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
             wanted = _grantable_scopes(self.request.user) & set(context["scopes"])
             context |= {
                 "client_name": strip_invisible(context["application"].name)[:MAX_SHOWN_NAME],
-                "redirect_host": urlsplit(context["redirect_uri"]).netloc,
+                **_describe_return(context["redirect_uri"]),
                 "permissions": [settings.OAUTH_SCOPES[name] for name in sorted(wanted)],
             }
         return context
@@ -113,7 +126,7 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
         return AccessMixin.handle_no_permission(self)
 
     def error_response(self, error: Any, application: Any, **kwargs: Any) -> HttpResponse:
-        """Show an error on a page, with a link to the client; only a decision redirects to it.
+        """Tell the client of an error; on a page with a link unless the person consented before.
 
         Anybody can register a client, so a redirect that nobody decided would lead signed-in
         people from this address to any other.
@@ -125,12 +138,13 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
             answer: HttpResponse = super().error_response(error, application, **kwargs)
             return answer
         problem = error.oauthlib_error
-        address = _add_issuer(problem.in_uri(problem.redirect_uri), self.request)
-        context = {
-            "error": problem,
-            "return_address": address,
-            "redirect_host": urlsplit(address).netloc,
-        }
+        address = problem.in_uri(problem.redirect_uri)
+        client_id = self.request.GET.get("client_id")
+        if [client_id, problem.redirect_uri] in self._list_consented():
+            client = get_application_model().objects.get(client_id=client_id)
+            return self.redirect(address, client)
+        address = _add_issuer(address, self.request)
+        context = {"error": problem, "return_address": address, **_describe_return(address)}
         page: HttpResponse = self.render_to_response(context, status=HTTPStatus.BAD_REQUEST)
         return page
 
@@ -160,7 +174,16 @@ class ConsentView(views.AuthorizationView):  # type: ignore[misc]
                 client = get_application_model().objects.get(client_id=credentials["client_id"])
                 subject = strip_invisible(client.name)[:MAX_SHOWN_NAME] or client.client_id
                 audit.record_audit(caller, "oauth.authorized", subject, detail={"scopes": scopes})
+        if allow:
+            consented = [client.client_id, credentials["redirect_uri"]]
+            others = [one for one in self._list_consented() if one != consented]
+            request.session[CONSENTED] = [*others, consented][-MAX_CONSENTED:]
         return made
+
+    def _list_consented(self) -> list[list[str]]:
+        """Return the clients and addresses that the person consented to in this session."""
+        found: list[list[str]] = self.request.session.get(CONSENTED, [])
+        return found
 
 
 class TokenView(views.TokenView):  # type: ignore[misc]
@@ -171,8 +194,13 @@ class TokenView(views.TokenView):  # type: ignore[misc]
         if request.POST.get("grant_type") not in SERVED_GRANTS:
             reason = f"only {' and '.join(SERVED_GRANTS)} are served"
             return _refuse(HTTPStatus.BAD_REQUEST, reason, code="unsupported_grant_type")
+        if named := request.POST.getlist("resource"):
+            form = request.POST.copy()
+            form.setlist("resource", _name_endpoint(named, request))
+            request.POST = form  # type: ignore[assignment]
         with transaction.atomic():
             answer: HttpResponse = super().post(request, *args, **kwargs)
+        answer["Content-Type"] = "application/json"  # the library says so of some errors only
         return answer
 
 
@@ -225,13 +253,36 @@ class ResourceMetadataView(views.OAuthProtectedResourceMetadataView):  # type: i
 
     def get_resource(self, request: HttpRequest) -> str:
         """Return the address of the MCP endpoint."""
-        base = settings.FOREGATE.public_url or request.build_absolute_uri("/")
         path = str(self.kwargs.get("resource_path", "mcp")).rstrip("/")
-        return f"{base.rstrip('/')}/{path}"
+        return f"{_find_base(request)}/{path}"
 
     def get_scopes_supported(self) -> list[str]:
         """Return the scopes of clients."""
         return list(CLIENT_SCOPES)
+
+
+def _find_base(request: HttpRequest) -> str:
+    """Return the address of this gateway, without a final slash."""
+    return (settings.FOREGATE.public_url or request.build_absolute_uri("/")).rstrip("/")
+
+
+def _name_endpoint(resources: list[str], request: HttpRequest) -> list[str]:
+    """Return resources with the endpoint where a client names this gateway's origin, or nothing.
+
+    Many clients know the origin alone, or send no `resource`, which RFC 8707 leaves to the server.
+    """
+    endpoint_address = f"{_find_base(request)}{endpoint.ENDPOINT_PATH}"
+    return [endpoint_address if oauth_tokens.is_own_origin(one) else one for one in resources] or [
+        endpoint_address
+    ]
+
+
+def _describe_return(address: str) -> dict[str, str]:
+    """Return where an address leads, for the page: a site, or else the scheme of a program."""
+    parts = urlsplit(address)
+    if parts.scheme in WEB_SCHEMES:
+        return {"redirect_host": parts.netloc}
+    return {"redirect_scheme": parts.scheme}
 
 
 def _grantable_scopes(user: Any) -> frozenset[str]:
@@ -289,32 +340,56 @@ def _refuse_null_characters(view: Any) -> Any:
     return answer
 
 
+def _open_to_pages(view: Any) -> Any:
+    """Let pages of every site use a view: it takes no cookie, so they can do what a program can.
+
+    References:
+        WHATWG Fetch, CORS protocol.
+    """
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        is_preflight = "Access-Control-Request-Method" in request.headers
+        if request.method == "OPTIONS" and is_preflight:
+            made = HttpResponse(status=HTTPStatus.NO_CONTENT, headers=_PREFLIGHT_HEADERS)
+        else:
+            made = view(request, *args, **kwargs)
+        made["Access-Control-Allow-Origin"] = "*"
+        return made
+
+    answer.csrf_exempt = True  # type: ignore[attr-defined]
+    return answer
+
+
 _METADATA = "oauth-protected-resource"
+_read_resource = _open_to_pages(ResourceMetadataView.as_view())
 _routes = [
     path(
         ".well-known/oauth-authorization-server",
-        views.OAuthServerMetadataView.as_view(),
+        _open_to_pages(views.OAuthServerMetadataView.as_view()),
         name="oauth-server-metadata",
     ),
-    path(
-        f".well-known/{_METADATA}", ResourceMetadataView.as_view(), name="oauth-resource-metadata"
-    ),
-    path(f".well-known/{_METADATA}/<path:resource_path>", ResourceMetadataView.as_view()),
+    path(f".well-known/{_METADATA}", _read_resource, name="oauth-resource-metadata"),
+    path(f".well-known/{_METADATA}/<path:resource_path>", _read_resource),
     path(
         "oauth/authorize/",
         never_cache(allow_form_redirects(_refuse_null_characters(ConsentView.as_view()))),
         name="authorize",
     ),
-    path("oauth/token/", _refuse_null_characters(TokenView.as_view()), name="token"),
+    path(
+        "oauth/token/",
+        _open_to_pages(_refuse_null_characters(TokenView.as_view())),
+        name="token",
+    ),
     path(
         "oauth/revoke/",
-        _refuse_null_characters(views.RevokeTokenView.as_view()),
+        _open_to_pages(_refuse_null_characters(views.RevokeTokenView.as_view())),
         name="revoke-token",
     ),
-    path("oauth/register/", RegistrationView.as_view(), name="dcr-register"),
+    path("oauth/register/", _open_to_pages(RegistrationView.as_view()), name="dcr-register"),
     path(
         "oauth/register/<str:client_id>/",
-        RegistrationManagementView.as_view(),
+        _open_to_pages(RegistrationManagementView.as_view()),
         name="dcr-register-management",
     ),
 ]

@@ -100,6 +100,11 @@ class Visit:
         self.addresses.clear()
         self.transferred = 0
         response = self.page.goto(path)
+        computing = self.page.locator("script[src*='computing']")
+        if computing.count():  # the page loads itself again until it has its figures
+            computing.wait_for(state="detached")
+            self.check(path, named=named)
+            return
         self.page.wait_for_load_state("networkidle")
         assert response.status == 200, (path, response.status)
         origin = response.url[: response.url.index("/", len("https://"))]

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from execution.prediction_outcome import Verdict
-from execution.store import speculations
+from execution.store import outcome_sums, speculations
 from execution.store.speculations import NewSpeculation
 from gateway_project.foundation.fair_share import MIN_WITNESSES, OF_ONE_THING
 from graph.models import LearnedBinding, WorkflowPattern
@@ -184,7 +184,7 @@ def test_outcomes_teach_within_the_share_of_their_person(team):
     taught = outcomes.load_resolved(team.pk, limit=100)
     assert sum(not one.succeeded for one in taught) == MIN_WITNESSES  # as many as the median
     assert sum(one.succeeded for one in taught) == 3
-    (summed,) = [one for one in speculations.sum_outcomes() if one.team == team.pk]
+    (summed,) = [one for one in outcome_sums.sum_outcomes() if one.team == team.pk]
     assert summed.weight == OF_ONE_THING.a_day + 3
 
 

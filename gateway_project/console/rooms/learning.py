@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,9 +16,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from rest_framework.request import Request
 
 from gateway_project.access.roles import ADMINISTER, CURATE, READ, require_scope
-from gateway_project.api.learned import PresetSerializer
+from gateway_project.api.learned import EVENT_FILTERS, PresetSerializer, read_event_filter
 from gateway_project.api.pages import Page, encode_cursor, paginate_rows
-from gateway_project.api.problems import InvalidInput, NotFound
+from gateway_project.api.problems import NotFound
 from gateway_project.console.rooms.catalogue import load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, choose_owner
@@ -41,13 +42,13 @@ from learning.thresholds.backtest import BacktestReport
 from learning.thresholds.history_lines import parse_history
 from learning.thresholds.named import COMPARED_POLICIES
 from learning.thresholds.policy import MAX_THRESHOLD, MIN_THRESHOLD, EvidenceLevel
+from tools.store import teams
 
 DAYS: Final = 90
 MAX_CHANGES: Final = 200
 """Newest changes of a threshold that are drawn and listed."""
 MAX_LISTED: Final = 10
 """Thresholds and patterns on the first page of the room."""
-KINDS: Final[Mapping[str, int]] = {kind.value: code for kind, code in KIND_CODES.items()}
 _KIND_WORDS: Final[Mapping[EventKind, str]] = {
     EventKind.TASK_COMPLETE: "a call ended",
     EventKind.SEARCH: "a search for tools",
@@ -265,14 +266,13 @@ def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
 @require_safe
 def list_memory(request: RoomRequest) -> HttpResponse:
     """List the events of the memory: what happened, with hashes in place of values."""
-    rows = _select(request, events.select_visible)
-    kind = request.GET.get("kind", "")
-    if kind:
-        if kind not in KINDS:
-            raise InvalidInput(f"kind: one of {', '.join(KINDS)}")
-        rows = rows.filter(kind=KINDS[kind])
-    page = _paginate(request, rows)
     visibility = load_visibility(request)
+    wanted = read_event_filter(
+        request.GET, find_tool=lambda tool: visibility.catalogue.find_tool(tool, request.caller).pk
+    )
+    rows = _select(request, events.select_visible).select_related("team").filter(**wanted)
+    page = _paginate(request, rows)
+    sees_all = request.caller.has_scope(SCOPE_ALL)
     return render_room(
         request,
         "console/learning/memory.html",
@@ -283,11 +283,19 @@ def list_memory(request: RoomRequest) -> HttpResponse:
                 "kind": _WORDS_OF_CODES[row.kind],
                 "tool": "" if row.tool is None else visibility.get_tool_id(row.tool),
                 "outcome": "" if row.outcome is None else EventOutcome(row.outcome).name.lower(),
+                "data": json.dumps(row.data, indent=1) if row.data else "",
             }
             for row in page.items
         ],
         next_cursor=_encode_next(page),
-        kind=kind,
+        given={name: request.GET.get(name, "") for name in EVENT_FILTERS},
+        is_filtered=bool(wanted),
+        narrowed=[
+            (name, text)
+            for name in ("session", "context", "prediction")
+            if (text := request.GET.get(name, ""))
+        ],
+        teams=sorted(teams.select_teams().values_list("name", flat=True)) if sees_all else [],
         kinds=[(kind.value, words) for kind, words in _KIND_WORDS.items()],
     )
 

@@ -18,9 +18,8 @@ from rest_framework.request import Request
 from execution import control
 from execution.control import Action, ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
-from execution.snapshot import compute_run_session
 from execution.status import RunStatus, TaskStatus
-from execution.store import speculations, views
+from execution.store import views
 from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
 from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
@@ -119,7 +118,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         why=_explain_status(view),
         connection=audit_sentences.describe_connection(view.kind),
         records=_list_records(request, run),
-        prediction=speculations.find_of_run(
+        prediction=views.find_followed_prediction(
             None if request.caller.has_scope(SCOPE_ALL) else request.caller,
             run,
             created_at=view.created_at,
@@ -323,20 +322,18 @@ def describe_result(raw: Mapping[str, Any], budget: run_decisions.DisplayBudget)
 
 
 def _list_records(request: RoomRequest, run: UUID) -> dict[str, str]:
-    """Return the addresses of what is stored of a run, which only superusers need."""
+    """Return the addresses of what is stored of a run; its rows are for superusers."""
+    memory = {"what the memory holds of it": reverse("memory", query={"run": run})}
     if not request.caller.has_scope(SCOPE_ALL):
-        return {}
+        return memory
     rows = {"tasks": "taskrun", "events": "executionevent", "commands": "runcommand"}
-    memory = {"session__exact": compute_run_session(run)}
     return {
         "the run": reverse("admin:execution_workflowexecution_change", args=[run]),
         **{
             name: reverse(f"admin:execution_{model}_changelist", query={"run__id__exact": run})
             for name, model in rows.items()
         },
-        "what the memory holds of it": reverse(
-            "admin:learning_episodicevent_changelist", query=memory
-        ),
+        **memory,
     }
 
 

@@ -33,7 +33,10 @@ CLOSED_BY_CLIENT: Final = 499
 LISTEN_METHOD: Final = "subscriptions/listen"
 REQUEST_ID_HEADER: Final = b"x-request-id"
 _VALID_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,32}")
-_EXPOSE_HEADERS: Final = (b"access-control-expose-headers", b"mcp-session-id, x-request-id")
+_EXPOSE_HEADERS: Final = (
+    b"access-control-expose-headers",
+    b"mcp-session-id, x-request-id, www-authenticate",
+)
 
 DescribeResource = Callable[[str, str, str], str]
 """Returns the address of the protected resource metadata, given a request's scheme, host, path."""

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from execution.models import Speculation
 from execution.prediction_outcome import Evidence, Outcome, OutcomeSum, Verdict
 from execution.status import RunStatus
-from execution.store import speculations
+from execution.store import outcome_sums, speculations
 from execution.store.speculations import (
     FeedbackGiven,
     FoundEvidence,
@@ -294,7 +294,7 @@ def test_outcomes_are_summed_by_context_and_confidence_if_they_say_something():
     speculations.resolve_due(at=OVER + timedelta(days=2))
     recorded(ranked_confidence=0.5)
     judged(Verdict.ACCEPT, ranked_confidence=0.0)
-    assert set(speculations.sum_outcomes()) == {
+    assert set(outcome_sums.sum_outcomes()) == {
         OutcomeSum(None, 1, 0.5, 4.5, 2.5),
         OutcomeSum(None, 1, 0.8, 1.0, 0.0),
         OutcomeSum(team, 1, 0.5, 1.0, 1.0),

@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from execution.snapshot import compute_run_session
 from gateway_project.models import AuditEntry
 from graph.models import WorkflowPattern
 from learning.models import AdaptiveThreshold, EpisodicEvent, ThresholdChange
@@ -193,3 +194,30 @@ def test_the_memory_shows_structure_and_no_hashes(root):
     assert "task_complete<" not in shown
     assert "Nothing of this kind" in text(root, "/learning/memory/?kind=search")
     text(root, "/learning/memory/?kind=dream", status=400)
+
+
+def test_the_memory_is_filtered_and_its_entries_open(root):
+    run, prediction = uuid4(), uuid4()
+    blue = TeamFactory(name="blue")
+    notes = ServerFactory(name="notes")
+    fields = {"at": timezone.now(), "kind": 1, "session": 5}
+    for name, values in {
+        "read": {"session": compute_run_session(run)},
+        "write": {"prediction": prediction, "data": {"layer": NASTY}},
+        "list": {"team": blue, "context_hash": 9},
+    }.items():
+        tool = ToolFactory(server=notes, name=name)
+        EpisodicEvent.objects.create(**fields | {"tool": tool.pk} | values)
+    for query, name in {
+        f"run={run}": "read",
+        "tool=notes:write": "write",
+        f"prediction={prediction}": "write",
+        "team=blue": "list",
+        "context=9": "list",
+    }.items():
+        shown = text(root, f"/learning/memory/?{query}")
+        found = {one for one in ("read", "write", "list") if f"notes:{one}</span>" in shown}
+        assert found == {name}
+    assert "&lt;script&gt;" in text(root, "/learning/memory/?session=5")
+    text(root, "/learning/memory/?run=x", status=400)
+    text(root, "/learning/memory/?tool=notes:none", status=404)

@@ -26,7 +26,7 @@ QUERY_COUNTS = {
     "/learning/thresholds/": 8,
     "/learning/thresholds/THRESHOLD/": 9,
     "/learning/patterns/": 13,
-    "/learning/memory/": 13,
+    "/learning/memory/": 14,
 }
 QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 14, "/learning/": 15}
 

@@ -10,7 +10,7 @@ import pytest
 
 from execution.models import Payload, WorkflowExecution
 from execution.status import RunStatus
-from execution.store import speculations
+from execution.store import views
 from gateway_project.api import runs as api_runs
 from gateway_project.console.rooms import runs as room
 from gateway_project.foundation import sealing
@@ -97,7 +97,7 @@ def test_a_run_leads_to_the_prediction_that_it_followed(root, sealer):
     followed = predict(run=run, created_at=at - timedelta(seconds=5))
     predict(run=run, created_at=at - timedelta(hours=1))
     assert f'"/speculation/{followed.pk}/"' in text(root, f"/runs/{run}/")
-    assert speculations.find_of_run(PERSON, run, created_at=at) is None
+    assert views.find_followed_prediction(PERSON, run, created_at=at) is None
 
 
 def test_a_failure_in_an_ordinary_result_is_pointed_out(root, sealer):
@@ -282,9 +282,9 @@ def test_strangers_are_asked_to_sign_in(client, sealer):
 def test_superusers_find_the_stored_records_of_a_run(root, sealer):
     run, other = started(sealer), started(sealer)
     shown = unescape(text(root, f"/runs/{run}/"))
-    links = re.findall(r'href="(/admin/[^"]*(?:run|session|change)[^"]*)"', shown)
+    links = re.findall(r'href="(/(?:admin|learning)/[^"]*(?:run|change)[^"]*)"', shown)
     assert len(links) == 5
     for link in links:
         records = text(root, link)
-        assert str(run)[:8] in records or "/episodicevent/" in link
+        assert str(run)[:8] in records
         assert str(other) not in records
