@@ -39,4 +39,4 @@ def hold_open_runs() -> int:
     undone.update(applied_at=Now(), outcome=RUN_RESTORED)
     with connection.cursor() as cursor:
         cursor.execute(_HOLD_OPEN_RUNS)
-        return cursor.rowcount
+        return int(cursor.rowcount)
