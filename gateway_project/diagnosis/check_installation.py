@@ -15,6 +15,7 @@ from gateway_project.console.serve import PortUnavailable
 from gateway_project.demo import outcome
 from gateway_project.diagnosis.finding import Finding
 from gateway_project.foundation.config import Config
+from gateway_project.foundation.database import find_write_obstacle
 from gateway_project.foundation.home import default_home
 from gateway_project.foundation.reasons import summarize_error
 from learning import memory_keeper
@@ -91,7 +92,7 @@ def check_port(config: Config) -> Finding:
 
 
 def check_database() -> Finding:
-    """Check that the database answers and its clock agrees."""
+    """Check that the database answers, takes writes, and has a clock that agrees."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -100,9 +101,12 @@ def check_database() -> Finding:
                 "extract(epoch FROM clock_timestamp())::float8"
             )
             version, vector, clock = cursor.fetchone()
+        obstacle = find_write_obstacle()
     except Error as error:
         detail = summarize_error(error)
         return Finding(check="database", verdict="failure", detail=detail)
+    if obstacle:
+        return Finding(check="database", verdict="failure", detail=obstacle)
     skew = abs(clock - time.time())
     if skew > MAX_CLOCK_SKEW_S:
         detail = f"its clock is {skew:.0f} s off this machine's; synchronise both"

@@ -73,10 +73,12 @@ def _check_stored_state(
     yield from check_installation.check_embeddings(config)
     yield from check_installation.check_memory(config)
     yield from check_catalogue.check_tools()
+    for name in sealing.KEY_NAMES:
+        if problem := sealing.find_key_problem(config.home, name=name):
+            yield Finding(check="keys", verdict="failure", detail=problem)
     try:
         sealer = sealing.load_or_create_sealer(config.home)
-    except ConfigurationError as error:
-        yield Finding(check="keys", verdict="failure", detail=str(error))
+    except ConfigurationError:
         return ()
     specs = servers.load_specs(
         sealer=sealer,

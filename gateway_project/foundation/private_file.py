@@ -53,7 +53,7 @@ def _read_existing(path: Path) -> bytes:
         raise ConfigurationError(f"{path} can be read by others; run `chmod 600 {path}`")
     if not content.strip():
         raise ConfigurationError(
-            f"{path} is empty; restore it from a backup, or remove it to have a new one made"
+            f"{path} is empty; restore it from a backup, or remove it and start again"
         )
     return content
 

@@ -86,6 +86,13 @@ def list_sealed_columns(keys: str) -> Iterator[tuple[type[models.Model], Any]]:
                 yield model, field
 
 
+def iterate_samples(keys: str) -> Iterator[str | bytes]:
+    """Yield a value of each column that some keys seal."""
+    for model, field in list_sealed_columns(keys):
+        for value in _select_sealed(model, field).values_list(field.name, flat=True)[:1]:
+            yield value if isinstance(value, str) else bytes(value)
+
+
 def rewrite_sealed_values(
     model: type[models.Model], field: Any, rewrite: Callable[[Any], Any]
 ) -> None:

@@ -59,7 +59,7 @@ class _KeyFile:
         digests = (
             () if self.digest_key is None else (DIGEST_LINE + base64.b64encode(self.digest_key),)
         )
-        return b"\n".join((*self.keys, *digests))
+        return b"".join(line + b"\n" for line in (*self.keys, *digests))
 
     def find_digest_key(self) -> bytes:
         """Return the key of digests."""
@@ -216,6 +216,23 @@ def load_or_create_sealer(home: Path, *, name: str = SECRETS) -> Sealer:
         ) from None
 
 
+def find_key_problem(home: Path, *, name: str) -> str:
+    """Return why some keys do not open what the database holds; empty if they do.
+
+    One value of each column is tried: a wrong key file is found, not each damaged value.
+    """
+    try:
+        sealer = load_or_create_sealer(home, name=name)
+        for value in sealed_columns.iterate_samples(name):
+            if isinstance(value, str):
+                sealer.unseal(value)
+            else:
+                sealer.unseal_bytes(value)
+    except (ConfigurationError, UnsealingFailed) as error:
+        return str(error)
+    return ""
+
+
 def make_ephemeral_sealer() -> Sealer:
     """Return a sealer whose key is stored nowhere."""
     return Sealer([Fernet.generate_key()])
@@ -231,7 +248,7 @@ def replace_lost_keys(home: Path, *, name: str) -> bool:
     """
     path = _find_path(home, name)
     is_lost = not path.exists()
-    private_file.load_or_create_file(path, Fernet.generate_key)
+    private_file.load_or_create_file(path, _make_key_file)
     return is_lost
 
 
@@ -340,4 +357,8 @@ def _make_first_key(path: Path, name: str) -> bytes:
             "backup. If there is none, run `manage.py rotate_keys --lost` and enter the secrets "
             "again"
         )
-    return Fernet.generate_key()
+    return _make_key_file()
+
+
+def _make_key_file() -> bytes:
+    return _KeyFile(keys=(Fernet.generate_key(),)).write()

@@ -128,9 +128,11 @@ def answer_to_json(
         return _write_error_answer(request_id, error)
 
 
-def build_unsent_error(request: JSONRPCRequest) -> JSONRPCError:
-    """Return the error for the sender of a request to the client that could not be encoded."""
-    text = "the request cannot be written as JSON; it was not sent"
+def build_unsent_error(
+    request: JSONRPCRequest, why: str = "cannot be written as JSON"
+) -> JSONRPCError:
+    """Return the error for the sender of a request to the client that was not sent."""
+    text = f"the request {why}; it was not sent"
     return JSONRPCError(
         jsonrpc="2.0", id=request.id, error=ErrorData(code=INTERNAL_ERROR, message=text)
     )

@@ -7,12 +7,14 @@ import django.db
 import pytest
 
 from execution import runs as runs_module
+from execution.control import Action
 from execution.models import Payload, TaskRun, WorkflowExecution
 from execution.process import background, held_run, run_claimer
 from execution.process.owner import ProcessOwner
 from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store import leases, runs, views
+from execution.store.restored import hold_open_runs
 from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution import stored
@@ -105,6 +107,26 @@ async def test_any_other_lost_call_is_unknown_and_waits_for_a_person(home, seale
     await adopt(home, sealer, run, upstream, until="unknown")
     assert upstream.seen == []
     assert (await run_in_database_thread(tasks, run))["a"] == "unknown"
+
+
+@pytest.mark.usefixtures("looks_often")
+@pytest.mark.parametrize(
+    ("lost", "called"),
+    [({}, ["a", "b"]), ({"a": "succeeded", "b": "running"}, ["b"])],
+    ids=["not begun", "lost in a call that is safe to repeat"],
+)
+async def test_a_run_of_a_restored_backup_calls_nothing_before_it_is_resumed(
+    home, sealer, lost, called
+):
+    upstream = Gate()
+    run = await run_in_database_thread(left, sealer, owner=killed(home), **lost)
+    await run_in_database_thread(hold_open_runs)
+    async with process(means(home, sealer, upstream)) as runs:
+        await until_stored(lambda: WorkflowExecution.objects.get(id=run).owner == "")
+        assert (await run_in_database_thread(status, run), upstream.seen) == ("paused", [])
+        await runs.control(ADMIN, run, Action.RESUME)
+        await until_stored(lambda: status(run) == "succeeded")
+    assert upstream.seen == called
 
 
 @pytest.mark.usefixtures("looks_often")

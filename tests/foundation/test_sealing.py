@@ -136,3 +136,11 @@ def test_run_payloads_have_their_own_keys(tmp_path):
     assert (
         sealing.load_or_create_sealer(tmp_path, name="payloads").unseal(payloads.seal("x")) == "x"
     )
+
+
+def test_the_lines_of_an_older_key_file_can_be_appended(tmp_path):
+    old, new = (sealing.load_or_create_sealer(tmp_path / name) for name in ("old", "new"))
+    path = tmp_path / "new" / "keys" / "sealing.keys"
+    with path.open("ab") as file:
+        file.write((tmp_path / "old" / "keys" / "sealing.keys").read_bytes())
+    assert new.unseal(old.seal("kept")) == "kept"

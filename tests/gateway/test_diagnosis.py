@@ -13,8 +13,10 @@ from gateway_project.console import identity
 from gateway_project.demo import outcome
 from gateway_project.diagnosis import check_installation, check_servers, examine
 from gateway_project.diagnosis.check_servers import ServerAnswer
+from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.sealing import Sealer
+from tests.execution.stored import held
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.gateway.test_console_on_demand import answering, console_of
@@ -273,6 +275,21 @@ def test_a_sealed_environment_that_no_key_opens_is_a_failure(config):
     detail = one(config, "server git").detail
     assert "secrets of server 'git' cannot be read" in detail
     assert "restore keys/sealing.keys" in detail
+
+
+@pytest.mark.parametrize("keys", sealing.KEY_NAMES)
+def test_keys_that_open_nothing_stored_are_a_failure_that_names_their_file(config, sealer, keys):
+    Server.objects.create(name="git", command="x", env_sealed=sealer.seal({"A": "1"}))
+    held(sealer)
+    for name in sealing.KEY_NAMES:
+        sealing.replace_lost_keys(config.home, name=name)
+    assert any(f"keys/{keys}.keys" in finding.detail for finding in all_of(config, "keys"))
+
+
+def test_a_database_that_takes_no_writes_is_a_failure(config):
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+    assert "read-only" in one(config, "database").detail
 
 
 @pytest.mark.parametrize(("space", "verdict"), [(1_000, "warning"), (10**12, "ok")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,12 +71,14 @@ class RestoreResult:
         size_bytes: Its size.
         migrated: Migrations applied to a backup that an older version wrote.
         replaced: Backup of what was replaced; None if there was nothing, or none was wanted.
+        held_runs: Open runs of the backup that are paused now.
     """
 
     path: Path
     size_bytes: int
     migrated: tuple[str, ...]
     replaced: Path | None
+    held_runs: int
 
 
 def has_data(*, using: str = DEFAULT_DB_ALIAS) -> bool:
@@ -85,18 +87,24 @@ def has_data(*, using: str = DEFAULT_DB_ALIAS) -> bool:
 
 
 def restore_backup(
-    path: Path, *, keep_in: Path | None, at: datetime, using: str = DEFAULT_DB_ALIAS
+    path: Path,
+    *,
+    keep_in: Path | None,
+    at: datetime,
+    hold_runs: Callable[[], int] = lambda: 0,
+    using: str = DEFAULT_DB_ALIAS,
 ) -> RestoreResult:
     """Replace all data by that of a backup, and migrate it to this version.
 
     Gateways may keep running: their queries wait until the restore has finished. Dropping,
-    loading, migrating and checking are one transaction, so that whenever it ends, however its
-    process dies, the database holds the old data or the new.
+    loading, migrating, checking and holding runs are one transaction, so that whenever it ends,
+    however its process dies, the database holds the old data or the new.
 
     Args:
         path: The backup.
         keep_in: Folder for a backup of what is replaced; None: it is not saved.
         at: Now, for the name of that backup.
+        hold_runs: Pauses the runs that the backup has open; returns how many.
         using: Alias of the database.
 
     Raises:
@@ -117,6 +125,7 @@ def restore_backup(
                     _replace_data(file, path, contents, target, using)
                     migrated = migrate.migrate_once(using=using)
                     _require_all_columns(path, using)
+                    held_runs = hold_runs()
                     outcome = "whether it was committed is unknown: look before you repeat it"
             except (psycopg.Error, Error) as error:
                 raise BackupError(
@@ -129,6 +138,7 @@ def restore_backup(
             size_bytes=file.seek(0, os.SEEK_END),
             migrated=tuple(migrated),
             replaced=replaced,
+            held_runs=held_runs,
         )
 
 

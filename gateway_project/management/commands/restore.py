@@ -33,26 +33,34 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *, file: Path, yes: bool, **options: Any) -> None:
+        from execution.store.restored import hold_open_runs
+        from gateway_project.foundation import sealing
         from gateway_project.foundation.postgres import restore
         from gateway_project.foundation.postgres.client import BackupError
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
+        home = settings.FOREGATE.home
         try:
             if not yes and restore.has_data():
                 _confirm_restore(file)
             done = restore.restore_backup(
                 file,
-                keep_in=None if options["no_backup"] else settings.FOREGATE.home / "backups",
+                keep_in=None if options["no_backup"] else home / "backups",
                 at=timezone.now(),
+                hold_runs=hold_open_runs,
             )
         except (BackupError, DatabaseUnavailable) as error:
             raise CommandError(str(error)) from None
+        problems = [sealing.find_key_problem(home, name=name) for name in sealing.KEY_NAMES]
+        warnings = [problem for problem in problems if problem]
         if options["json"]:
             values = {
                 "path": str(done.path),
                 "size_bytes": done.size_bytes,
                 "migrated": list(done.migrated),
                 "replaced": str(done.replaced) if done.replaced else None,
+                "held_runs": done.held_runs,
+                "warnings": warnings,
             }
             self.stdout.write(json.dumps(values))
             return
@@ -61,6 +69,18 @@ class Command(BaseCommand):
             self.stdout.write(f"Saved what it replaced to {done.replaced}")
         if done.migrated:
             self.stdout.write(f"Brought it up to date: {', '.join(done.migrated)}")
+        if done.held_runs:
+            self.stdout.write(
+                f"Paused its open runs ({done.held_runs}), which may have made calls after the "
+                "backup: look at each (`manage.py runs --status paused`), then resume or abort it "
+                "(`manage.py control_run`)."
+            )
+        self.stdout.write(
+            "People, tokens, grants and approvals are as they were in the backup: withdraw again "
+            "what was withdrawn since."
+        )
+        for warning in warnings:
+            self.stderr.write(f"Warning: {warning}")
 
 
 def _confirm_restore(file: Path) -> None:

@@ -68,6 +68,11 @@ class Command(BaseCommand):
             return
         for one in done:
             self.stdout.write(_describe(one))
+        if any(one.removed for one in done):
+            self.stdout.write(
+                "Older backups of the database need the older keys: make a new backup now, and "
+                "keep the copies of the old keys as long as the old backups."
+            )
         if not done:
             self.stdout.write("There are no old keys.")
 

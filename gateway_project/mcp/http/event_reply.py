@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from mcp.server.streamable_http import check_accept_headers
 from mcp_types import RequestId
+from starlette.requests import Request
 from starlette.types import Send
 
 from gateway_project.mcp import encoding
@@ -22,20 +24,41 @@ _STREAM_HEADERS: Final = (
 _JSON_HEADERS: Final = (b"content-type", b"application/json")
 
 
+class AcceptedForms(NamedTuple):
+    """In which forms a client takes an answer; it should take both, and many name one alone.
+
+    Attributes:
+        json: A JSON body.
+        events: A stream of events.
+    """
+
+    json: bool
+    events: bool
+
+
+def read_accepted(request: Request) -> AcceptedForms:
+    """Return what a request accepts; without the header, everything."""
+    if "accept" not in request.headers:
+        return AcceptedForms(json=True, events=True)
+    return AcceptedForms(*check_accept_headers(request))
+
+
 class EventReply:
-    """Sends the messages of one request, in order.
+    """Sends the messages of one request, in order, in a form that its client takes.
 
     Args:
         request_id: Of the request.
         send: Of its HTTP response.
+        accepted: Forms that the client takes. Without events, it gets the result alone.
 
     Attributes:
         ping_at: Loop time at which a ping is due, before the client gives up on a silent stream.
     """
 
-    def __init__(self, request_id: RequestId, send: Send) -> None:
+    def __init__(self, request_id: RequestId, send: Send, accepted: AcceptedForms) -> None:
         self._request_id = request_id
         self._send = send
+        self._accepted = accepted
         self._send_lock = asyncio.Lock()
         self._streams = False
         self._ended = False
@@ -62,6 +85,9 @@ class EventReply:
         content = await encoding.write_answer(self._request_id, outcome)
         async with self._send_lock:
             self._ended = True
+            if not self._streams and not self._accepted.json:
+                await self._start_response(status, [*_STREAM_HEADERS])
+                self._streams = True
             if self._streams:
                 content = _format_event(content)
             else:
@@ -71,7 +97,7 @@ class EventReply:
 
     async def _send_chunk(self, chunk: bytes) -> None:
         async with self._send_lock:
-            if self._ended:
+            if self._ended or not self._accepted.events:
                 return
             if not self._streams:
                 self._streams = True

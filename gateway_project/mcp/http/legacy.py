@@ -19,7 +19,6 @@ from mcp.server.streamable_http import (
     REQUEST_STREAM_BUFFER_SIZE,
     EventMessage,
     StreamableHTTPServerTransport,
-    check_accept_headers,
 )
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -41,6 +40,7 @@ from gateway_project.foundation.json_pieces import TooManyValues
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import encoding, refused_lines
 from gateway_project.mcp.http import body
+from gateway_project.mcp.http.event_reply import read_accepted
 
 KEEP_ALIVE_S: Final = 15.0
 PING: Final = b": ping\r\n\r\n"
@@ -93,7 +93,10 @@ class LegacyTransport(StreamableHTTPServerTransport):
     async def _handle_post_request(
         self, scope: Scope, request: Request, receive: Receive, send: Send
     ) -> None:
-        if not await self._validate_accept_header(request, scope, send):
+        if not any(read_accepted(request)):
+            need = "Not Acceptable: take application/json or text/event-stream"
+            refused = self._create_error_response(need, HTTPStatus.NOT_ACCEPTABLE)
+            await refused(scope, receive, send)
             return
         content = await request.body()
         try:
@@ -140,7 +143,10 @@ class LegacyTransport(StreamableHTTPServerTransport):
                 self._create_session_message(message, request, key, version)
             )
             first = await _receive_next(streams[1])
-            if first is not None and _is_response(first):
+            accepted = read_accepted(request)
+            if not accepted.events:
+                first = await self._receive_response(streams[1], first)
+            if first is not None and accepted.json and _is_response(first):
                 await self._send_json(first, request, send)
             else:
                 await self._stream_events(streams[1], first, send)
@@ -148,6 +154,17 @@ class LegacyTransport(StreamableHTTPServerTransport):
             await self._answer_lost(request, send)
         finally:
             await self._clean_up_memory_streams(key)
+
+    async def _receive_response(
+        self, events: EventStream, message: JSONRPCMessage | None
+    ) -> JSONRPCMessage:
+        """Return the response to a client that takes nothing ahead of it; refuse questions."""
+        while message is None or not _is_response(message):
+            if isinstance(message, JSONRPCRequest):
+                refusal = encoding.build_unsent_error(message, "is for a client without events")
+                await self._forward_message(SessionMessage(refusal))
+            message = await _receive_next(events)
+        return message
 
     async def _forward_message(self, message: SessionMessage) -> None:
         writer = self._read_stream_writer
@@ -211,8 +228,7 @@ class LegacyTransport(StreamableHTTPServerTransport):
 
     async def _handle_get_request(self, request: Request, send: Send) -> None:
         """Open the stream for messages outside any request; a newer one replaces an older."""
-        _, has_sse = check_accept_headers(request)
-        if not has_sse:
+        if not read_accepted(request).events:
             message = "Not Acceptable: Client must accept text/event-stream"
             answer = self._create_error_response(message, HTTPStatus.NOT_ACCEPTABLE)
             await answer(request.scope, request.receive, send)

@@ -18,7 +18,6 @@ from mcp.server import Server
 from mcp.server._streamable_http_modern import _mcp_param_rejection
 from mcp.server.connection import Connection
 from mcp.server.runner import modern_error_data, serve_one
-from mcp.server.streamable_http import check_accept_headers
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
@@ -41,7 +40,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp.http import body
 from gateway_project.mcp.http.answers import RequestRejected, make_json_answer
 from gateway_project.mcp.http.body import HTTP_BAD_REQUEST, HTTP_OK
-from gateway_project.mcp.http.event_reply import EventReply
+from gateway_project.mcp.http.event_reply import AcceptedForms, EventReply, read_accepted
 
 WATCH_AFTER_S: Final = 0.05
 """Delay before a request is watched for a disconnecting client."""
@@ -59,11 +58,13 @@ class _ValidRequest:
         http: The HTTP request.
         message: Its body.
         route: Protocol version, client and capabilities from its envelope.
+        accepted: Forms in which its client takes the answer.
     """
 
     http: Request
     message: JSONRPCRequest
     route: InboundModernRoute
+    accepted: AcceptedForms
 
 
 class ModernHandler:
@@ -115,7 +116,7 @@ class ModernHandler:
         pairs = http.headers.items()
         if (
             message.method == _LISTEN_METHOD
-            or check_accept_headers(http) != (True, True)
+            or not any(accepted := read_accepted(http))
             or find_duplicated_routing_header(pairs) is not None
         ):
             return None
@@ -124,12 +125,12 @@ class ModernHandler:
             return None
         if await _mcp_param_rejection(self._server, http, message, route, self._lifespan()):
             return None
-        return _ValidRequest(http=http, message=message, route=route)
+        return _ValidRequest(http=http, message=message, route=route, accepted=accepted)
 
     async def _answer_request(self, request: _ValidRequest, send: Send) -> None:
         """Serve a request for as long as its client waits."""
         message, loop = request.message, asyncio.get_running_loop()
-        reply = EventReply(message.id, send)
+        reply = EventReply(message.id, send, request.accepted)
         try:
             async with asyncio.timeout(None) as deadline, TaskGroup() as group:
                 watches: list[asyncio.Task[None]] = []

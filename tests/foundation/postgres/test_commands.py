@@ -1,5 +1,6 @@
 import io
 import json
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import backup, restore
 from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.restore import RestoreResult
@@ -24,17 +26,21 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Let restores succeed without doing anything, and note them."""
     done: list[Path] = []
 
-    def fake(path: Path, *, keep_in: Path | None, at: datetime) -> RestoreResult:
+    def fake(
+        path: Path, *, keep_in: Path | None, at: datetime, hold_runs: Callable[[], int]
+    ) -> RestoreResult:
         done.append(path)
         return RestoreResult(
             path=path,
             size_bytes=7,
             migrated=("tools.0002_more",),
             replaced=keep_in,
+            held_runs=2,
         )
 
     monkeypatch.setattr(restore, "restore_backup", fake)
     monkeypatch.setattr(restore, "has_data", lambda: True)
+    monkeypatch.setattr(sealing, "find_key_problem", lambda _, *, name: f"no {name} key")
     return done
 
 
@@ -57,16 +63,23 @@ def test_backup_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path
         run("backup", str(tmp_path / "x"))
 
 
-def test_restore_says_what_it_did(restored: list[Path]) -> None:
+def test_restore_says_what_it_did(
+    restored: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     said = run("restore", "/x", "--yes")
     assert "Restored /x" in said
     assert "tools.0002_more" in said
     assert f"Saved what it replaced to {settings.FOREGATE.home / 'backups'}" in said
+    assert "Paused its open runs (2)" in said
+    assert "withdraw again what was withdrawn since" in said
+    assert "Warning: no sealing key\nWarning: no payloads key" in capsys.readouterr().err
     assert json.loads(run("restore", "/x", "--yes", "--no-backup", "--json")) == {
         "path": "/x",
         "size_bytes": 7,
         "migrated": ["tools.0002_more"],
         "replaced": None,
+        "held_runs": 2,
+        "warnings": ["no sealing key", "no payloads key"],
     }
     assert restored == [Path("/x"), Path("/x")]
 

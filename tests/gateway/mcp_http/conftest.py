@@ -177,10 +177,16 @@ class Running:
         return headers
 
     def legacy(
-        self, method: str, params: dict[str, Any], headers: dict[str, str], *, id_: int = 1
+        self,
+        method: str,
+        params: dict[str, Any],
+        headers: dict[str, str],
+        *,
+        id_: int = 1,
+        **options,
     ):
         body = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-        return self.http.post(self.url, json=body, headers=headers)
+        return self.http.post(self.url, json=body, headers=headers, **options)
 
 
 CLIENT = {"name": "test", "version": "1"}

@@ -20,13 +20,14 @@ async def events(response):
     ]
 
 
-async def counted(gateway):
+async def counted(gateway, **more):
     """Call a tool that reports progress, asking for it."""
     params = called("count", text="x") | {"_meta": {"progressToken": "t"}}
     headers = gateway.headers() | {
         "MCP-Protocol-Version": "2026-07-28",
         "Mcp-Method": "tools/call",
         "Mcp-Name": "call_tool",
+        **more,
     }
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -48,6 +49,30 @@ async def test_a_message_before_the_result_opens_a_stream():
         }
         assert result["id"] == 7
         assert result["result"]["content"][0]["text"] == "ann:x"
+
+
+@pytest.mark.parametrize(
+    ("accept", "form", "count"),
+    [
+        ("application/json", "application/json", 0),
+        ("text/event-stream", "text/event-stream", 2),
+        ("*/*", "text/event-stream", 2),
+    ],
+)
+async def test_an_answer_has_a_form_that_its_client_takes(accept, form, count):
+    async with listening() as gateway, await counted(gateway, Accept=accept) as response:
+        assert response.content_type == form
+        assert len(await events(response)) == count
+        assert '"ann:x"' in await response.text()
+
+
+async def test_a_client_that_takes_events_alone_gets_a_lone_result_as_an_event():
+    async with (
+        listening() as gateway,
+        await gateway.modern("tools/list", {}, Accept="text/event-stream") as response,
+    ):
+        assert response.status == 200
+        assert len(await events(response)) == 1
 
 
 async def test_a_lone_result_is_one_json_body():
@@ -114,7 +139,7 @@ async def test_a_notification_that_cannot_be_written_is_left_out():
     async def send(message):
         sent.append(message)
 
-    reply = event_reply.EventReply(1, send)
+    reply = event_reply.EventReply(1, send, event_reply.AcceptedForms(json=True, events=True))
     await reply.send_event({"method": "notifications/message", "params": {"data": "\ud83d"}})
     assert sent == []
     await reply.send_result({"result": {}}, status=200)
@@ -142,7 +167,7 @@ async def test_nothing_is_sent_after_the_result():
     async def send(message):
         sent.append(message)
 
-    reply = event_reply.EventReply(1, send)
+    reply = event_reply.EventReply(1, send, event_reply.AcceptedForms(json=True, events=True))
     await reply.send_result({"result": {}}, status=200)
     await reply.send_event({"method": "late"})
     await reply.send_ping()

@@ -143,6 +143,38 @@ async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
             assert '"ann:"' in await read_event(response)
 
 
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        (None, "text/event-stream"),
+        ("*/*", "text/event-stream"),
+        ("text/event-stream", "text/event-stream"),
+        ("application/json", "application/json"),
+        ("application/json;q=0.9, text/html", "application/json"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["count", "ask"])
+async def test_an_answer_has_a_form_that_its_client_takes(accept, form, tool):
+    async with listening() as gateway:
+        headers = await gateway.session() | {"Accept": accept or ""}
+        headers = {name: value for name, value in headers.items() if value}
+        given = {"skip_auto_headers": ["Accept"]}
+        params = called(tool, text="x") | {"_meta": {"progressToken": 5}}
+        async with gateway.legacy("tools/call", params, headers, **given) as response:
+            assert response.content_type == form
+            if form == "application/json":
+                assert "result" in await response.json()
+            else:
+                assert "jsonrpc" in json.loads(await read_event(response))
+
+
+async def test_a_client_that_takes_events_alone_gets_plain_results_as_an_event():
+    async with listening() as gateway:
+        headers = await gateway.session() | {"Accept": "text/event-stream"}
+        async with gateway.legacy("ping", {}, headers) as response:
+            assert json.loads(await read_event(response))["result"] == {}
+
+
 async def test_an_id_in_use_is_refused():
     async with listening() as gateway:
         headers = await gateway.session()

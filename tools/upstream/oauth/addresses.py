@@ -116,6 +116,20 @@ def server_metadata_urls(issuer: str) -> tuple[str, ...]:
     return tuple(_url_with_path(parts, each) for each in paths)
 
 
+def is_same_issuer(one: str, other: str) -> bool:
+    """Whether two identifiers of authorization servers are equal but for a final slash.
+
+    Servers in use name themselves both ways; both lead to the same metadata, endpoints included.
+
+    Example:
+        >>> is_same_issuer("https://a.example/", "https://a.example")
+        True
+        >>> is_same_issuer("https://a.example/t", "https://a.example")
+        False
+    """
+    return one.removesuffix("/") == other.removesuffix("/")
+
+
 def base_url(url: str) -> str:
     """Return the origin of an address.
 

@@ -210,7 +210,7 @@ async def _load_server(issuer: str, url: str, fetch: FetchRequest) -> Authorizat
 
 def _validate_metadata(metadata: ServerMetadata, *, issuer: str, url: str) -> AuthorizationServer:
     """Check the metadata before anything is sent to the authorization server."""
-    if metadata.issuer != issuer:
+    if not addresses.is_same_issuer(metadata.issuer, issuer):
         raise SignInFailed(
             f"the metadata of the authorization server {quote_foreign(issuer)} is that of "
             f"{quote_foreign(metadata.issuer)}; it must not be used"
@@ -231,7 +231,7 @@ def _validate_metadata(metadata: ServerMetadata, *, issuer: str, url: str) -> Au
         if endpoint:
             addresses.require_secure(endpoint, f"its {name}", server_url=url)
     return AuthorizationServer(
-        issuer=issuer,
+        issuer=metadata.issuer,
         **endpoints,
         methods=metadata.token_endpoint_auth_methods_supported or (),
         scopes=metadata.scopes_supported or (),

@@ -77,6 +77,11 @@ async def test_metadata_that_must_not_be_used_is_refused(world, discover, habit,
     assert "\n" not in str(caught.value)
 
 
+async def test_an_authorization_server_may_name_itself_with_a_final_slash(world, discover):
+    world.habits.issuer = f"{world.issuer}/"
+    assert (await discover()).server.token_endpoint == f"{world.issuer}/token"
+
+
 async def test_metadata_does_not_lead_to_an_address_inside_the_network(world, discover):
     world.habits.metadata_redirect = "http://169.254.169.254/latest/meta-data"
     found = await discover()
@@ -149,9 +154,12 @@ async def test_the_next_authorization_server_is_taken_where_one_cannot_be_used()
     assert found.server.issuer == AS
 
 
-async def test_an_identifier_is_compared_character_by_character():
-    with pytest.raises(SignInFailed, match="must not be used"):
-        await find({RESOURCE_AT: described(f"{AS}/"), AS_AT: metadata()})
+async def test_an_identifier_is_compared_but_for_a_final_slash_and_is_what_the_server_says():
+    found = await find({RESOURCE_AT: described(f"{AS}/"), AS_AT: metadata()})
+    assert found.server.issuer == AS
+    for other in (f"{AS}//", f"{AS}/t", AS.upper()):
+        with pytest.raises(SignInFailed, match="must not be used"):
+            await find({RESOURCE_AT: described(AS), AS_AT: metadata(issuer=other)})
 
 
 async def test_endpoints_that_are_not_encrypted_are_refused():
