@@ -174,7 +174,7 @@ def _explain_unranked() -> Iterator[str]:
 def _explain_history(evidence: SuggestionEvidence) -> Iterator[str]:
     if not evidence.past_intent_count:
         yield (
-            "No past run counts yet (one does about a minute after its end), so the ranking rests "
+            "No past run counts yet (one does within a minute of its end), so the ranking rests "
             "on the intent's words and meaning."
         )
     else:
