@@ -12,7 +12,6 @@ References:
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -65,7 +64,7 @@ class Shares:
     def __init__(self, bound: Bound) -> None:
         self.bound = bound
         self._lock = threading.Lock()
-        self._held: Counter[Hashable] = Counter()
+        self._held: dict[Hashable, int] = {}  # a Counter looks a missing holder up in Python
         self._in_all = 0
 
     def __len__(self) -> int:
@@ -73,21 +72,21 @@ class Shares:
 
     def count_of(self, holder: Hashable) -> int:
         """Return what a holder has."""
-        return self._held[holder]
+        return self._held.get(holder, 0)
 
     def take(self, holder: Hashable, amount: int = 1, *, is_privileged: bool = False) -> bool:
         """Take an amount for a holder, who returns it by `give_back`; False: there is no room."""
         with self._lock:
             if not self.has_room(holder, amount, is_privileged=is_privileged):
                 return False
-            self._held[holder] += amount
+            self._held[holder] = self._held.get(holder, 0) + amount
             self._in_all += amount
         return True
 
     def has_room(self, holder: Hashable, amount: int = 1, *, is_privileged: bool = False) -> bool:
         """Whether `take` would succeed now."""
         return self.bound.admits(
-            held=self._held[holder],
+            held=self._held.get(holder, 0),
             in_all=self._in_all,
             amount=amount,
             is_privileged=is_privileged,
@@ -96,7 +95,9 @@ class Shares:
     def give_back(self, holder: Hashable, amount: int = 1) -> None:
         """Return what a holder took."""
         with self._lock:
-            self._held[holder] -= amount
+            left = self._held.get(holder, 0) - amount
             self._in_all -= amount
-            if not self._held[holder]:
-                del self._held[holder]
+            if left:
+                self._held[holder] = left
+            else:
+                self._held.pop(holder, None)

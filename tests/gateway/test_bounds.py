@@ -28,7 +28,7 @@ BOUNDS = {
         gate.OPEN_REQUESTS,
         "gateway/api/test_run_events.py::test_streams_of_one_user_leave_room_for_others",
     ),
-    "bytes of bodies in memory": (
+    "bytes of bodies in memory, of those over 16 KiB": (
         body.BODY_BYTES,
         "gateway/mcp_http/test_gate.py::test_bodies_of_one_user_leave_room_for_others",
     ),
@@ -91,17 +91,17 @@ BOUNDS = {
     ),
     "OAuth clients that registered themselves": (
         Bound(total=oauth_tokens.MAX_CLIENTS, each=0),
-        "gateway/oauth/test_oauth_server.py"
+        "gateway/oauth/test_registration.py"
         "::test_when_all_places_are_taken_the_address_with_most_makes_room",
     ),
     "OAuth clients that nobody authorized": (
         Bound(total=oauth_tokens.MAX_CLIENTS, each=oauth_tokens.MAX_CLIENTS_OF_ADDRESS),
-        "gateway/oauth/test_oauth_server.py"
+        "gateway/oauth/test_registration.py"
         "::test_an_address_replaces_its_own_clients_that_nobody_authorized",
     ),
     "registrations of OAuth clients in an hour": (
         oauth_server.REGISTRATIONS_PER_HOUR,
-        "gateway/oauth/test_oauth_server.py::test_registrations_are_limited_by_address_and_size",
+        "gateway/oauth/test_registration.py::test_registrations_are_limited_by_address_and_size",
     ),
     "wrong tokens in a minute": (
         throttle.MAX_FAILURES,

@@ -131,7 +131,7 @@ class ServerEntry:
 
     def find_key(self, caller: Caller, downstream: Downstream) -> SupervisorKey | None:
         """Return by what a caller's connection is told from others; None: it is shared by all."""
-        if caller == GATEWAY:
+        if self._is_shared_by_all or caller == GATEWAY:
             return None
         if (
             self.spec.session == "per_caller"
@@ -140,6 +140,16 @@ class ServerEntry:
         ):
             return caller.client_key
         return caller.user if self.spec.authorization == "oauth_per_user" else None
+
+    @property
+    def _is_shared_by_all(self) -> bool:
+        """Whether there is one connection, whoever calls; asked twice for each call."""
+        return not (
+            self._per_caller
+            or self.asks_for_roots
+            or self.spec.session == "per_caller"
+            or self.spec.authorization == "oauth_per_user"
+        )
 
     async def request(
         self, request: UpstreamRequest, *, caller: Caller, admit: Admit

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Hashable
 from typing import Any, Final
 
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
@@ -23,6 +22,8 @@ MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 """The same limit as for a line over stdio: arguments may carry documents as base64."""
 BODY_BYTES: Final = Bound(total=256 * 1024 * 1024, each=MAX_BODY_BYTES, fraction=0.5)
 """Bytes of bodies in memory at once, and those that one holder sent."""
+UNCOUNTED_BYTES: Final = 16 * 1024
+"""Smaller bodies are not counted: the requests that may be open at once hold some MiB of them."""
 CHUNK_TIMEOUT_S: Final = 15.0
 """Longest pause between two chunks of a body."""
 BODY_TIMEOUT_S: Final = 120.0
@@ -40,11 +41,8 @@ class ClientGone(Exception):
     """The client disconnected before its request was complete."""
 
 
-@asynccontextmanager
-async def hold_body(
-    receive: Receive, *, declared: str, holder: Hashable, max_bytes: int = MAX_BODY_BYTES
-) -> AsyncIterator[bytes]:
-    """Yield the body of a request, whose bytes count as the holder's until the block is left.
+class hold_body:  # noqa: N801 - used like a function; a generator would cost each call 3 %
+    """Yields the body of a request, whose bytes count as the holder's until the block is left.
 
     Args:
         receive: Of the request.
@@ -56,15 +54,27 @@ async def hold_body(
         RequestRejected: If the body is too large or too slow, or too much is held.
         ClientGone: If the client disconnects.
     """
-    size = int(declared) if declared.isdigit() else 0
-    if size > max_bytes:
-        raise _build_too_large_error(max_bytes)
-    held = _HeldBytes(holder)
-    try:
-        held.take(size)
-        yield await _read_body(receive, held, max_bytes=max_bytes)
-    finally:
-        body_bytes.give_back(holder, held.size)
+
+    def __init__(
+        self, receive: Receive, *, declared: str, holder: Hashable, max_bytes: int = MAX_BODY_BYTES
+    ) -> None:
+        self._receive = receive
+        self._declared = int(declared) if declared.isdigit() else 0
+        self._held = _HeldBytes(holder)
+        self._max_bytes = max_bytes
+
+    async def __aenter__(self) -> bytes:
+        if self._declared > self._max_bytes:
+            raise _build_too_large_error(self._max_bytes)
+        try:
+            self._held.take(self._declared)
+            return await _read_body(self._receive, self._held, max_bytes=self._max_bytes)
+        except BaseException:
+            self._held.give_back()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._held.give_back()
 
 
 class _HeldBytes:
@@ -85,7 +95,7 @@ class _HeldBytes:
             RequestRejected: If too much is held.
         """
         missing = size - self.size
-        if missing <= 0:
+        if missing <= 0 or size <= UNCOUNTED_BYTES:
             return
         if not body_bytes.take(self._holder, missing):
             raise reject(
@@ -95,6 +105,12 @@ class _HeldBytes:
                 headers=(*_CLOSE, (b"retry-after", b"1")),
             )
         self.size = size
+
+    def give_back(self) -> None:
+        """Give all of them back."""
+        if self.size:
+            body_bytes.give_back(self._holder, self.size)
+            self.size = 0
 
 
 async def _read_body(receive: Receive, held: _HeldBytes, *, max_bytes: int) -> bytes:

@@ -38,9 +38,10 @@ class AcceptedForms(NamedTuple):
 
 def read_accepted(request: Request) -> AcceptedForms:
     """Return what a request accepts; without the header, everything."""
-    if "accept" not in request.headers:
+    accepted = AcceptedForms(*check_accept_headers(request))
+    if not any(accepted) and "accept" not in request.headers:
         return AcceptedForms(json=True, events=True)
-    return AcceptedForms(*check_accept_headers(request))
+    return accepted
 
 
 class EventReply:

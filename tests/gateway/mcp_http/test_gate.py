@@ -374,6 +374,7 @@ async def test_each_request_of_a_session_is_handled_under_its_own_id():
 
 
 async def test_bodies_of_one_user_leave_room_for_others(monkeypatch):
+    monkeypatch.setattr(body, "UNCOUNTED_BYTES", 0)
     monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=2_000, fraction=0.5)))
     text = "x" * 900
     async with listening() as gateway:
@@ -388,6 +389,7 @@ async def test_bodies_of_one_user_leave_room_for_others(monkeypatch):
 
 
 async def test_bytes_of_unknown_number_are_counted_as_they_come(monkeypatch):
+    monkeypatch.setattr(body, "UNCOUNTED_BYTES", 0)
     monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=1_000, fraction=1.0)))
 
     async def pieces():
