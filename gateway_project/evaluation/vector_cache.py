@@ -100,9 +100,13 @@ def _open_or_recreate(path: Path) -> sqlite3.Connection:
 
 def _connect_with_table(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=30)
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
-    )
+    try:
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+        )
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -167,7 +167,9 @@ def test_an_impossible_request_is_reported_in_one_line(arguments, said):
 
 @pytest.mark.usefixtures("weather")
 @pytest.mark.parametrize(
-    ("depth", "told"), [(500, "more than 64 levels deep"), (9**5, "too deeply")]
+    ("depth", "told"),
+    # Some Pythons parse even the second, and its levels are counted then.
+    [(500, "more than 64 levels deep"), (9**5, "too deeply|more than 64 levels deep")],
 )
 def test_parameters_that_are_nested_too_deeply_are_one_clear_line(depth, told):
     value = '{"city": ' + "[" * depth + "]" * depth + "}"
