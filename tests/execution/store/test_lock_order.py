@@ -75,3 +75,12 @@ def test_a_run_that_somebody_has_locked_is_not_waited_for_and_is_had_later(seale
         lock(run)
         assert pool.submit(closing, taken).result(PATIENCE_S) is None
     assert taken().run == run
+
+
+@pytest.mark.parametrize("owner", ["us", ""])
+def test_a_request_made_again_waits_for_nobody_who_is_writing_to_its_run(sealer, owner):
+    first = held(sealer, key="k")
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        WorkflowExecution.objects.filter(id=first.run).update(status="running")
+        again = pool.submit(closing, lambda: held(sealer, key="k", owner=owner))
+        assert again.result(PATIENCE_S).run == first.run
