@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from gateway_project.client_config import entry_keys, read_filter
+from gateway_project.client_config.entry_keys import KeyRule, KeyUse
 from gateway_project.client_config.placeholders import PlaceholderTranslator
 from gateway_project.foundation import canonical
 from tools import definition
+from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
 
 MAX_NAME_LENGTH = 100
+MAX_LIMIT_S = 1e6
 _SCALAR_TYPES = (str, int, float)
 _REMOTE_KEYS = ("httpUrl", "url", "serverUrl")
-_KNOWN_KEYS = (
-    "command", "args", "env", "cwd", "type", "transport", "disabled", "enabled", "headers",
-    "http_headers", "env_http_headers", "bearer_token_env_var", "bearer_token", "env_vars",
-    "auth", "oauth", "scopes", "source", *_REMOTE_KEYS,
-)  # fmt: skip
+_OFF_KEYS = ("disabled", "isDisabled")
+_ON_KEYS = ("enabled", "isActive", "isEnabled", "active")
+_LEFT = {KeyUse.REPORTED, KeyUse.NO_EFFECT}
+_FILTERS = {KeyUse.INCLUDE, KeyUse.EXCLUDE, KeyUse.TOOLS}
+_LIMITS = {KeyUse.START_LIMIT: "connect_timeout_s", KeyUse.CALL_LIMIT: "call_timeout_s"}
 _HTTP_TYPES = {"http", "streamable-http", "streamable_http", "streamablehttp", "remote"}
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
@@ -44,8 +48,11 @@ class ConfiguredServer:
         client_secret: Secret of that client.
         scopes: OAuth scopes to request, separated by spaces.
         enabled: False if the client has it switched off.
+        tools: Which of its tools stay off.
+        connect_timeout_s: Longest that its start may take; None: not set.
+        call_timeout_s: Longest that a call may take; None: not set.
         is_project_local: Whether the file holds it for the requested project only.
-        extra: Unknown keys.
+        extra: Keys that are not taken over.
         notes: Remarks for the user, one line each.
     """
 
@@ -62,13 +69,26 @@ class ConfiguredServer:
     client_secret: str = field(default="", repr=False)
     scopes: str = ""
     enabled: bool = True
+    tools: ToolFilter = field(default_factory=ToolFilter)
+    connect_timeout_s: float | None = None
+    call_timeout_s: float | None = None
     is_project_local: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def limit_tools(self, tools: ToolFilter) -> ConfiguredServer:
+        """Return the server with more of its tools off, and a note that says so."""
+        limited = self.tools & tools
+        if limited == self.tools:
+            return self
+        notes = [
+            f"keeps {off} switched off, as the client's settings do" for off in tools.describe()
+        ]
+        return replace(self, tools=limited, notes=(*self.notes, *notes))
+
 
 def read_entry(
-    name: str, value: Any, *, translator: PlaceholderTranslator, local: bool, sse: bool
+    name: str, value: Any, *, translator: PlaceholderTranslator, local: bool, client: str
 ) -> ConfiguredServer:
     """Read an entry.
 
@@ -77,7 +97,7 @@ def read_entry(
         value: Its JSON or TOML value.
         translator: Translates the placeholders of this entry.
         local: Whether it belongs to one project.
-        sse: Whether a URL without a type uses server-sent events.
+        client: Name of the client whose file it is; empty: any.
 
     Raises:
         ValueError: If it cannot be used; the message says why.
@@ -93,13 +113,12 @@ def read_entry(
     _require_storable(value)
     flat = _flatten_zed_command(value)
     read_fields = _read_remote_fields if _is_remote(flat) else _read_stdio_fields
-    fields = read_fields(flat, translator, sse=sse)
-    extra = _collect_extra(value, translator)
+    fields = read_fields(flat, translator, sse=client == "gemini")
+    fields |= _read_settings(name, value, translator.notes, client)
     return ConfiguredServer(
         name=name,
-        enabled=value.get("disabled") is not True and value.get("enabled") is not False,
+        enabled=not _is_disabled(value),
         is_project_local=local,
-        extra=extra,
         notes=tuple(translator.notes),
         **fields,
     )
@@ -153,11 +172,6 @@ def _read_stdio_fields(
         for name in _read_forwarded_variables(value.get("env_vars"))
         if name not in env
     }
-    if "envFile" in value:
-        translator.notes.append(
-            "has an envFile, which is not read; write what it sets under env, or set it in the "
-            "gateway's environment"
-        )
     return _resolve_working_folder(
         command=translator.translate(command),
         args=tuple(map(translator.translate, _require_texts(value.get("args", []), "args"))),
@@ -240,17 +254,55 @@ def _read_forwarded_variables(value: Any) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-def _collect_extra(value: Mapping[str, Any], translator: PlaceholderTranslator) -> dict[str, Any]:
-    """Return the unknown keys except those that look like secrets."""
-    extra = {}
-    for key, item in value.items():
-        if key in _KNOWN_KEYS:
-            continue
-        if _SECRET_NAME.search(key) and isinstance(item, str) and item:
-            translator.notes.append(f"{key!r} looks like a secret and is left out; use env")
-        else:
-            extra[key] = item
-    return extra
+def _is_disabled(value: Mapping[str, Any]) -> bool:
+    switches = (*((value.get(key), True) for key in _OFF_KEYS),
+                *((value.get(key), False) for key in _ON_KEYS))  # fmt: skip
+    return any(str(switch).lower() == str(off).lower() for switch, off in switches)
+
+
+def _read_settings(
+    name: str, value: Mapping[str, Any], notes: list[str], client: str
+) -> dict[str, Any]:
+    """Return the fields of keys other than those that say how to start or reach a server."""
+    rules = {key: entry_keys.find_rule(key, client) for key in value}
+    tools, limits = ToolFilter(), dict[str, float]()
+    for key, rule in rules.items():
+        if rule and rule.use in _FILTERS:
+            found = read_filter.read_filter(value[key], use=rule.use, key=key, server=name)
+            tools &= found
+            notes += [f"keeps {off} switched off ({key})" for off in found.describe()]
+        elif rule and rule.use in _LIMITS:
+            limit_s = _read_limit(value[key], key, rule.unit_s, notes)
+            limits |= {_LIMITS[rule.use]: limit_s} if limit_s else {}
+    return {"tools": tools, "extra": _collect_extra(value, rules, notes), **limits}
+
+
+def _collect_extra(
+    value: Mapping[str, Any], rules: Mapping[str, KeyRule | None], notes: list[str]
+) -> dict[str, Any]:
+    """Return the keys that are not taken over, except those that look like secrets."""
+    left = {key: rule for key, rule in rules.items() if rule is None or rule.use in _LEFT}
+    for key, rule in left.items():
+        if rule and rule.use is KeyUse.REPORTED and value[key] not in (None, False, [], {}):
+            notes.append(f"has {key}, which is not taken over: {rule.advice}")
+    secrets = [
+        key
+        for key in left
+        if _SECRET_NAME.search(key) and isinstance(value[key], str) and value[key]
+    ]
+    notes += [f"{key!r} looks like a secret and is left out; use env" for key in secrets]
+    if unknown := [key for key, rule in left.items() if rule is None and key not in secrets]:
+        notes.append(f"has keys that Foregate does not know: {', '.join(unknown)}")
+    return {key: value[key] for key in left if key not in secrets}
+
+
+def _read_limit(value: Any, key: str, unit_s: float, notes: list[str]) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and 0 < value * unit_s <= MAX_LIMIT_S:
+        return float(value) * unit_s
+    if value is not None:
+        notes.append(f"has {key}, which is not taken over; it must be a number above 0")
+    return None
 
 
 def _require_text(value: Any, field_name: str) -> str:

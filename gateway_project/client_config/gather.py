@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gateway_project.client_config import locate, own_entry, read_config, switched_off
 from gateway_project.client_config.read_config import (
@@ -97,11 +98,15 @@ def _read_client(client: str) -> ParsedConfig:
     paths = locate.candidate_files(client)
     parsed_files: dict[Path, ParsedConfig] = {}
     problems: list[str] = []
+    documents: list[Any] = []
     for path in paths:
         try:
             parsed_files[path] = _read_client_file(path, client)
         except MissingConfig:
             continue
+        except NoServerList as error:
+            problems.append(str(error))
+            documents.append(error.document)
         except UnreadableConfig as error:
             problems.append(str(error))
     if not parsed_files:
@@ -110,24 +115,38 @@ def _read_client(client: str) -> ParsedConfig:
             "; ".join(problems) or f"no configuration of {client} at {searched}"
         )
     problems += [line for parsed in parsed_files.values() for line in parsed.problems]
+    documents += [parsed.document for parsed in parsed_files.values()]
+    if client == "claude-code":
+        documents += switched_off.load_claude_settings(Path.cwd(), locate.current_platform())
     files = [
-        _apply_switches(path, parsed, parsed_files.values())
+        _apply_switches(path, parsed.entries, documents, client=client)
         for path, parsed in parsed_files.items()
     ]
     return ParsedConfig(entries=_merge_by_name(files), problems=tuple(problems))
 
 
 def _apply_switches(
-    path: Path, parsed: ParsedConfig, files: Collection[ParsedConfig]
+    path: Path, entries: Sequence[ConfiguredServer], documents: Sequence[Any], *, client: str
 ) -> Sequence[ConfiguredServer]:
-    """Return the entries of one of a client's files as all of them switch it on or off."""
-    off = frozenset[str]().union(*(file.disabled for file in files))
-    if path == Path.cwd() / ".mcp.json":
-        off = off.union(*(file.disabled_in_project for file in files))
-        off |= switched_off.names_disabled_by_settings(Path.cwd(), locate.current_platform())
-    return [
-        replace(entry, enabled=entry.enabled and entry.name not in off) for entry in parsed.entries
-    ]
+    """Return the entries of one of a client's files as all of them switch it on or off.
+
+    Args:
+        path: The file.
+        entries: Its servers.
+        documents: All files of the client, also those without servers.
+        client: Its name.
+    """
+    project, names = Path.cwd(), {entry.name for entry in entries}
+    off: set[str] = set()
+    for document in documents:
+        off |= switched_off.names_disabled_in(document, project, names)
+        if path == project / ".mcp.json":
+            off |= switched_off.names_disabled_for_project(document, project)
+        entries = [
+            entry.limit_tools(switched_off.find_tool_filter(document, entry.name, client=client))
+            for entry in entries
+        ]
+    return [replace(entry, enabled=entry.enabled and entry.name not in off) for entry in entries]
 
 
 def _merge_by_name(files: Sequence[Sequence[ConfiguredServer]]) -> tuple[ConfiguredServer, ...]:

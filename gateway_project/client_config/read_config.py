@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,15 @@ __all__ = [
 
 
 class NoServerList(UnreadableConfig):
-    """A configuration has no list of servers."""
+    """A configuration has no list of servers.
+
+    Attributes:
+        document: The whole file; its other settings may hold for servers of other files.
+    """
+
+    def __init__(self, message: str, document: Any) -> None:
+        super().__init__(message)
+        self.document = document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +46,13 @@ class ParsedConfig:
         entries: Usable servers.
         problems: One line for each unusable server.
         notes: Remarks for the user.
-        disabled: Names that the file disables in any of the client's files.
-        disabled_in_project: Names that it disables in the project's own file.
+        document: The whole file; its other settings may hold for servers of other files.
     """
 
     entries: tuple[ConfiguredServer, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    disabled: frozenset[str] = frozenset()
-    disabled_in_project: frozenset[str] = frozenset()
+    document: Any = field(default=None, repr=False, compare=False)
 
 
 def read_config(
@@ -102,23 +108,18 @@ def parse_config(
     entries: list[ConfiguredServer] = []
     for name, value in servers.items():
         translator = _make_translator(document, project, client)
-        sse = client is not None and client.name == "gemini"
+        owner = client.name if client else ""
         try:
             server = entry.read_entry(
-                name, value, translator=translator, local=name in own, sse=sse
+                name, value, translator=translator, local=name in own, client=owner
             )
         except ValueError as error:
             problems.append(f"{source}: server {name!r}: {error}")
         else:
-            entries.append(replace(server, enabled=server.enabled and name not in disabled))
-    return ParsedConfig(
-        entries=tuple(entries),
-        problems=tuple(problems),
-        disabled=disabled,
-        disabled_in_project=switched_off.names_disabled_for_project(document, project)
-        if project
-        else frozenset(),
-    )
+            off = switched_off.find_tool_filter(document, name, client=owner)
+            server = replace(server, enabled=server.enabled and name not in disabled)
+            entries.append(server.limit_tools(off))
+    return ParsedConfig(entries=tuple(entries), problems=tuple(problems), document=document)
 
 
 def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
@@ -149,7 +150,8 @@ def _extract_servers(
     if not isinstance(own, dict):
         own = {}
     if key not in document and key not in own:
-        raise NoServerList(f"{source}: no {key} in it; {_describe_expected(key, client)}")
+        message = f"{source}: no {key} in it; {_describe_expected(key, client)}"
+        raise NoServerList(message, document)
     for holder in (document, own):
         if not isinstance(holder.get(key), dict | None):
             expected = _describe_expected(key, client)

@@ -44,11 +44,11 @@ URL = "https://example.com/mcp"
     ],
 )
 def test_a_remote_server_is_read_in_every_clients_format(client, entry, transport):
-    found = only({**entry, "headers": {"X-Key": "1"}, "timeout": 5}, client)
+    found = only({**entry, "headers": {"X-Key": "1"}, "note": "mine"}, client)
     assert (found.transport, found.command) == (transport, "")
     assert found.url == next(entry[key] for key in ("httpUrl", "url", "serverUrl") if key in entry)
     assert found.headers == {"X-Key": "1"}
-    assert found.extra == {"timeout": 5}
+    assert found.extra == {"note": "mine"}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_codex_entries_include_forwarded_variables():
         'env_vars = ["A", { name = "B", source = "remote" }, "C"]\n[mcp_servers.x.env]\nC = "3"\n'
     )
     assert found.env == {"A": "${A}", "B": "${B}", "C": "3"}
-    assert found.extra == {"startup_timeout_sec": 20}
+    assert (found.connect_timeout_s, found.extra) == (20, {})
 
 
 def test_codex_names_the_variables_of_its_headers():

@@ -30,7 +30,7 @@ def test_an_entry_is_read_with_everything_in_it():
             "env": {"TOKEN": "${TOKEN}", "PORT": 80},
             "cwd": "/srv",
             "timeout": 5,
-            "autoApprove": ["log"],
+            "note": "mine",
         }
     )
     assert found.problems == ()
@@ -41,7 +41,12 @@ def test_an_entry_is_read_with_everything_in_it():
             args=("mcp-server-git", "7"),
             env={"TOKEN": "${TOKEN}", "PORT": "80"},
             cwd="/srv",
-            extra={"timeout": 5, "autoApprove": ["log"]},
+            extra={"timeout": 5, "note": "mine"},
+            notes=(
+                "has timeout, which is not taken over: its unit is not known; set the server's "
+                "call_timeout_s",
+                "has keys that Foregate does not know: note",
+            ),
         ),
     )
 
