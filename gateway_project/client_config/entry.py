@@ -19,7 +19,7 @@ from tools.upstream import remote_entry
 
 MAX_NAME_LENGTH = 100
 MAX_LIMIT_S = 1e6
-_SCALAR_TYPES = (str, int, float)
+_SCALAR_TYPES = str | int | float
 _REMOTE_KEYS = ("httpUrl", "url", "serverUrl")
 _OFF_KEYS = ("disabled", "isDisabled")
 _ON_KEYS = ("enabled", "isActive", "isEnabled", "active")
@@ -198,7 +198,7 @@ def _read_remote_fields(
     url = translator.translate(_require_text(value.get(key, ""), key).strip())
     if problem := remote_entry.find_url_problem(url):
         raise ValueError(problem)
-    headers = {name: translator.translate(item) for name, item in _read_headers(value).items()}
+    headers = _tidy_headers(_read_headers(value), translator)
     if problem := remote_entry.find_headers_problem(headers):
         raise ValueError(problem)
     kind = _read_transport(value)
@@ -219,6 +219,21 @@ def _read_headers(value: Mapping[str, Any]) -> dict[str, str]:
     if token := _require_text(value.get("bearer_token", ""), "bearer_token"):
         headers.setdefault("Authorization", f"Bearer {token}")
     return headers
+
+
+def _tidy_headers(written: Mapping[str, str], translator: PlaceholderTranslator) -> dict[str, str]:
+    """Return the headers that an entry may set, without blanks around them."""
+    last = {name.strip().lower(): name for name in written}
+    kept = [name for key, name in last.items() if not remote_entry.is_set_by_gateway(key)]
+    if dropped := [name for key, name in last.items() if name not in kept]:
+        translator.notes.append(
+            f"has headers that Foregate sets itself, which are left out: {', '.join(dropped)}"
+        )
+    if repeated := [name for name in written if name not in last.values()]:
+        translator.notes.append(f"repeats headers, of which the last holds: {', '.join(repeated)}")
+    if "host" in last:
+        translator.notes.append("has a header Host, which is sent in place of its address's host")
+    return {name.strip(): translator.translate(written[name].strip()) for name in kept}
 
 
 def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -325,14 +340,14 @@ def _require_text_object(value: Any, field_name: str) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(
-        isinstance(v, _SCALAR_TYPES) for v in value.values()
+        isinstance(v, _SCALAR_TYPES | None) for v in value.values()
     ):
         raise ValueError(f"{field_name} must be an object of strings")
     if any("=" in key or not key for key in value):
         raise ValueError(
             f"a name in {field_name} must not be empty or contain an equals sign; rename it"
         )
-    return {key: _write_scalar(item) for key, item in value.items()}
+    return {key: _write_scalar(item) for key, item in value.items() if item is not None}
 
 
 def _write_scalar(value: Any) -> str:

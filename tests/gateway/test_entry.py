@@ -153,3 +153,25 @@ def test_a_generic_file_may_use_any_clients_format(key):
 
 def test_a_command_of_an_unknown_type_is_started_all_the_same():
     assert only({"type": "local", "command": "c"}).transport == "stdio"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept", "said"),
+    [
+        ({"accept": "*/*", "X": "1"}, {"X": "1"}, "sets itself, which are left out: accept"),
+        ({"Transfer-Encoding": "chunked", "Mcp-Session-Id": "s", "X": "1"}, {"X": "1"},
+         "left out: Transfer-Encoding, Mcp-Session-Id"),
+        ({"Host": "mcp.corp.example"}, {"Host": "mcp.corp.example"}, "sent in place of"),
+        ({"x-key": "1", "X-Key": "2"}, {"X-Key": "2"}, "of which the last holds: x-key"),
+    ],
+)  # fmt: skip
+def test_headers_that_an_entry_cannot_have_are_left_out_with_a_note(written, kept, said):
+    found = only({"url": URL, "headers": written})
+    assert found.headers == kept
+    assert said in found.notes[0]
+
+
+def test_blanks_around_headers_and_missing_values_do_not_matter():
+    found = only({"url": URL, "headers": {" X-Key ": "1\n", "Y": None}})
+    assert (found.headers, found.notes) == ({"X-Key": "1"}, ())
+    assert only({"command": "x", "env": {"A": None, "B": "1"}}).env == {"B": "1"}

@@ -100,7 +100,7 @@ def test_entries_keep_the_order_of_the_file():
         ("bad", {"command": "x", "args": "-v"}, "args must be a list of strings"),
         ("bad", {"command": "x", "args": [["-v"]]}, "args must be a list of strings"),
         ("bad", {"command": "x", "env": ["A=1"]}, "env must be an object of strings"),
-        ("bad", {"command": "x", "env": {"A": None}}, "env must be an object of strings"),
+        ("bad", {"command": "x", "env": {"A": {}}}, "env must be an object of strings"),
         ("bad", {"command": "x", "cwd": 7}, "cwd must be a string"),
         ("a:b", {"command": "x"}, "not contain a colon"),
         ("", {"command": "x"}, "rename it"),
