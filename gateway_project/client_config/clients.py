@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gateway_project.client_config.placeholders import PlaceholderSyntax
+
+_NO_PLACEHOLDERS: Final = PlaceholderSyntax()
+
 
 @dataclass(frozen=True, kw_only=True)
 class KnownClient:
@@ -23,6 +27,7 @@ class KnownClient:
         roaming_files: Files below %APPDATA% on Windows, for users of WSL.
         folder_override: Variable that names another folder, and the file below it; replaces
             `home_files`.
+        syntax: Placeholders that it replaces in the texts of an entry.
         reload_hint: How to make the client reload its file.
     """
 
@@ -36,6 +41,7 @@ class KnownClient:
     library_files: tuple[str, ...] = ()
     roaming_files: tuple[str, ...] = ()
     folder_override: tuple[str, str] = ("", "")
+    syntax: PlaceholderSyntax = _NO_PLACEHOLDERS
     reload_hint: str
 
 
@@ -65,6 +71,7 @@ CLIENTS: Final = {
             project_file=".mcp.json",
             home_files=(".claude.json",),
             folder_override=("CLAUDE_CONFIG_DIR", ".claude.json"),
+            syntax=PlaceholderSyntax(plain=True, unset="kept"),
             reload_hint="start a new session of Claude Code",
         ),
         KnownClient(
@@ -74,6 +81,7 @@ CLIENTS: Final = {
             project_file=".cursor/mcp.json",
             home_files=(".cursor/mcp.json",),
             roaming_files=("../../.cursor/mcp.json",),
+            syntax=PlaceholderSyntax(env=True, editor=True, unset="empty"),
             reload_hint="switch the server on in Cursor's settings, under MCP",
         ),
         KnownClient(
@@ -85,6 +93,7 @@ CLIENTS: Final = {
             library_files=_VSCODE,
             home_files=(".vscode-server/data/User/mcp.json",),
             roaming_files=_VSCODE,
+            syntax=PlaceholderSyntax(env=True, editor=True, unset="empty"),
             reload_hint="run “MCP: List Servers” in VS Code and start it",
         ),
         KnownClient(
@@ -96,6 +105,7 @@ CLIENTS: Final = {
                 ".codeium/windsurf-next/mcp_config.json",
             ),
             roaming_files=("../../.codeium/windsurf/mcp_config.json",),
+            syntax=PlaceholderSyntax(env=True),
             reload_hint="press refresh among Windsurf's MCP servers",
         ),
         KnownClient(
@@ -130,11 +140,17 @@ CLIENTS: Final = {
             home_files=(".gemini/settings.json",),
             roaming_files=("../../.gemini/settings.json",),
             folder_override=("GEMINI_CLI_HOME", ".gemini/settings.json"),
+            syntax=PlaceholderSyntax(plain=True, unbraced=True, unset="kept"),
             reload_hint="start a new session of Gemini CLI",
         ),
     )
 }
 SERVERS_KEYS: Final = tuple(dict.fromkeys(client.servers_key for client in CLIENTS.values()))
+_BY_NAME: Final = {
+    "claude_desktop_config.json": "claude-desktop",
+    ".claude.json": "claude-code",
+    ".mcp.json": "claude-code",
+}
 _BY_FOLDER: Final = {
     ".cursor": "cursor",
     ".vscode": "vscode",
@@ -156,5 +172,5 @@ def guess_client(path: Path) -> KnownClient | None:
     """
     if path.suffix == ".toml":
         return CLIENTS["codex"]
-    name = _BY_FOLDER.get(path.parent.name.lower())
+    name = _BY_NAME.get(path.name) or _BY_FOLDER.get(path.parent.name.lower())
     return CLIENTS[name] if name else None

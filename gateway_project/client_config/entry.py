@@ -166,16 +166,16 @@ def _read_stdio_fields(
     command = value.get("command")
     if not isinstance(command, str) or not command.strip():
         raise ValueError("has no command; enter the executable that starts it")
-    env = _require_text_object(value.get("env", {}), "env")
-    env |= {
-        name: f"${{{name}}}"
-        for name in _read_forwarded_variables(value.get("env_vars"))
-        if name not in env
+    written = _require_text_object(value.get("env", {}), "env")
+    # A variable that is not set is not forwarded; an empty one is as near as an entry gets.
+    forwarded = {
+        name: f"${{{name}:-}}" for name in _read_forwarded_variables(value.get("env_vars"))
     }
+    args = _require_texts(value.get("args", []), "args")
     return _resolve_working_folder(
         command=translator.translate(command),
-        args=tuple(map(translator.translate, _require_texts(value.get("args", []), "args"))),
-        env={key: translator.translate(item) for key, item in env.items()},
+        args=tuple(translator.translate(arg, is_script=True) for arg in args),
+        env=forwarded | {key: translator.translate(item) for key, item in written.items()},
         cwd=translator.translate(_require_text(value.get("cwd", ""), "cwd")),
         project=translator.project,
     )
@@ -198,7 +198,7 @@ def _read_remote_fields(
     url = translator.translate(_require_text(value.get(key, ""), key).strip())
     if problem := remote_entry.find_url_problem(url):
         raise ValueError(problem)
-    headers = _tidy_headers(_read_headers(value), translator)
+    headers = _tidy_headers(_read_headers(value, translator), translator.notes)
     if problem := remote_entry.find_headers_problem(headers):
         raise ValueError(problem)
     kind = _read_transport(value)
@@ -208,32 +208,33 @@ def _read_remote_fields(
     return {"transport": kind, "url": url, "headers": headers, **_read_oauth_fields(value)}
 
 
-def _read_headers(value: Mapping[str, Any]) -> dict[str, str]:
+def _read_headers(value: Mapping[str, Any], translator: PlaceholderTranslator) -> dict[str, str]:
     """Return the headers, including those of Codex that name variables."""
-    headers = _require_text_object(value.get("headers", {}), "headers")
-    headers |= _require_text_object(value.get("http_headers", {}), "http_headers")
+    written = _require_text_object(value.get("headers", {}), "headers")
+    written |= _require_text_object(value.get("http_headers", {}), "http_headers")
+    headers = {name: translator.translate(item) for name, item in written.items()}
     named = _require_text_object(value.get("env_http_headers", {}), "env_http_headers")
     headers |= {name: f"${{{variable}}}" for name, variable in named.items()}
     if variable := _require_text(value.get("bearer_token_env_var", ""), "bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{variable}}}"
     if token := _require_text(value.get("bearer_token", ""), "bearer_token"):
-        headers.setdefault("Authorization", f"Bearer {token}")
+        headers.setdefault("Authorization", f"Bearer {translator.translate(token)}")
     return headers
 
 
-def _tidy_headers(written: Mapping[str, str], translator: PlaceholderTranslator) -> dict[str, str]:
+def _tidy_headers(written: Mapping[str, str], notes: list[str]) -> dict[str, str]:
     """Return the headers that an entry may set, without blanks around them."""
     last = {name.strip().lower(): name for name in written}
     kept = [name for key, name in last.items() if not remote_entry.is_set_by_gateway(key)]
-    if dropped := [name for key, name in last.items() if name not in kept]:
-        translator.notes.append(
+    if dropped := [name for name in last.values() if name not in kept]:
+        notes.append(
             f"has headers that Foregate sets itself, which are left out: {', '.join(dropped)}"
         )
     if repeated := [name for name in written if name not in last.values()]:
-        translator.notes.append(f"repeats headers, of which the last holds: {', '.join(repeated)}")
+        notes.append(f"repeats headers, of which the last holds: {', '.join(repeated)}")
     if "host" in last:
-        translator.notes.append("has a header Host, which is sent in place of its address's host")
-    return {name.strip(): translator.translate(written[name].strip()) for name in kept}
+        notes.append("has a header Host, which is sent in place of its address's host")
+    return {name.strip(): written[name].strip() for name in kept}
 
 
 def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:

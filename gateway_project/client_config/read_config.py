@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass, field, replace
 from json import JSONDecodeError
@@ -12,7 +13,7 @@ from gateway_project.client_config import clients, entry, jsonc, raw_file, switc
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.jsonc import JsonObject
-from gateway_project.client_config.placeholders import PlaceholderTranslator
+from gateway_project.client_config.placeholders import OWN_SYNTAX, PlaceholderTranslator
 from gateway_project.client_config.raw_file import MissingConfig, UnreadableConfig
 
 __all__ = [
@@ -179,7 +180,9 @@ def _make_translator(
         for item in (listed if isinstance(listed, list) else [])
         if isinstance(item, dict) and isinstance(item.get("id"), str)
     }
-    unbraced = client is not None and client.name == "gemini"
     return PlaceholderTranslator(
-        project=project or Path.cwd(), inputs=inputs, allows_unbraced=unbraced
+        project=project or Path.cwd(),
+        inputs=inputs,
+        syntax=client.syntax if client else OWN_SYNTAX,
+        environ=os.environ,
     )

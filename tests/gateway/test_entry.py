@@ -74,7 +74,7 @@ def test_codex_entries_include_forwarded_variables():
         '[mcp_servers.x]\ncommand = "uvx"\nargs = ["x"]\nstartup_timeout_sec = 20\n'
         'env_vars = ["A", { name = "B", source = "remote" }, "C"]\n[mcp_servers.x.env]\nC = "3"\n'
     )
-    assert found.env == {"A": "${A}", "B": "${B}", "C": "3"}
+    assert found.env == {"A": "${A:-}", "B": "${B:-}", "C": "3"}
     assert (found.connect_timeout_s, found.extra) == (20, {})
 
 
