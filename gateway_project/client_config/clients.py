@@ -20,6 +20,9 @@ class KnownClient:
         title: Display name.
         servers_key: Member of the file that holds the servers.
         is_toml: Whether the file is TOML; else it is JSON with comments.
+        holders: Paths within the file to objects that hold `servers` too.
+        more_project_files: Patterns of other files below a project's folder that are read.
+        more_user_files: Patterns of such files below the folder of a user's file.
         project_file: File below a project's folder; empty if there is none.
         home_files: Files below the user's home folder.
         config_files: Files below $XDG_CONFIG_HOME on Linux, or ~/.config.
@@ -35,6 +38,9 @@ class KnownClient:
     title: str
     servers_key: str
     is_toml: bool = False
+    holders: tuple[tuple[str, ...], ...] = ()
+    more_project_files: tuple[str, ...] = ()
+    more_user_files: tuple[str, ...] = ()
     project_file: str = ""
     home_files: tuple[str, ...] = ()
     config_files: tuple[str, ...] = ()
@@ -42,7 +48,7 @@ class KnownClient:
     roaming_files: tuple[str, ...] = ()
     folder_override: tuple[str, str] = ("", "")
     syntax: PlaceholderSyntax = _NO_PLACEHOLDERS
-    reload_hint: str
+    reload_hint: str = ""
 
 
 _CLAUDE_DESKTOP = "Claude/claude_desktop_config.json"
@@ -57,6 +63,7 @@ CLIENTS: Final = {
             servers_key="mcpServers",
             config_files=(_CLAUDE_DESKTOP,),
             library_files=(_CLAUDE_DESKTOP,),
+            more_user_files=("Claude Extensions/*/manifest.json",),
             roaming_files=(
                 _CLAUDE_DESKTOP,
                 # the redirected folder of the Microsoft Store app
@@ -88,6 +95,18 @@ CLIENTS: Final = {
             name="vscode",
             title="VS Code",
             servers_key="servers",
+            holders=(
+                ("mcp",),
+                ("settings", "mcp"),
+                ("customizations", "vscode", "mcp"),
+                ("customizations", "vscode", "settings", "mcp"),
+            ),
+            more_project_files=(
+                *(".vscode/settings.json", "*.code-workspace"),
+                *(".devcontainer/devcontainer.json", ".devcontainer.json"),
+                ".devcontainer/*/devcontainer.json",
+            ),
+            more_user_files=("settings.json",),
             project_file=".vscode/mcp.json",
             config_files=_VSCODE,
             library_files=_VSCODE,
@@ -145,11 +164,66 @@ CLIENTS: Final = {
         ),
     )
 }
-SERVERS_KEYS: Final = tuple(dict.fromkeys(client.servers_key for client in CLIENTS.values()))
+_OTHERS: Final = {
+    client.name: client
+    for client in (
+        KnownClient(
+            name="cline",
+            title="Cline",
+            servers_key="mcpServers",
+            syntax=PlaceholderSyntax(env=True),
+        ),
+        KnownClient(
+            name="roo",
+            title="Roo Code",
+            servers_key="mcpServers",
+            syntax=PlaceholderSyntax(env=True, editor=True, unset="empty"),
+        ),
+        KnownClient(
+            name="kiro",
+            title="Kiro",
+            servers_key="mcpServers",
+            syntax=PlaceholderSyntax(plain=True, unset="kept"),
+        ),
+        KnownClient(name="lm-studio", title="LM Studio", servers_key="mcpServers"),
+        KnownClient(
+            name="amp",
+            title="Amp",
+            servers_key="amp.mcpServers",
+            syntax=PlaceholderSyntax(plain=True, unset="kept"),
+        ),
+        KnownClient(
+            name="opencode",
+            title="opencode",
+            servers_key="mcp",
+            syntax=PlaceholderSyntax(curly=True, unset="empty"),
+        ),
+        KnownClient(
+            name="copilot-cli",
+            title="Copilot CLI",
+            servers_key="mcpServers",
+            syntax=PlaceholderSyntax(plain=True, unbraced=True, unset="kept"),
+        ),
+    )
+}
+"""Clients whose files are read where a user names them; they are not looked for, nor connected."""
+HOLDER_KEY: Final = "servers"
+HOLDERS: Final = CLIENTS["vscode"].holders
+SERVERS_KEYS: Final = (
+    *dict.fromkeys(client.servers_key for client in CLIENTS.values()),
+    "amp.mcpServers",
+)
 _BY_NAME: Final = {
     "claude_desktop_config.json": "claude-desktop",
     ".claude.json": "claude-code",
     ".mcp.json": "claude-code",
+    "devcontainer.json": "vscode",
+    ".devcontainer.json": "vscode",
+    "cline_mcp_settings.json": "cline",
+    "mcp_settings.json": "roo",
+    "opencode.json": "opencode",
+    "opencode.jsonc": "opencode",
+    "mcp-config.json": "copilot-cli",
 }
 _BY_FOLDER: Final = {
     ".cursor": "cursor",
@@ -159,6 +233,12 @@ _BY_FOLDER: Final = {
     ".zed": "zed",
     ".codex": "codex",
     ".gemini": "gemini",
+    ".roo": "roo",
+    ".lmstudio": "lm-studio",
+    "amp": "amp",
+    ".amp": "amp",
+    "opencode": "opencode",
+    ".copilot": "copilot-cli",
 }
 
 
@@ -172,5 +252,9 @@ def guess_client(path: Path) -> KnownClient | None:
     """
     if path.suffix == ".toml":
         return CLIENTS["codex"]
-    name = _BY_NAME.get(path.name) or _BY_FOLDER.get(path.parent.name.lower())
-    return CLIENTS[name] if name else None
+    if path.suffix == ".code-workspace":
+        return CLIENTS["vscode"]
+    if path.parent.parent.name == ".kiro":
+        return _OTHERS["kiro"]
+    name = _BY_NAME.get(path.name) or _BY_FOLDER.get(path.parent.name.lower(), "")
+    return CLIENTS.get(name) or _OTHERS.get(name)

@@ -111,7 +111,7 @@ def read_entry(
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise ValueError(f"a name has 1 to {MAX_NAME_LENGTH} characters; rename it")
     _require_storable(value)
-    flat = _flatten_zed_command(value)
+    flat = _flatten_command(value)
     read_fields = _read_remote_fields if _is_remote(flat) else _read_stdio_fields
     fields = read_fields(flat, translator, sse=client == "gemini")
     fields |= _read_settings(name, value, translator.notes, client)
@@ -124,9 +124,12 @@ def read_entry(
     )
 
 
-def _flatten_zed_command(value: dict[str, Any]) -> dict[str, Any]:
-    """Convert an older Zed entry, whose command is an object, to the common form."""
+def _flatten_command(value: dict[str, Any]) -> dict[str, Any]:
+    """Convert an entry of opencode or older Zed, whose command is no text, to the common form."""
     command = value.get("command")
+    if isinstance(command, list) and command and "args" not in value:
+        env = {"env": value["environment"]} if "environment" in value else {}
+        return {**value, **env, "command": command[0], "args": command[1:]}
     if isinstance(command, dict):
         inner = {key: command[key] for key in ("args", "env") if key in command}
         return {**value, **inner, "command": command.get("path")}
@@ -144,7 +147,8 @@ def _is_remote(value: Mapping[str, Any]) -> bool:
 
 
 def _read_transport(value: Mapping[str, Any]) -> str:
-    declared = value.get("type") or value.get("transport") or ""
+    written = (value.get(key) for key in ("type", "transport", "transportType"))
+    declared = next(filter(None, written), "")
     kind = declared.lower() if isinstance(declared, str) else "?"
     if kind in _HTTP_TYPES:
         return "http"
@@ -240,8 +244,8 @@ def _tidy_headers(written: Mapping[str, str], notes: list[str]) -> dict[str, str
 def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the OAuth fields of an entry, in the format of any client."""
     oauth = value.get("oauth", value.get("auth"))
+    scopes = value.get("scopes", value.get("oauthScopes"))
     if not isinstance(oauth, dict) or oauth.get("enabled") is False:
-        scopes = value.get("scopes")
         return {"signs_in": True, "scopes": _read_scopes(scopes)} if scopes else {}
     credentials = {
         field_name: next((oauth[key] for key in keys if isinstance(oauth.get(key), str)), "")
@@ -252,7 +256,7 @@ def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "signs_in": True,
-        "scopes": _read_scopes(oauth.get("scopes", value.get("scopes"))),
+        "scopes": _read_scopes(oauth.get("scopes", scopes)),
         **credentials,
     }
 

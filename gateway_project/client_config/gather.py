@@ -65,7 +65,7 @@ def find_client_files(clients: Sequence[str] = locate.CLIENT_NAMES) -> tuple[Det
     """Return every existing file of the clients, with its content."""
     detected: list[DetectedClient] = []
     for client in clients:
-        for path in locate.candidate_files(client):
+        for path in locate.list_readable_files(client):
             try:
                 parsed = _read_client_file(path, client)
             except MissingConfig:
@@ -95,24 +95,26 @@ def _read_client_file(path: Path, client: str) -> ParsedConfig:
 
 
 def _read_client(client: str) -> ParsedConfig:
-    paths = locate.candidate_files(client)
+    paths = locate.list_readable_files(client)
     parsed_files: dict[Path, ParsedConfig] = {}
     problems: list[str] = []
     documents: list[Any] = []
+    without_servers: list[str] = []
     for path in paths:
         try:
             parsed_files[path] = _read_client_file(path, client)
         except MissingConfig:
             continue
         except NoServerList as error:
-            problems.append(str(error))
+            without_servers.append(str(error))
             documents.append(error.document)
         except UnreadableConfig as error:
             problems.append(str(error))
     if not parsed_files:
         searched = " or ".join(map(str, paths))
         raise UnreadableConfig(
-            "; ".join(problems) or f"no configuration of {client} at {searched}"
+            "; ".join((*problems, *without_servers))
+            or f"no configuration of {client} at {searched}"
         )
     problems += [line for parsed in parsed_files.values() for line in parsed.problems]
     documents += [parsed.document for parsed in parsed_files.values()]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from gateway_project.client_config import clients, entry, jsonc, raw_file, switched_off
+from gateway_project.client_config import clients, entry, extension, jsonc, raw_file, switched_off
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.jsonc import JsonObject
@@ -70,11 +71,28 @@ def read_config(
         MissingConfig: If there is no such file.
         UnreadableConfig: If it is too large or not a configuration.
     """
+    if path.suffix in extension.PACKED_SUFFIXES:
+        raise UnreadableConfig(
+            f"{path} is a packed extension; install it in Claude Desktop or unpack it, and name "
+            f"its {extension.MANIFEST}"
+        )
     file = raw_file.read_raw(path)
     if file.content is None:
         raise MissingConfig(f"{path} does not exist; name an existing file")
     owner = client or clients.guess_client(path)
+    if path.name == extension.MANIFEST:
+        document = _parse_document(file.text, str(path), None)
+        if extension.is_manifest(document):
+            return _parse_extension(path, document)
     return parse_config(file.text, source=str(path), project=project, client=owner)
+
+
+def _parse_extension(path: Path, document: dict[str, Any]) -> ParsedConfig:
+    try:
+        return ParsedConfig(entries=(extension.read_extension(path, document),), problems=())
+    except ValueError as error:
+        name = document.get("name", path.parent.name)
+        return ParsedConfig(entries=(), problems=(f"{path}: server {name!r}: {error}",))
 
 
 def parse_config(
@@ -101,14 +119,15 @@ def parse_config(
         'time'
     """
     document = _parse_document(text, source, client)
-    shared, own = _extract_servers(document, source, project, client)
+    holders = _find_holders(document, client)
+    shared, own = _extract_servers(document, holders, source, project, client)
     repeated = (*own.repeated_keys, *(name for name in shared.repeated_keys if name not in own))
     problems = [f"{source}: {name!r} is given twice; rename one of the two" for name in repeated]
     servers = {name: value for name, value in {**shared, **own}.items() if name not in repeated}
     disabled = switched_off.names_disabled_in(document, project, servers.keys())
     entries: list[ConfiguredServer] = []
     for name, value in servers.items():
-        translator = _make_translator(document, project, client)
+        translator = _make_translator([document, *holders], project, client)
         owner = client.name if client else ""
         try:
             server = entry.read_entry(
@@ -138,8 +157,21 @@ def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
         raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
 
 
+def _find_holders(document: Any, client: KnownClient | None) -> list[dict[str, Any]]:
+    """Return the objects within a file that hold a list of servers besides the file itself."""
+    paths = client.holders if client else clients.HOLDERS
+    holders = (switched_off.follow_path(document, path) for path in paths)
+    return [
+        holder for holder in holders if isinstance(holder, dict) and clients.HOLDER_KEY in holder
+    ]
+
+
 def _extract_servers(
-    document: Any, source: str, project: Path | None, client: KnownClient | None
+    document: Any,
+    holders: Sequence[dict[str, Any]],
+    source: str,
+    project: Path | None,
+    client: KnownClient | None,
 ) -> tuple[JsonObject, JsonObject]:
     """Return the servers for all projects and the project's own; either may be empty."""
     keys = (client.servers_key,) if client else clients.SERVERS_KEYS
@@ -150,14 +182,18 @@ def _extract_servers(
     own = projects.get(str(project)) if isinstance(projects, dict) else None
     if not isinstance(own, dict):
         own = {}
-    if key not in document and key not in own:
+    if key not in document and key not in own and not holders:
         message = f"{source}: no {key} in it; {_describe_expected(key, client)}"
         raise NoServerList(message, document)
-    for holder in (document, own):
-        if not isinstance(holder.get(key), dict | None):
-            expected = _describe_expected(key, client)
-            raise UnreadableConfig(f"{source}: {key} must be an object; {expected}")
-    return _get_servers(document, key), _get_servers(own, key)
+    lists = [(document, key), (own, key), *((holder, clients.HOLDER_KEY) for holder in holders)]
+    for holder, name in lists:
+        if not isinstance(holder.get(name), dict | None):
+            expected = _describe_expected(name, client)
+            raise UnreadableConfig(f"{source}: {name} must be an object; {expected}")
+    shared = _get_servers(document, key)
+    for holder in holders:
+        shared = shared.merge(_get_servers(holder, clients.HOLDER_KEY))
+    return shared, _get_servers(own, key)
 
 
 def _describe_expected(key: str, client: KnownClient | None) -> str:
@@ -172,11 +208,12 @@ def _get_servers(holder: dict[str, Any], key: str) -> JsonObject:
 
 
 def _make_translator(
-    document: Any, project: Path | None, client: KnownClient | None
+    holders: Sequence[dict[str, Any]], project: Path | None, client: KnownClient | None
 ) -> PlaceholderTranslator:
-    listed = document.get("inputs")
+    lists = [holder.get("inputs") for holder in holders]
     inputs = {
         item["id"]: item
+        for listed in lists
         for item in (listed if isinstance(listed, list) else [])
         if isinstance(item, dict) and isinstance(item.get("id"), str)
     }

@@ -52,7 +52,7 @@ def names_disabled_in(
 
 def names_disabled_for_project(document: Any, project: Path) -> frozenset[str]:
     """Return the names that Claude Code's file or settings disable in a project's `.mcp.json`."""
-    own = _follow(document, ("projects", str(project)))
+    own = follow_path(document, ("projects", str(project)))
     key = "disabledMcpjsonServers"
     return frozenset((*_get_text_list(own, key), *_get_text_list(document, key)))
 
@@ -74,7 +74,7 @@ def find_tool_filter(document: Any, server: str, *, client: str) -> ToolFilter:
     for owner, path in TOOL_SWITCHES:
         if client and client != owner:
             continue
-        switches = _follow(document, path)
+        switches = follow_path(document, path)
         if isinstance(switches, list):
             denied += [name for name in switches if isinstance(name, str)]
         elif isinstance(switches, Mapping):
@@ -90,8 +90,8 @@ def _read_zed_profile(document: Any, server: str) -> ToolFilter:
     """Return which tools Zed's profile for new threads leaves out."""
     agent = _get_member(document, "agent")
     name = _get_member(agent, "default_profile") or "write"
-    profile = _follow(agent, ("profiles", str(name)))
-    tools = _follow(profile, ("context_servers", server, "tools"))
+    profile = follow_path(agent, ("profiles", str(name)))
+    tools = follow_path(profile, ("context_servers", server, "tools"))
     switches = tools if isinstance(tools, Mapping) else {}
     is_list = _get_member(profile, "enable_all_context_servers") is False
     return ToolFilter(
@@ -110,7 +110,8 @@ def load_claude_settings(project: Path, folders: PlatformFolders) -> tuple[Any, 
     return tuple(map(_load_settings, (*(project / file for file in PROJECT_SETTINGS), user)))
 
 
-def _follow(value: Any, path: Iterable[str]) -> Any:
+def follow_path(value: Any, path: Iterable[str]) -> Any:
+    """Return what lies at a path of keys; None if there is nothing."""
     for key in path:
         value = _get_member(value, key)
     return value

@@ -98,6 +98,7 @@ def test_broken_toml_is_one_line():
         ("cursor", {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "s", "scopes": ["a", "b"]}}),
         ("gemini", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": ["a", "b"]}}),
         ("claude-code", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": "a b"}}),
+        (None, {"oauth": {"clientId": "me", "clientSecret": "s"}, "oauthScopes": ["a", "b"]}),
     ],
 )
 def test_oauth_settings_of_a_client_are_imported(client, auth):

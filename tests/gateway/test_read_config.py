@@ -86,7 +86,7 @@ def test_entries_keep_the_order_of_the_file():
         ("bad", None, "must be an object"),
         ("bad", {}, "has no command"),
         ("bad", {"command": "  "}, "has no command"),
-        ("bad", {"command": ["uvx"]}, "has no command"),
+        ("bad", {"command": []}, "has no command"),
         ("bad", {"url": "unix:///tmp/x"}, "http:// or https://"),
         ("bad", {"serverUrl": "https://me:pw@x"}, "user or password"),
         ("bad", {"httpUrl": ["https://x"]}, "httpUrl must be a string"),
