@@ -291,6 +291,8 @@ def _read_settings(
             found = read_filter.read_filter(value[key], use=rule.use, key=key, server=name)
             tools &= found
             notes += [f"keeps {off} switched off ({key})" for off in found.describe()]
+            if "approval_mode" in str(value[key]):
+                notes.append(f"has approvals in {key}, which are not taken over")
         elif rule and rule.use in _LIMITS:
             limit_s = _read_limit(value[key], key, rule.unit_s, notes)
             limits |= {_LIMITS[rule.use]: limit_s} if limit_s else {}

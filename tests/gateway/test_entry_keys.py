@@ -1,12 +1,14 @@
 """What an import makes of the keys that do not say how to start or reach a server."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from gateway_project.client_config import clients
 from gateway_project.client_config.entry_keys import KEYS, KeyUse, find_rule
 from gateway_project.client_config.read_config import parse_config
+from gateway_project.client_config.switched_off import TOOL_SWITCHES
 from tools.tool_filter import ToolFilter
 
 
@@ -106,6 +108,11 @@ def test_trust_and_approval_are_reported_and_never_taken_over(key):
     assert read("", **{key: False}).notes == ()
 
 
+def test_approvals_of_single_tools_are_reported():
+    notes = read("", tools={"push": {"approval_mode": "approve"}}).notes
+    assert notes == ("has approvals in tools, which are not taken over",)
+
+
 @pytest.mark.parametrize("keys", [{"isActive": False}, {"disabled": "true"}, {"enabled": "false"}])
 def test_a_server_is_off_in_whatever_form_its_client_says_so(keys):
     assert not read("", **keys).enabled
@@ -114,3 +121,46 @@ def test_a_server_is_off_in_whatever_form_its_client_says_so(keys):
 def test_a_key_that_no_client_documents_is_reported():
     assert read("", colour="red").notes == ("has keys that Foregate does not know: colour",)
     assert find_rule("colour", "cursor") is None
+
+
+LIMITS = {KeyUse.START_LIMIT: "start", KeyUse.CALL_LIMIT: "call"}
+
+
+def describe_client(client):
+    """Return the row of docs/clients.md that says what happens to each key of a client."""
+
+    def cell(*uses):
+        words = []
+        for key, rule in KEYS[client].items():
+            if rule.use in uses:
+                unit = "s" if rule.unit_s == 1 else "ms"
+                limit = f" ({LIMITS[rule.use]}, {unit})" if rule.use in LIMITS else ""
+                words.append(f"`{key}`{limit}")
+        return ", ".join(words)
+
+    cells = (
+        f"`{client}`",
+        cell(KeyUse.READ),
+        cell(KeyUse.INCLUDE, KeyUse.EXCLUDE, KeyUse.TOOLS),
+        cell(*LIMITS),
+        cell(KeyUse.REPORTED),
+        cell(KeyUse.NO_EFFECT),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+@pytest.mark.parametrize("client", KEYS)
+def test_what_happens_to_each_key_is_documented(client):
+    page = (Path(__file__).parents[2] / "docs/clients.md").read_text("utf-8")
+    assert describe_client(client) in page.splitlines()
+
+
+def test_lists_outside_of_entries_are_documented():
+    page = (Path(__file__).parents[2] / "docs/clients.md").read_text("utf-8")
+    for client, path in TOOL_SWITCHES:
+        assert client in KEYS
+        assert f"`{'.'.join(path)}`" in page
+
+
+def test_every_client_that_is_looked_for_has_its_keys():
+    assert clients.CLIENTS.keys() <= KEYS.keys()

@@ -59,7 +59,7 @@ class ServerRegistration:
             person sets it afterwards.
         enabled: Whether it may be used.
         team: Name of the team that alone sees it; None: unchanged, of a new server everybody.
-        tools: Which tools stay off; an empty filter leaves the one that the server has.
+        tools: Which tools stay off; an empty filter leaves that of the server.
         connect_timeout_s: Longest that its start may take; None: unchanged.
         call_timeout_s: Longest that a call may take; None: unchanged.
     """
@@ -105,10 +105,10 @@ class RegistrationResult:
         name: Of the server.
         created: Whether it is new.
         changed: Names of changed fields; empty for a new one.
-        replaced: Source of the previous server of the same name, if that was another program or
-            address; else None.
+        replaced: Source of the previous server, if that was another program or address; else None.
         written_secrets: Places in its arguments with apparent secrets in plain text.
         kept_filter: Whether it keeps a tool filter that the registration does not have.
+        enabled: Whether it may be used.
     """
 
     name: str
@@ -117,6 +117,7 @@ class RegistrationResult:
     replaced: str | None = None
     written_secrets: tuple[str, ...] = ()
     kept_filter: bool = False
+    enabled: bool = True
 
 
 def register_servers(
@@ -124,9 +125,9 @@ def register_servers(
 ) -> tuple[RegistrationResult, ...]:
     """Add or update servers in one transaction.
 
-    An existing server stays enabled or disabled. Unless the registration says
-    otherwise, it stays trusted only while its command, its loader variables and its address stay
-    the same. A registration switches tools off and never on.
+    An existing server stays enabled or disabled. Unless the registration says otherwise, it stays
+    trusted only while its command, its loader variables and its address stay the same. A
+    registration switches tools off and never on.
 
     Raises:
         ValidationError: If an entry is invalid.
@@ -172,6 +173,7 @@ def _register_server(registration: ServerRegistration, sealer: Sealer) -> Regist
         replaced=replaced,
         written_secrets=written_secrets.list_secret_places(registration.args),
         kept_filter=bool(server.tool_filter) and not registration.tools,
+        enabled=server.enabled,
     )
 
 
@@ -263,9 +265,8 @@ def _wanted_columns(
 
 def _wanted_limits(registration: ServerRegistration) -> dict[str, Any]:
     """Return the columns that limit tools and times, if the registration has them."""
-    limits_s = {
-        name: getattr(registration, name) for name in ("connect_timeout_s", "call_timeout_s")
-    }
+    names = ("connect_timeout_s", "call_timeout_s")
+    limits_s = {name: getattr(registration, name) for name in names}
     wanted = {name: limit_s for name, limit_s in limits_s.items() if limit_s is not None}
     if registration.tools:
         include = registration.tools.include

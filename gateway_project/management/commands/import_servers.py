@@ -106,12 +106,7 @@ class Command(BaseCommand):
                 *_list_warnings(entries, choice),
                 *_secret_warnings(registered),
                 *_replacement_warnings(registered),
-                *(
-                    f"server {item.name!r} keeps the tool filter that it has, though the file has "
-                    "none; change it with import_config"
-                    for item in registered
-                    if item.kept_filter
-                ),
+                *_unchanged_warnings(entries, registered),
             ],
         }
         self._print_report(report, as_json=options["json"])
@@ -287,6 +282,24 @@ def _replacement_warnings(registered: Sequence[RegistrationResult]) -> Iterator[
         if item.replaced is not None:
             before = item.replaced or "the console"
             yield f"server {item.name!r} replaces another of that name, which came from {before}"
+
+
+def _unchanged_warnings(
+    entries: Sequence[ConfiguredServer], registered: Sequence[RegistrationResult]
+) -> Iterator[str]:
+    """Return warnings about what an import leaves to a person."""
+    off = {entry.name for entry in entries if not entry.enabled}
+    for item in registered:
+        if item.enabled and item.name in off:
+            yield (
+                f"server {item.name!r} stays switched on, though the file switches it off; switch "
+                "it off in the console"
+            )
+        if item.kept_filter:
+            yield (
+                f"server {item.name!r} keeps the tool filter that it has, though the file has "
+                "none; change it with import_config"
+            )
 
 
 def _entry_warnings(entry: ConfiguredServer) -> Iterator[str]:

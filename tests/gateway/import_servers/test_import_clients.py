@@ -121,3 +121,10 @@ def test_a_filter_that_the_file_does_not_have_any_more_is_kept_and_reported(writ
     _, err = command("--from", write(git=GIT))
     assert "server 'git' keeps the tool filter that it has, though the file has none" in err
     assert Server.objects.get().exclude_tools == ["push"]
+
+
+def test_a_server_that_stays_on_though_its_file_switches_it_off_is_reported(write):
+    command("--from", write(git=GIT))
+    _, err = command("--from", write(git=GIT | {"disabled": True}))
+    assert "server 'git' stays switched on, though the file switches it off" in err
+    assert Server.objects.get().enabled
