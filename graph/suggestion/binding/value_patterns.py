@@ -50,7 +50,8 @@ _TIME_ZONE: Final = (
 """A time zone by its name in the IANA database."""
 _UNESCAPED_CHARACTER: Final = r"(?:[^\"\\]|\\(?!\"))"
 _QUOTED_WITH_ESCAPES: Final = (
-    rf"\"((?>(?:{_UNESCAPED_CHARACTER}|\\\"{_UNESCAPED_CHARACTER}{{0,200}}+\\\"){{1,400}}))\""
+    rf"\"((?>(?:{_UNESCAPED_CHARACTER}"
+    rf"|\\\"(?>{_UNESCAPED_CHARACTER}{{0,200}})\\\"){{1,400}}))\""
 )
 """A quoted string with escaped quotation marks, in pairs: a path may end in a backslash."""
 _NOT_CLOSING_TAG: Final = r"(?!(?<=[<\[])/[A-Za-z][\w-]{0,30}\s?[>\]])"
