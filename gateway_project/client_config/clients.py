@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gateway_project.client_config.placeholders import PlaceholderSyntax
 
@@ -196,6 +197,7 @@ _OTHERS: Final = {
             name="opencode",
             title="opencode",
             servers_key="mcp",
+            holders=(("mcp",),),  # since 2.0
             syntax=PlaceholderSyntax(curly=True, unset="empty"),
         ),
         KnownClient(
@@ -258,3 +260,30 @@ def guess_client(path: Path) -> KnownClient | None:
         return _OTHERS["kiro"]
     name = _BY_NAME.get(path.name) or _BY_FOLDER.get(path.parent.name.lower(), "")
     return CLIENTS.get(name) or _OTHERS.get(name)
+
+
+def guess_by_form(document: Any) -> KnownClient | None:
+    """Return the client whose form a file has; None if any could own it.
+
+    Example:
+        >>> guess_by_form({"mcp": {"servers": {}}}).name
+        'vscode'
+        >>> guess_by_form({"mcpServers": {}})
+    """
+    if not isinstance(document, dict):
+        return None
+    has_holder = any(
+        isinstance(holder := follow_path(document, path), dict) and HOLDER_KEY in holder
+        for path in HOLDERS
+    )
+    if has_holder or {"inputs", "servers"} <= document.keys():
+        return CLIENTS["vscode"]
+    owners = (CLIENTS["zed"], _OTHERS["amp"])
+    return next((owner for owner in owners if owner.servers_key in document), None)
+
+
+def follow_path(value: Any, path: Iterable[str]) -> Any:
+    """Return what lies at a path of keys; None if there is nothing."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -65,7 +65,7 @@ def read_config(
     Args:
         path: The client's file.
         project: Folder whose own servers count too, if the file holds servers by project.
-        client: Owner of the file; None guesses it from the path.
+        client: Owner of the file; None guesses it from the path, or else from the form.
 
     Raises:
         MissingConfig: If there is no such file.
@@ -76,14 +76,17 @@ def read_config(
             f"{path} is a packed extension; install it in Claude Desktop or unpack it, and name "
             f"its {extension.MANIFEST}"
         )
+    if (path / extension.MANIFEST).is_file():
+        path /= extension.MANIFEST
     file = raw_file.read_raw(path)
     if file.content is None:
         raise MissingConfig(f"{path} does not exist; name an existing file")
     owner = client or clients.guess_client(path)
-    if path.name == extension.MANIFEST:
+    if path.name == extension.MANIFEST or owner is None:
         document = _parse_document(file.text, str(path), None)
-        if extension.is_manifest(document):
+        if path.name == extension.MANIFEST and extension.is_manifest(document):
             return _parse_extension(path, document)
+        owner = owner or clients.guess_by_form(document)
     return parse_config(file.text, source=str(path), project=project, client=owner)
 
 
@@ -160,7 +163,7 @@ def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
 def _find_holders(document: Any, client: KnownClient | None) -> list[dict[str, Any]]:
     """Return the objects within a file that hold a list of servers besides the file itself."""
     paths = client.holders if client else clients.HOLDERS
-    holders = (switched_off.follow_path(document, path) for path in paths)
+    holders = (clients.follow_path(document, path) for path in paths)
     return [
         holder for holder in holders if isinstance(holder, dict) and clients.HOLDER_KEY in holder
     ]
@@ -190,7 +193,8 @@ def _extract_servers(
         if not isinstance(holder.get(name), dict | None):
             expected = _describe_expected(name, client)
             raise UnreadableConfig(f"{source}: {name} must be an object; {expected}")
-    shared = _get_servers(document, key)
+    is_holder = any(holder is document.get(key) for holder in holders)
+    shared = JsonObject() if is_holder else _get_servers(document, key)
     for holder in holders:
         shared = shared.merge(_get_servers(holder, clients.HOLDER_KEY))
     return shared, _get_servers(own, key)

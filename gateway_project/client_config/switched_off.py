@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from gateway_project.client_config import jsonc, raw_file
+from gateway_project.client_config.clients import follow_path
 from gateway_project.client_config.locate import PlatformFolders
 from gateway_project.client_config.raw_file import UnreadableConfig
 from gateway_project.client_config.read_filter import select_excluded
@@ -108,13 +109,6 @@ def load_claude_settings(project: Path, folders: PlatformFolders) -> tuple[Any, 
     folder = folders.environ.get("CLAUDE_CONFIG_DIR")
     user = (Path(folder) if folder else folders.home / ".claude") / "settings.json"
     return tuple(map(_load_settings, (*(project / file for file in PROJECT_SETTINGS), user)))
-
-
-def follow_path(value: Any, path: Iterable[str]) -> Any:
-    """Return what lies at a path of keys; None if there is nothing."""
-    for key in path:
-        value = _get_member(value, key)
-    return value
 
 
 def _load_settings(path: Path) -> Any:

@@ -32,7 +32,7 @@ def install(tmp_path, monkeypatch):
             kept.write_text(json.dumps(settings))
         found = gather_servers("claude-desktop")
         alone = gather_servers(str(folder / "manifest.json"))
-        assert found.entries == alone.entries
+        assert found.entries == alone.entries == gather_servers(str(folder)).entries
         assert found.problems == alone.problems
         return found
 

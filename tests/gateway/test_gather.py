@@ -158,6 +158,10 @@ def test_servers_in_several_places_of_one_file_are_all_read(project):
     [
         ("opencode.json", {"mcp": {"x": {"type": "local", "command": ["c", "{env:NONE}", "${A}"],
                                          "environment": {"B": "1"}}}}, ("${NONE:-}", "$${A}")),
+        ("opencode.jsonc", {"mcp": {"servers": {"x": {"command": ["c"],
+                                                      "environment": {"B": "1"}}}}}, ()),
+        ("any.json", {"mcp": {"servers": {"x": {"command": "c", "args": ["${A}"],
+                                                "env": {"B": "1"}}}}}, ("$${A}",)),
         ("amp/settings.json", {"amp.mcpServers": {"x": {"command": "c", "env": {"B": "1"}}}}, ()),
         (".kiro/settings/mcp.json", {"mcpServers": {"x": {"command": "c", "args": ["${A}"],
                                                           "env": {"B": "1"}}}}, ("$${A}",)),
