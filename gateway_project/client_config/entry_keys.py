@@ -11,14 +11,14 @@ from typing import Final
 class KeyUse(StrEnum):
     """What happens to a key."""
 
-    READ = "taken over"
-    INCLUDE = "taken over: all other tools stay off"
-    EXCLUDE = "taken over: these tools stay off"
-    TOOLS = "taken over: tools that it leaves out or switches off stay off"
-    START_LIMIT = "taken over as `connect_timeout_s`"
-    CALL_LIMIT = "taken over as `call_timeout_s`"
-    REPORTED = "reported, not taken over"
-    NO_EFFECT = "has no effect here"
+    READ = "read"
+    INCLUDE = "include"  # all other tools stay off
+    EXCLUDE = "exclude"  # these tools stay off
+    TOOLS = "tools"  # a list, or an object with a switch of each tool
+    START_LIMIT = "start limit"  # becomes connect_timeout_s
+    CALL_LIMIT = "call limit"  # becomes call_timeout_s
+    REPORTED = "reported"  # is not taken over
+    NO_EFFECT = "no effect"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from tools.tool_filter import ToolFilter
 
 _INCLUDE_KEYS: Final = ("include", "allow", "allowed", "enabled")
 _EXCLUDE_KEYS: Final = ("exclude", "deny", "denied", "disallow", "block", "blocked", "disabled")
+_OFF_WORDS: Final = ("block", "blocked", "deny", "denied", "disabled", "false", "never", "off")
 _PREFIXES: Final = (
     *(("mcp__", "__"), ("mcp_", "_"), ("mcp:", ":")),
     *(("", "__"), ("", "_"), ("", ":"), ("", "/"), ("", ".")),
@@ -117,12 +118,22 @@ def _read_switches(value: Mapping[str, Any], *, key: str, server: str) -> ToolFi
             total &= ToolFilter(include=tuple(_read_names(item, f"{key}.{name}")))
         elif isinstance(item, list) and name in _EXCLUDE_KEYS:
             off += _read_names(item, f"{key}.{name}")
-        elif item is False or (
-            isinstance(item, dict)
-            and (item.get("enabled") is False or item.get("disabled") is True)
-        ):
+        elif is_switched_off(item):
             off.append(name)
     return total & exclude_names(off, server=server)
+
+
+def is_switched_off(value: Any) -> bool:
+    """Whether a switch of a tool, in the form of any client, is off.
+
+    Example:
+        >>> is_switched_off({"enabled": False}), is_switched_off("deny"), is_switched_off("ask")
+        (True, True, False)
+    """
+    if isinstance(value, Mapping):
+        off = value.get("enabled") is False or value.get("disabled") is True
+        return off or is_switched_off(value.get("default"))
+    return value is False or (isinstance(value, str) and value.lower() in _OFF_WORDS)
 
 
 def _read_names(value: Any, key: str) -> list[str]:

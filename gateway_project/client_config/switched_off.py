@@ -10,7 +10,7 @@ from gateway_project.client_config import jsonc, raw_file
 from gateway_project.client_config.clients import follow_path
 from gateway_project.client_config.locate import PlatformFolders
 from gateway_project.client_config.raw_file import UnreadableConfig
-from gateway_project.client_config.read_filter import select_excluded
+from gateway_project.client_config.read_filter import is_switched_off, select_excluded
 from tools.tool_filter import ToolFilter
 
 TOOL_SWITCHES = (
@@ -79,12 +79,8 @@ def find_tool_filter(document: Any, server: str, *, client: str) -> ToolFilter:
         if isinstance(switches, list):
             denied += [name for name in switches if isinstance(name, str)]
         elif isinstance(switches, Mapping):
-            denied += [name for name, value in switches.items() if _is_denied(value)]
+            denied += [name for name, value in switches.items() if is_switched_off(value)]
     return select_excluded(denied, server=server) & _read_zed_profile(document, server)
-
-
-def _is_denied(value: Any) -> bool:
-    return value is False or value == "deny" or _get_member(value, "default") == "deny"
 
 
 def _read_zed_profile(document: Any, server: str) -> ToolFilter:

@@ -59,6 +59,7 @@ def test_a_restriction_of_tools_holds_in_every_clients_file(client, key, use):
         ({"tools": {"a": {"enabled": False}, "b": {"approval_mode": "approve"}}},
          ToolFilter(exclude=("a",))),
         ({"tools": [{"name": "a", "disabled": True}, {"name": "b"}]}, ToolFilter(exclude=("a",))),
+        ({"tools": {"a": "deny", "b": "ask", "c": "Off"}}, ToolFilter(exclude=("a", "c"))),
         ({"tools": {"include": ["a"], "exclude": ["b"]}},
          ToolFilter(include=("a",), exclude=("b",))),
         ({"toolFilter": {"allow": ["a"]}}, ToolFilter(include=("a",))),

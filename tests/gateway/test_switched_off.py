@@ -102,7 +102,8 @@ def off(client, server="git"):
 def test_tools_that_claude_codes_settings_deny_stay_off(project, file, rule, excluded):
     write(project / ".mcp.json", {"mcpServers": {"git": SERVER}})
     write(project / file, {"permissions": {"deny": [rule]}})
-    assert off("claude-code") == ToolFilter(exclude=excluded)
+    for origin in ("claude-code", ".mcp.json", str(project / ".mcp.json")):
+        assert off(origin) == ToolFilter(exclude=excluded)
 
 
 @pytest.mark.parametrize(
