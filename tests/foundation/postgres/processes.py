@@ -203,11 +203,13 @@ def copy_data(source: Cluster, target: Cluster) -> None:
 
 def end_all(cluster: Cluster) -> None:
     """Stop a database, cleanly if its keeper lives."""
-    for keeper in keepers_of(cluster):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            keeper.terminate()
     for _ in ticks(PATIENCE_S):
+        # Again and again: one that was killed may only now have been replaced.
+        for keeper in keepers_of(cluster):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                keeper.terminate()
         if not of(cluster):
             return
     for process in of(cluster):
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
