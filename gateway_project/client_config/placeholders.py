@@ -17,6 +17,7 @@ _WORD: Final = (
     r"(?::[^}]*)?"
 )
 _ASKED: Final = r"(?P<kind>input|command|config|file):(?P<argument>[^}]+)"
+_SPACE: Final = re.compile(r"\s")
 _NON_WORD: Final = re.compile(r"\W+")
 Unset = Literal["error", "empty", "kept"]
 
@@ -83,7 +84,8 @@ class PlaceholderTranslator:
         Args:
             text: As written for the client.
             is_script: Whether it may hold placeholders for others, such as a shell: then those of
-                unset variables are kept where the client keeps them.
+                unset variables are kept where the client keeps them. A name in capitals outside
+                of running text is one of the environment all the same.
 
         Example:
             >>> text = "${workspaceFolder}/x:${env:A}:${input:my-key}"
@@ -120,7 +122,12 @@ class PlaceholderTranslator:
             if self.syntax.unset == "empty":
                 self._add_note(f"refers to {name}, which is not set and therefore empty")
                 return f"${{{name}:-}}"
-            if self.syntax.unset == "kept" and is_script:
+            is_running_text = _SPACE.search(match.string) is not None
+            if (
+                self.syntax.unset == "kept"
+                and is_script
+                and (is_running_text or not name.isupper())
+            ):
                 return None
         return match[0] if is_written else f"${{{name}}}"
 

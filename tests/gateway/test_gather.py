@@ -163,8 +163,8 @@ def test_servers_in_several_places_of_one_file_are_all_read(project):
         ("any.json", {"mcp": {"servers": {"x": {"command": "c", "args": ["${A}"],
                                                 "env": {"B": "1"}}}}}, ("$${A}",)),
         ("amp/settings.json", {"amp.mcpServers": {"x": {"command": "c", "env": {"B": "1"}}}}, ()),
-        (".kiro/settings/mcp.json", {"mcpServers": {"x": {"command": "c", "args": ["${A}"],
-                                                          "env": {"B": "1"}}}}, ("$${A}",)),
+        (".kiro/settings/mcp.json", {"mcpServers": {"x": {"command": "c", "args": ["${a}"],
+                                                          "env": {"B": "1"}}}}, ("$${a}",)),
     ],
 )  # fmt: skip
 def test_files_of_other_clients_are_read_where_they_are_named(project, path, document, args):

@@ -78,7 +78,8 @@ SCRIPT = 'for x in a b; do last=${x}; done; echo ${#x} $$ $x "${y:-z}"'
         ("codex", "${SET} $SET", "${SET} $SET"),
         ("claude-code", "${SET}-${UNSET:-d}-${env:SET}-$SET", "1-d-${env:SET}-$SET"),
         ("claude-code", SCRIPT, SCRIPT.replace('"${y:-z}"', '"z"')),
-        ("gemini", "$SET-${SET}-${UNSET}-$UNSET-$5", "1-1-${UNSET}-$UNSET-$5"),
+        ("gemini", "$SET-${SET}-${unset}-$unset-$5", "1-1-${unset}-$unset-$5"),
+        ("gemini", "$SET $UNSET", "1 $UNSET"),
         ("cursor", "${env:SET}-${env:UNSET}-${SET}-${workspaceFolder}", "1--${SET}-/srv/project"),
         ("vscode", "${env:SET}-${env:UNSET}-${SET}-${title}", "1--${SET}-${title}"),
         ("windsurf", "${env:SET}-${SET}", "1-${SET}"),
@@ -96,7 +97,7 @@ def test_a_text_means_what_it_means_in_its_clients_file(client, text, expected):
 def test_no_text_of_a_client_fails_for_an_unset_variable(client, text):
     syntax = clients.CLIENTS[client].syntax
     written = translator(syntax=syntax).translate("".join(text), is_script=True)
-    if syntax.unset != "error" or syntax == PlaceholderSyntax():
+    if syntax.unset == "empty" or syntax == PlaceholderSyntax():
         interpolate_text(written, {})
 
 
@@ -114,7 +115,13 @@ def test_what_a_client_passes_on_is_escaped_with_a_note():
 
 def test_outside_of_arguments_a_variable_stays_one_though_it_is_not_set():
     gemini = clients.CLIENTS["gemini"].syntax
-    assert translator(syntax=gemini).translate("$TOKEN") == "${TOKEN}"
+    assert translator(syntax=gemini).translate("$token") == "${token}"
+
+
+def test_a_name_in_capitals_is_a_variable_though_it_is_not_set():
+    claude = clients.CLIENTS["claude-code"].syntax
+    written = translator(syntax=claude).translate("--key=${API_KEY}", is_script=True)
+    assert written == "--key=${API_KEY}"
 
 
 def test_the_escape_of_a_file_of_no_client_is_kept():
