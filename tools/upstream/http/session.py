@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mcp_types import JSONRPCRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 VERSION_HEADER = "mcp-protocol-version"
@@ -22,10 +23,13 @@ class HttpSession:
 
     Attributes:
         id: Assigned by the server, or empty.
+        proof: The last request without effects that the server answered in the session; None:
+            none yet.
     """
 
     def __init__(self) -> None:
         self.id = ""
+        self.proof: JSONRPCRequest | None = None
         self._version = ""
 
     @property
