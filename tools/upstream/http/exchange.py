@@ -356,10 +356,7 @@ def _explain_no_answer(status: int, kind: str) -> str:
 
 def _advise(status: int) -> str:
     if status in (NOT_FOUND, NOT_ALLOWED):
-        return (
-            "check that its address is that of an MCP endpoint; an older server may need the "
-            "transport sse"
-        )
+        return "check that its address is that of an MCP endpoint"
     if status >= SERVER_FAILED:
         return "see the server's log, or try again later"
     if status == TOO_MANY_REQUESTS:

@@ -45,7 +45,7 @@ class HttpSession:
             stamped: Headers from the message's metadata.
         """
         if method == "initialize":
-            self._version = ""  # it negotiates the version, so no earlier one applies
+            self.id = self._version = ""  # a handshake that was refused left none
         else:
             self._version = stamped.get(VERSION_HEADER, self._version)
         return {**POST_HEADERS, **self._common_headers(), **stamped}

@@ -178,6 +178,37 @@ async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_
         assert pool.list_statuses()["s"].protocol_version == "2025-11-25"
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (400, b"Bad Request: Unsupported protocol version", "text/plain"),
+        (400, b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "no"}}', "json"),
+        (200, b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "no"}}', "json"),
+        (500, b"", "text/plain"),
+    ],
+)
+async def test_a_server_that_refuses_newer_versions_is_asked_for_older_ones_once(refusal):
+    asked_versions = []
+
+    class Strict(LegacyServer):
+        async def _initialize(self, asked, reply):
+            asked_versions.append(asked.json["params"]["protocolVersion"])
+            if asked_versions[-1] > "2024-11-05":
+                status, body, kind = refusal
+                kind = "application/json" if kind == "json" else kind
+                headers = {"content_type": kind, "mcp_session_id": "none"}
+                await reply.whole(status, body, **headers)
+            else:
+                assert "mcp-session-id" not in asked.headers
+                await super()._initialize(asked, reply)
+
+    async with Strict() as server, UpstreamPool([remote(server.url)]) as pool:
+        assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
+        assert asked_versions == ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+        await pool.restart("s")
+        assert asked_versions[4:] == ["2024-11-05"]
+
+
 async def test_pools_end_at_once_while_a_server_is_just_ending(legacy):
     async with asyncio.timeout(PATIENCE_S):
         async with UpstreamPool([remote(legacy.url)]) as pool:
