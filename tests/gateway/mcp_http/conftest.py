@@ -76,7 +76,7 @@ class Handled:
     """What calls did.
 
     `echo` returns its text, `request_id`, `session`, `group` and `scopes` those, `hang` never
-    returns, `count` reports progress.
+    returns, `count` reports progress, `count_and_hang` does both.
     `half` and `deep` return what cannot be written, `ask` asks it of the client.
     """
 
@@ -87,7 +87,9 @@ class Handled:
     async def __call__(self, readiness: Any, ctx: Any, params: Any) -> CallToolResult:
         given = params.arguments or {}
         asked = given.get("arguments", {})
-        if given["tool"] == "hang":
+        if given["tool"] == "count_and_hang":
+            await ctx.session.report_progress(1, 2)
+        if given["tool"] in ("hang", "count_and_hang"):
             self.began.set()
             try:
                 await self.release.wait()

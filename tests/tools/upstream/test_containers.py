@@ -1,5 +1,6 @@
 """A container ends with its server, whoever died."""
 
+import asyncio
 import json
 import os
 import signal
@@ -76,6 +77,25 @@ async def find_pid(pool: UpstreamPool) -> int:
     return int(about["pid"])
 
 
+def parent_of(pid: int | None) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("PPid:")[2].split()[0])
+
+
+def run_and_kill_gateway(spec: ServerSpec) -> int:
+    """Call a server through a gateway that is then killed; return the server's process id."""
+    with subprocess.Popen(
+        [sys.executable, "-c", GATEWAY, json.dumps(spec.env), spec.command, *spec.args],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        cwd=SERVERS.parent.parent,
+    ) as gateway:
+        assert gateway.stdout is not None
+        pid = int(json.loads(gateway.stdout.readline())["pid"])
+        gateway.kill()
+    return pid
+
+
 @pytest.mark.parametrize(
     ("command", "options"),
     [
@@ -112,24 +132,12 @@ async def test_a_container_ends_with_its_command_and_the_next_call_starts_anothe
 async def test_a_container_ends_when_its_guard_is_killed(engine):
     async with UpstreamPool([contained(engine)]) as pool:
         pid = await find_pid(pool)
-        status = Path(f"/proc/{pool.list_statuses()['s'].pid}/status").read_text()
-        os.kill(int(status.partition("PPid:")[2].split()[0]), signal.SIGKILL)
+        os.kill(parent_of(pool.list_statuses()["s"].pid), signal.SIGKILL)
         await eventually(lambda: gone(pid))
 
 
 async def test_a_container_ends_with_a_gateway_that_was_killed(engine):
-    spec = contained(engine)
-    gateway = subprocess.Popen(
-        [sys.executable, "-c", GATEWAY, json.dumps(engine), spec.command, *spec.args],
-        stdout=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        cwd=SERVERS.parent.parent,
-    )
-    assert gateway.stdout is not None
-    pid = json.loads(gateway.stdout.readline())["pid"]
-    gateway.kill()
-    gateway.wait()
-    gateway.stdout.close()
+    pid = await asyncio.to_thread(run_and_kill_gateway, contained(engine))
     await eventually(lambda: gone(pid))
 
 
