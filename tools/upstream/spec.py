@@ -12,8 +12,8 @@ from tools.upstream.known_secrets import collect_known_secrets
 
 # The few variables that programs commonly need. The gateway's other variables, such as its keys
 # and database, are withheld from servers.
-PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-PROXY_VARIABLES += tuple(name.lower() for name in PROXY_VARIABLES)
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+PROXY_VARIABLES = (*_PROXIES, *(name.lower() for name in _PROXIES))
 CERTIFICATE_VARIABLES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
     "CURL_CA_BUNDLE",
