@@ -128,7 +128,11 @@ async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> Call
             request.effects, request.caller, arguments.read_intent_request(args)
         )
     telemetry.intents.labels(answer.mode.value).inc()
-    return _build_structured_result(answer.as_json() | early_run_to_json(answer.ahead.results))
+    told, blocks = await large_results.lift_media(
+        request, answer.as_json() | early_run_to_json(answer.ahead.results)
+    )
+    result = _build_structured_result(told)
+    return result.model_copy(update={"content": [*result.content, *blocks]})
 
 
 async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
@@ -194,8 +198,8 @@ async def _execute_call(
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation
     )
-    if linkable and not questions.is_input_required(reply.raw):
-        reply = await large_results.link_large_result(effects, caller, reply)
+    if not questions.is_input_required(reply.raw):
+        reply = await large_results.link_large_result(request, reply, is_text_linkable=linkable)
     results.carry_result(reply.raw)
     return CallToolResult(content=[], _meta=dict(reply.meta) or None)
 
