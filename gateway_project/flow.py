@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -21,7 +21,7 @@ from execution.planning.plan import Plan
 from execution.prediction_outcome import Verdict
 from execution.store.runs import UnknownRun
 from execution.view import RunView
-from gateway_project import sinks
+from gateway_project import server_instructions, sinks
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.find import (
     arrange,
@@ -55,7 +55,8 @@ from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
-from tools.catalogue import CatalogueTool
+from tools import ids
+from tools.catalogue import Catalogue, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
@@ -145,6 +146,11 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         omitted_count=arranged.omitted_count,
         tokens_listing_all=arrange.count_listing_tokens(catalogue, caller),
         warnings=arranged.warnings,
+        instructions=_share_instructions(
+            catalogue,
+            caller,
+            [card.tool for card in arranged.cards] if request.detail == "full" else (),
+        ),
     )
 
 
@@ -179,6 +185,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
+        instructions=_share_instructions(catalogue, caller, [tool.tool]).get(tool.server, ""),
     )
 
 
@@ -221,6 +228,9 @@ async def handle_intent(
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
+        instructions=_share_instructions(
+            visibility.catalogue, caller, [task.name for task in suggestion.tasks]
+        ),
     )
     if answer.would_speculate and request.mode == "auto":
         answer = await run_answer_ahead(effects, caller, answer)
@@ -494,4 +504,14 @@ def _arrange_answer(
         count=count,
         budget_tokens=budget_tokens,
         warnings=(*warnings, *quarantine_warnings, *found.warnings),
+    )
+
+
+def _share_instructions(
+    catalogue: Catalogue, caller: Caller, tools: Collection[str]
+) -> dict[str, str]:
+    """Return what the servers of tools say about their use, shortened to fit together."""
+    names = {ids.split_id(tool)[0] for tool in tools}
+    return server_instructions.share_bytes(
+        server_instructions.collect_instructions(catalogue, caller, names) if names else {}
     )
