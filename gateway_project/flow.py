@@ -287,9 +287,13 @@ async def call_tool(
 
     A call made ahead may answer it, unless the caller wants a new answer (`is_fresh`).
 
+    Arguments in a wrong form are converted where the tool's schema leaves no doubt, which
+    `CallOutcome.converted` says.
+
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
     catalogue = effects.catalogue()
+    request, converted = call.convert_arguments(request, caller=caller, catalogue=catalogue)
     try:
         outcome = await call.call(
             request,
@@ -302,9 +306,12 @@ async def call_tool(
             is_fresh=is_fresh,
         )
     except ApprovalRequired:
-        return await direct_call.conclude_call(effects, caller, request, user_channel=user_channel)
+        outcome = await direct_call.conclude_call(
+            effects, caller, request, user_channel=user_channel
+        )
+        return replace(outcome, converted=converted)
     _record_call(effects, catalogue.tools[outcome.tool], caller, outcome.result)
-    return outcome
+    return replace(outcome, converted=converted) if converted else outcome
 
 
 async def run_workflow(

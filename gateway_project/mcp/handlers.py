@@ -46,6 +46,8 @@ from tools.catalogue import UnknownTool
 from tools.upstream.request import CALL_METHOD
 
 META_KEY: Final = "foregate/call"
+CONVERTED_KEY: Final = "foregate/converted"
+"""Key of what was converted in a call's arguments."""
 NAME_CUTOFF: Final = 0.5
 _LIST_METHODS: Final = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
@@ -81,8 +83,9 @@ async def handle_request(readiness: Readiness, ctx: Context, params: Any) -> Any
 async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
     args: Mapping[str, Any] = {}
     is_meta_tool = ctx.method == CALL_METHOD and params.name in _META_TOOL_HANDLERS
+    converted: list[Any] = []
     if is_meta_tool:
-        args = arguments.check_arguments(params.name, params.arguments)
+        args, converted = arguments.read_arguments(params.name, params.arguments)
     gateway = await readiness.wait_for_gateway()
     request = ClientRequest(
         ctx=ctx,
@@ -92,7 +95,12 @@ async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any
     )
     _record_end(request)
     if is_meta_tool:
-        return await _META_TOOL_HANDLERS[params.name](request, args)
+        result = await _META_TOOL_HANDLERS[params.name](request, args)
+        if converted:
+            said = {**(result.meta or {})}
+            said[CONVERTED_KEY] = [*converted, *said.get(CONVERTED_KEY, ())]
+            result = result.model_copy(update={"meta": said})
+        return result
     return await _METHOD_HANDLERS[ctx.method](request, params)
 
 
@@ -193,6 +201,8 @@ async def _execute_call(
         )
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
+        if outcome.converted:
+            meta[CONVERTED_KEY] = list(outcome.converted)
         return ServerReply(raw=outcome.result.raw, meta=meta)
 
     reply = await request.conclude_request(
