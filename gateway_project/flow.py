@@ -357,7 +357,8 @@ async def run_workflow(
     )
     if started.is_new:
         sinks.record_run(effects, caller, request, planned, run=started.run)
-    return await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
+    view = await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
+    return replace(view, converted=planned.converted)
 
 
 async def get_run(

@@ -15,6 +15,8 @@ from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
 from gateway_project.runs.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
 
+CONVERTED_KEY: Final = "foregate/converted"
+"""Key in `_meta` of what was converted in the arguments of a call."""
 MAX_SHOWN = 200
 """Characters of an unknown name that an error quotes."""
 MAX_STEPS: Final = 5_000

@@ -46,8 +46,6 @@ from tools.catalogue import UnknownTool
 from tools.upstream.request import CALL_METHOD
 
 META_KEY: Final = "foregate/call"
-CONVERTED_KEY: Final = "foregate/converted"
-"""Key of what was converted in a call's arguments."""
 NAME_CUTOFF: Final = 0.5
 _LIST_METHODS: Final = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
@@ -97,8 +95,8 @@ async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any
     if is_meta_tool:
         result = await _META_TOOL_HANDLERS[params.name](request, args)
         if converted:
-            said = {**(result.meta or {})}
-            said[CONVERTED_KEY] = [*converted, *said.get(CONVERTED_KEY, ())]
+            said, key = {**(result.meta or {})}, arguments.CONVERTED_KEY
+            said[key] = [*converted, *said.get(key, ())]
             result = result.model_copy(update={"meta": said})
         return result
     return await _METHOD_HANDLERS[ctx.method](request, params)
@@ -202,7 +200,7 @@ async def _execute_call(
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
         if outcome.converted:
-            meta[CONVERTED_KEY] = list(outcome.converted)
+            meta[arguments.CONVERTED_KEY] = list(outcome.converted)
         return ServerReply(raw=outcome.result.raw, meta=meta)
 
     reply = await request.conclude_request(

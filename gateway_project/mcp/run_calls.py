@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -59,9 +60,15 @@ async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> CallT
             request.effects, request.caller, run_request, watch=watch
         )
         if isinstance(started, Plan):
-            return await run_in_worker_thread(_write_plan_reply, started)
-        view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
-        return await _build_run_reply(request, turn, ControlResult(view=view))
+            reply = await run_in_worker_thread(_write_plan_reply, started)
+        else:
+            view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
+            view = replace(view, converted=started.converted)
+            reply = await _build_run_reply(request, turn, ControlResult(view=view))
+        if not started.converted:
+            return reply
+        notes = [{**note, "pointer": f"/workflow{note['pointer']}"} for note in started.converted]
+        return replace(reply, meta={**reply.meta, arguments.CONVERTED_KEY: notes})
 
     return await _conclude_call(request, meta_tools.RUN, operation)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway_project.mcp.arguments import CONVERTED_KEY
 from gateway_project.mcp.failure import META_KEY as ERROR_KEY
-from gateway_project.mcp.handlers import CONVERTED_KEY
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import ERAS
 
@@ -88,3 +88,39 @@ async def test_arguments_of_the_gateways_own_tools_are_converted(connect, world)
     assert planned.structured_content["validation_errors"] == []
     assert nested.structured_content["validation_errors"] == []
     assert nested.meta[CONVERTED_KEY][0]["pointer"] == "/workflow/tasks/0/arguments"
+
+
+async def test_arguments_of_tasks_are_converted_before_the_run_is_recorded(connect, world):
+    reference = {"$ref": "a", "pointer": "/n"}
+    tasks = [
+        {"id": "a", "tool": "git:add", "arguments": {"count": "3", "title": None}},
+        {"id": "b", "tool": "git:add", "arguments": {"title": reference, "labels": '["x"]'}},
+    ]
+    async with connect("auto") as client:
+        run = await client.call_tool("run_workflow", {"workflow": {"tasks": tasks}})
+        plan = await client.call_tool(
+            "run_workflow", {"workflow": {"tasks": tasks}, "options": {"dry_run": True}}
+        )
+    ((planned, _),) = world.runs.started
+    assert [dict(task.arguments) for task in planned.workflow.tasks] == [
+        {"count": 3},
+        {"title": reference, "labels": ["x"]},
+    ]
+    for answer in (run, plan):
+        said = [note["pointer"] for note in answer.meta[CONVERTED_KEY]]
+        assert sorted(said) == [
+            "/workflow/tasks/0/arguments/count",
+            "/workflow/tasks/0/arguments/title",
+            "/workflow/tasks/1/arguments/labels",
+        ]
+        assert len(answer.structured_content["converted"]) == 3
+
+
+async def test_a_text_that_reads_as_a_reference_is_not_made_one(connect, world):
+    tasks = [
+        {"id": "a", "tool": "git:add", "arguments": {}},
+        {"id": "b", "tool": "git:add", "arguments": {"count": '{"$ref": "a", "pointer": "/n"}'}},
+    ]
+    async with connect("auto") as client:
+        run = await client.call_tool("run_workflow", {"workflow": {"tasks": tasks}})
+    assert run.meta[ERROR_KEY]["code"] == "workflow_not_runnable"
