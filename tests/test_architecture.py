@@ -163,6 +163,13 @@ def test_every_make_target_explains_itself():
     assert set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) == set(declared[1].split())
 
 
+def test_no_group_of_a_pattern_is_repeated_possessively():
+    # CPython before 3.11.5 matches such patterns wrongly (gh-106052). `(?>(?:...)*)` is the same.
+    repeated = re.compile(r"\)(?:[*+?]|\{+[0-9,]*\}+)\+")
+    found = [name for name, file in sources().items() if repeated.search(file.read_text("utf-8"))]
+    assert found == []
+
+
 def test_no_file_names_a_registry_or_the_folders_it_was_written_in():
     # Composed, so that this file does not hold what it looks for.
     needles = [

@@ -37,7 +37,7 @@ _TOKEN: Final = re.compile(
     rf"|(?:[^\s\d/\\@_=#{_HAN},;，。、；：！？]*+[\d/\\@_=#]|[^\W\d_{_HAN}]++\.[A-Za-z0-9])"  # noqa: RUF001
     rf"(?:[^\s,;{_HAN}，。、；：！？]*[^\s,;{_HAN}，。、；：！？.:!?)])?)"  # noqa: RUF001
     rf"|(?P<han>[{_HAN}]++)"
-    rf"|(?P<word>[^\W\d_{_HAN}]++(?:[-'’][^\W\d_{_HAN}]++)*+)"  # noqa: RUF001
+    rf"|(?P<word>[^\W\d_{_HAN}]++(?>(?:[-'’][^\W\d_{_HAN}]++)*))"  # noqa: RUF001
     r"|(?P<mark>[^\s\w])"
 )
 _KANA: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")

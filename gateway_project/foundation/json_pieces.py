@@ -31,14 +31,14 @@ _MAX_STEPS_BACK: Final = 12
 
 _OPENING, _CLOSING = (b"[", b"{"), (b"]", b"}")
 # Tokens that tell where a document may be cut. One match skips many texts without escapes.
-_STRUCTURAL: Final = re.compile(rb'(?:"[^"\\]*+"[^"\[\]{}]*+)++|["\[\]{}]')
+_STRUCTURAL: Final = re.compile(rb'(?>(?:"[^"\\]*+"[^"\[\]{}]*+)+)|["\[\]{}]')
 _STRUCTURAL_OR_COMMA: Final = re.compile(rb'"[^"\\]*+"|["\[\]{},]')
 _COUNTED: Final = re.compile(
-    rb'"(?:[^"\\]++|\\.)*+(?:"|(?P<text>))'  # `text`: one that goes on
+    rb'"(?>(?:[^"\\]++|\\.)*)(?:"|(?P<text>))'  # `text`: one that goes on
     rb"|[\[{][ \t\r\n]*+(?:[\]}]|(?P<opening>))|(?P<comma>,)",
     re.DOTALL,
 )
-_TEXT: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_TEXT: Final = re.compile(rb'(?>(?:[^"\\]++|\\.)*)', re.DOTALL)
 _NON_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _QUOTE, _COMMA, _COLON, _ESCAPE = b'"', b",", b":", b"\\"
 _WHITESPACE: Final = b" \t\r\n"

@@ -33,7 +33,7 @@ MAX_SEARCHED_ENDS: Final = 4_096
 TOO_COSTLY_CODE: Final = "arguments_too_costly"
 _INVALID_JSON_TYPE: Final = "json_invalid"
 # The end of the line also ends a string, so that nothing is scanned twice.
-_STRING: Final = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
+_STRING: Final = r'"(?>(?:[^"\\]++|\\.?)*)(?:"|\Z)'
 _TOKEN: Final = re.compile(
     rf"({_STRING})(\s*+:\s*+({_STRING}|-?\d++(?![.eE])))?|[\[\]{{}}]", re.DOTALL
 )

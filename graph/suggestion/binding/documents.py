@@ -10,7 +10,7 @@ MAX_OBJECT_CHARS = 2_000
 MAX_UNCLOSED = 8
 """Unclosed objects after which the search stops."""
 _OBJECT_START: Final = re.compile(r"\{\s{0,9}\"[^\"\\{}]{1,80}\"\s{0,9}:")
-_BRACE_OR_STRING: Final = re.compile(r"[{}]|\"(?:[^\"\\]|\\.)*+\"")
+_BRACE_OR_STRING: Final = re.compile(r"[{}]|\"(?>(?:[^\"\\]++|\\.)*)\"")
 
 
 def find_json_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -50,13 +50,14 @@ _TIME_ZONE: Final = (
 """A time zone by its name in the IANA database."""
 _UNESCAPED_CHARACTER: Final = r"(?:[^\"\\]|\\(?!\"))"
 _QUOTED_WITH_ESCAPES: Final = (
-    rf"\"((?:{_UNESCAPED_CHARACTER}|\\\"{_UNESCAPED_CHARACTER}{{0,200}}+\\\"){{1,400}}+)\""
+    rf"\"((?>(?:{_UNESCAPED_CHARACTER}"
+    rf"|\\\"(?>{_UNESCAPED_CHARACTER}{{0,200}})\\\"){{1,400}}))\""
 )
 """A quoted string with escaped quotation marks, in pairs: a path may end in a backslash."""
 _NOT_CLOSING_TAG: Final = r"(?!(?<=[<\[])/[A-Za-z][\w-]{0,30}\s?[>\]])"
 """Prevents a closing tag, such as </b> or [/b], from being read as a path."""
 _SPACED_NAME: Final = (
-    rf"(?<=[/\\])[A-ZÀ-Þ][\w-]*+(?: (?!{_TIME_ZONE})[A-ZÀ-Þ\d][\w-]*+){{1,4}}+"
+    rf"(?<=[/\\])[A-ZÀ-Þ][\w-]*+(?>(?: (?!{_TIME_ZONE})[A-ZÀ-Þ\d][\w-]*+){{1,4}})"
     rf"(?=[/\\]|\.(?:{_EXTENSIONS})\b)"
 )
 """A folder or file of capitalised words in a path: "Ann Lee", "Application Support".
@@ -67,7 +68,7 @@ ESCAPED_SPACE: Final = r"\\ (?=\w)"
 """A space in a path as a shell takes it."""
 PATTERNS: Final = (
     (ValueKind.URL, re.compile(r"https?://[^\s,;\"')<>]+|www\.[^\s,;\"')<>]+")),
-    (ValueKind.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")),
+    (ValueKind.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?>(?:\.[\w-]++)+)")),
     (
         ValueKind.QUOTED,
         re.compile(

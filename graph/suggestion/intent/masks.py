@@ -25,16 +25,16 @@ _LITERAL = re.compile(
             rf"\bwww\.{_NON_SPACE}++",
             # Addresses, handles
             rf"(?<![^\s{_WIDE_CHARACTERS}])[^\s@{_WIDE_CHARACTERS}]*+@{_NON_SPACE}*+",
-            rf"(?<![^\s(\[{_WIDE_CHARACTERS}])(?:[A-Za-z]:|~|\.{{1,2}})?+(?:[/\\]{_PATH_PART})++[/\\]?",
-            rf"(?<![^\s(\[{_WIDE_CHARACTERS}]){_PATH_PART}(?:[/\\]{_PATH_PART}){{2,}}+[/\\]?",
-            r"(?<![\w\-./\\])[\w\-]++(?:[/\\][\w\-]++)*+\.[a-z]{2,4}(?![\w.])",  # file names
+            rf"(?<![^\s(\[{_WIDE_CHARACTERS}])(?>(?:[A-Za-z]:|~|\.{{1,2}})?)(?>(?:[/\\]{_PATH_PART})+)[/\\]?",
+            rf"(?<![^\s(\[{_WIDE_CHARACTERS}]){_PATH_PART}(?>(?:[/\\]{_PATH_PART}){{2,}})[/\\]?",
+            r"(?<![\w\-./\\])[\w\-]++(?>(?:[/\\][\w\-]++)*)\.[a-z]{2,4}(?![\w.])",  # file names
             # Words with digits.
-            rf"(?<![^\W{_WIDE_CHARACTERS}])(?<!-)(?:{_LETTER}|-)*+\d(?:[\-.,:/%]|[^\W{_WIDE_CHARACTERS}])*+",
+            rf"(?<![^\W{_WIDE_CHARACTERS}])(?<!-)(?>(?:{_LETTER}|-)*)\d(?>(?:[\-.,:/%]|[^\W{_WIDE_CHARACTERS}])*)",
         )
     )
 )
-_CAPITAL = r"(?!I\b)[A-Z][\w’&-]*+(?:'s\b)?+(?![#+:@/\\])"  # noqa: RUF001 - as typed
-_PROPER_NAME = re.compile(rf"(?<=[^\W_] ){_CAPITAL}(?: {_CAPITAL})*+")
+_CAPITAL = r"(?!I\b)[A-Z][\w’&-]*+(?>(?:'s\b)?)(?![#+:@/\\])"  # noqa: RUF001 - as typed
+_PROPER_NAME = re.compile(rf"(?<=[^\W_] ){_CAPITAL}(?>(?: {_CAPITAL})*)")
 """Capitalised words that do not begin a sentence: names of people, places, companies."""
 MAX_CAPITALIZED_SHARE = 0.6
 """A text with a higher share of capitalised words is a heading, not names."""

@@ -64,8 +64,8 @@ _VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "url": re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
     "email": re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.]+"),
     "path": re.compile(
-        r"(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.*~-]*)*+"
-        r"|(?<![\w/@.-])[\w-]++(?:/[\w-]++)*+\.[a-z][a-z0-9]{0,4}\b(?!\.\w)"
+        r"(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]+(?>(?:/[\w.*~-]*)*)"
+        r"|(?<![\w/@.-])[\w-]++(?>(?:/[\w-]++)*)\.[a-z][a-z0-9]{0,4}\b(?!\.\w)"
     ),
     "slug": re.compile(r"(?<![\w/.@~-])[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?![\w/])"),
     "clock": re.compile(r"\b\d{1,2}(?::\d{2}| ?[ap]\.?m\b)", re.IGNORECASE),

@@ -132,7 +132,8 @@ def title_of(process: psutil.Process) -> str:
 
 
 def keeper_of(cluster: Cluster) -> psutil.Process:
-    return _only(lambda: keepers_of(cluster))
+    """Wait for the only keeper: one that was just started has yet to fork what it will guard."""
+    return _only(lambda: [one for one in keepers_of(cluster) if _is_guarded(one, cluster)])
 
 
 def postmaster_of(cluster: Cluster) -> psutil.Process:
@@ -156,6 +157,13 @@ def _belongs(process: psutil.Process, cluster: Cluster) -> bool:
         return _is_keeper(process, cluster) or process.cwd() == os.path.realpath(
             cluster.data_folder
         )
+    except psutil.Error:
+        return False
+
+
+def _is_guarded(keeper: psutil.Process, cluster: Cluster) -> bool:
+    try:
+        return _is_keeper(guard_of(keeper), cluster)
     except psutil.Error:
         return False
 
@@ -195,11 +203,13 @@ def copy_data(source: Cluster, target: Cluster) -> None:
 
 def end_all(cluster: Cluster) -> None:
     """Stop a database, cleanly if its keeper lives."""
-    for keeper in keepers_of(cluster):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            keeper.terminate()
     for _ in ticks(PATIENCE_S):
+        # Again and again: one that was killed may only now have been replaced.
+        for keeper in keepers_of(cluster):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                keeper.terminate()
         if not of(cluster):
             return
     for process in of(cluster):
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -361,7 +362,9 @@ def test_a_reader_that_fails_at_its_end_changes_nothing(
     kept: Path, scripted: Callable[[str, str], None]
 ) -> None:
     real = client.find_program("pg_restore")
-    scripted("pg_restore", f'{real} "$@"; case "$*" in *post-data*) exit 1 ;; esac')
+    scripted(
+        "pg_restore", f'{shlex.quote(str(real))} "$@"; case "$*" in *post-data*) exit 1 ;; esac'
+    )
     with pytest.raises(BackupError, match="damaged or incomplete"):
         restored(kept, using=ALIAS)
     assert stored() == ["later"]

@@ -1,6 +1,7 @@
 """A server that cannot be started says why in one line."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -106,12 +107,12 @@ async def test_a_misconfigured_server_is_retried_on_each_use(tmp_path):
         for _ in range(10):
             with pytest.raises(SpawnFailed):
                 await pool.list_tools("s")
-        script(tmp_path, f"#!/bin/sh\nexec {healthy.command} {' '.join(healthy.args)}\n")
+        script(tmp_path, f"#!/bin/sh\nexec {shlex.join((healthy.command, *healthy.args))}\n")
         assert len(await pool.list_tools("s")) > 0
 
 
 async def test_a_relative_command_is_looked_up_in_its_working_folder(tmp_path):
     healthy = legacy()
-    script(tmp_path, f"#!/bin/sh\nexec {healthy.command} {' '.join(healthy.args)}\n")
+    script(tmp_path, f"#!/bin/sh\nexec {shlex.join((healthy.command, *healthy.args))}\n")
     async with UpstreamPool([entry("./server", cwd=str(tmp_path))]) as pool:
         assert len(await pool.list_tools("s")) > 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -49,7 +50,7 @@ async def echo(pool: UpstreamPool, name: str = "legacy") -> str:
 def changeable(tmp_path, healthy: bool) -> ServerSpec:
     """A server that fails to start or does not, as its file says."""
     path = tmp_path / "server.sh"
-    command = " ".join((legacy().command, *legacy().args))
+    command = shlex.join((legacy().command, *legacy().args))
     path.write_text(f"exec {command}\n" if healthy else "echo not yet >&2; exit 7\n")
     return ServerSpec(name="s", command="/bin/sh", args=(str(path),))
 
