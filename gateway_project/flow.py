@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -21,7 +21,7 @@ from execution.planning.plan import Plan
 from execution.prediction_outcome import Verdict
 from execution.store.runs import UnknownRun
 from execution.view import RunView
-from gateway_project import server_instructions, sinks
+from gateway_project import sinks
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.find import (
     arrange,
@@ -51,15 +51,13 @@ from gateway_project.runs import plan as run_plan
 from gateway_project.runs.direct_call import UserChannel
 from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
+from gateway_project.server_instructions import share_instructions
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
-from tools import ids
-from tools.catalogue import Catalogue, CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
-from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
@@ -146,11 +144,9 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         omitted_count=arranged.omitted_count,
         tokens_listing_all=arrange.count_listing_tokens(catalogue, caller),
         warnings=arranged.warnings,
-        instructions=_share_instructions(
-            catalogue,
-            caller,
-            [card.tool for card in arranged.cards] if request.detail == "full" else (),
-        ),
+        instructions=share_instructions(catalogue, caller, [card.tool for card in arranged.cards])
+        if request.detail == "full"
+        else {},
     )
 
 
@@ -185,7 +181,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
-        instructions=_share_instructions(catalogue, caller, [tool.tool]).get(tool.server, ""),
+        instructions=share_instructions(catalogue, caller, [tool.tool]).get(tool.server, ""),
     )
 
 
@@ -228,7 +224,7 @@ async def handle_intent(
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
-        instructions=_share_instructions(
+        instructions=share_instructions(
             visibility.catalogue, caller, [task.name for task in suggestion.tasks]
         ),
     )
@@ -309,8 +305,8 @@ async def call_tool(
         outcome = await direct_call.conclude_call(
             effects, caller, request, user_channel=user_channel
         )
-        return replace(outcome, converted=converted)
-    _record_call(effects, catalogue.tools[outcome.tool], caller, outcome.result)
+    else:
+        sinks.record_result(effects, catalogue.tools[outcome.tool], caller, outcome.result)
     return replace(outcome, converted=converted) if converted else outcome
 
 
@@ -459,17 +455,6 @@ def _require_call_scope(caller: Caller) -> None:
         raise CallNotPermitted(caller)
 
 
-def _record_call(
-    effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
-) -> None:
-    """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.needs_input or caller.owner is None:
-        return
-    effects.count_call(tool.pk, caller.contributor, result.is_error)
-    if not result.is_error:
-        effects.observe_result(tool, caller.owner, result.raw)
-
-
 def _require_search_scope(caller: Caller) -> None:
     if not caller.has_scope(SCOPE_SEARCH):
         raise SearchNotPermitted(caller)
@@ -512,14 +497,4 @@ def _arrange_answer(
         count=count,
         budget_tokens=budget_tokens,
         warnings=(*warnings, *quarantine_warnings, *found.warnings),
-    )
-
-
-def _share_instructions(
-    catalogue: Catalogue, caller: Caller, tools: Collection[str]
-) -> dict[str, str]:
-    """Return what the servers of tools say about their use, shortened to fit together."""
-    names = {ids.split_id(tool)[0] for tool in tools}
-    return server_instructions.share_bytes(
-        server_instructions.collect_instructions(catalogue, caller, names) if names else {}
     )

@@ -50,6 +50,14 @@ def collect_instructions(
     }
 
 
+def share_instructions(
+    catalogue: Catalogue, caller: Caller, tools: Iterable[str]
+) -> dict[str, str]:
+    """Return what the servers of tools say about their use, shortened to fit together."""
+    names = {tool.partition(":")[0] for tool in tools}
+    return share_bytes(collect_instructions(catalogue, caller, names)) if names else {}
+
+
 def share_bytes(
     texts: Mapping[str, str], max_bytes: int = MAX_BYTES, *, mark: str = ""
 ) -> dict[str, str]:
