@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import mcp_types
@@ -118,6 +118,7 @@ def build_server(
     server.middleware[:] = [
         handlers.mark_in_use,
         handlers.add_server_instructions,
+        _read_argument_text,
         results.apply_carried_result,
     ]
     if in_flight is not None:
@@ -234,6 +235,24 @@ class _ServedHandlers:
 
         effects, caller = gateway.effects, callers.caller_of_http_request(gateway)
         return exposure.find_input_schema(effects.catalogue(), caller, effects.exposure, name)
+
+
+async def _read_argument_text(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Read the arguments of a call that are sent as JSON text, which the SDK would refuse."""
+    params = ctx.params or {}
+    if ctx.method != "tools/call" or not isinstance(params.get("arguments"), str):
+        return await call_next(ctx)
+    # Loaded by now, or soon: a call needs the whole gateway.
+    from gateway_project.foundation import schema_conversion  # noqa: PLC0415
+    from gateway_project.mcp.arguments import CONVERTED_KEY  # noqa: PLC0415
+
+    read, converted = schema_conversion.read_text_at(params, "/arguments")
+    result = await call_next(replace(ctx, params=read))
+    if converted and isinstance(result, dict):
+        meta = dict(result.get("_meta") or {})
+        notes = [{**converted[0], "pointer": ""}, *meta.get(CONVERTED_KEY, ())]
+        result = {**result, "_meta": {**meta, CONVERTED_KEY: notes}}
+    return result
 
 
 async def _follow_changes(ctx: Context, _: NotificationParams) -> None:

@@ -1,6 +1,9 @@
 """What a server would take is not refused for its form; the answer says what was converted."""
 
+import json
+
 import pytest
+from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from gateway_project.mcp.arguments import CONVERTED_KEY
 from gateway_project.mcp.failure import META_KEY as ERROR_KEY
@@ -124,3 +127,18 @@ async def test_a_text_that_reads_as_a_reference_is_not_made_one(connect, world):
     async with connect("auto") as client:
         run = await client.call_tool("run_workflow", {"workflow": {"tasks": tasks}})
     assert run.meta[ERROR_KEY]["code"] == "workflow_not_runnable"
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", ["git__add", "call_tool"])
+async def test_all_arguments_of_a_call_as_json_text_are_read(connect, world, era, name):
+    given = {"count": 3}
+    text = json.dumps(given if name == "git__add" else {"tool": "git:add", "arguments": given})
+    params = CallToolRequestParams.model_construct(name=name, arguments=text)
+    async with connect(era) as client:
+        result = await client.session.send_request(
+            CallToolRequest.model_construct(method="tools/call", params=params), CallToolResult
+        )
+    assert [call.arguments for call in world.upstream.calls] == [{"count": 3}]
+    assert result.meta[CONVERTED_KEY] == [{"pointer": "", "from": "text", "to": "object"}]
