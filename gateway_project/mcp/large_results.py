@@ -74,6 +74,8 @@ async def link_large_result(
 
 async def link_large_media(request: ClientRequest, blocks: Sequence[Any]) -> list[Any]:
     """Return content blocks with links in place of blobs that the client would not take."""
+    if not request.effects.result_link_bytes:
+        return list(blocks)
     left = _CLIENT_MEDIA_BYTES.get(
         client_state.read_client_name(request.ctx), MAX_ANSWER_MEDIA_BYTES
     )
