@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -30,6 +31,7 @@ from gateway_project.mcp.http.service import HttpService
 from gateway_project.mcp.runtime import PreparedRuntime, RequestHandler
 from gateway_project.readiness import Gateway, Readiness
 from tests.patience import PATIENCE_S
+from tools.catalogue import Catalogue
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
@@ -230,7 +232,7 @@ async def listening(
     tokens.give("tok-bob", caller("bob"))
 
     async def wire(readiness: Any) -> None:
-        readiness.serve(Gateway(effects=None, caller=LOCAL))
+        readiness.serve(Gateway(effects=SimpleNamespace(catalogue=Catalogue), caller=LOCAL))
         await asyncio.Event().wait()
 
     def prepare() -> PreparedRuntime:
