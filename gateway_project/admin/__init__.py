@@ -113,7 +113,7 @@ class ServerAdmin(CuratedAdmin):
         "name", "team", "description", "enabled", "trusted", "transport", "session",
         "idle_stop_s", "unprefixed", "command", "args", "environment", "cwd", "url", "headers",
         "private_network", "authorization", "oauth_client_id", "client_secret", "oauth_scopes",
-        "connect_timeout_s", "call_timeout_s", "price_per_call",
+        "connect_timeout_s", "call_timeout_s", "price_per_call", "include_tools", "exclude_tools",
     )  # fmt: skip
     may = frozenset({"change"})
 

@@ -253,7 +253,7 @@ def _is_own(target: ClientTarget, existing: Any) -> bool:
             existing,
             translator=PlaceholderTranslator(project=Path("/")),
             local=False,
-            sse=False,
+            client=target.client.name,
         )
     except ValueError:
         return False

@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from gateway_project.client_config import entry_keys, read_filter
+from gateway_project.client_config.entry_keys import KeyRule, KeyUse
 from gateway_project.client_config.placeholders import PlaceholderTranslator
 from gateway_project.foundation import canonical
 from tools import definition
+from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
 
 MAX_NAME_LENGTH = 100
-_SCALAR_TYPES = (str, int, float)
+MAX_LIMIT_S = 1e6
+_SCALAR_TYPES = str | int | float
 _REMOTE_KEYS = ("httpUrl", "url", "serverUrl")
-_KNOWN_KEYS = (
-    "command", "args", "env", "cwd", "type", "transport", "disabled", "enabled", "headers",
-    "http_headers", "env_http_headers", "bearer_token_env_var", "bearer_token", "env_vars",
-    "auth", "oauth", "scopes", "source", *_REMOTE_KEYS,
-)  # fmt: skip
+_OFF_KEYS = ("disabled", "isDisabled")
+_ON_KEYS = ("enabled", "isActive", "isEnabled", "active")
+_LEFT = {KeyUse.REPORTED, KeyUse.NO_EFFECT}
+_FILTERS = {KeyUse.INCLUDE, KeyUse.EXCLUDE, KeyUse.TOOLS}
+_LIMITS = {KeyUse.START_LIMIT: "connect_timeout_s", KeyUse.CALL_LIMIT: "call_timeout_s"}
 _HTTP_TYPES = {"http", "streamable-http", "streamable_http", "streamablehttp", "remote"}
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
@@ -44,8 +48,11 @@ class ConfiguredServer:
         client_secret: Secret of that client.
         scopes: OAuth scopes to request, separated by spaces.
         enabled: False if the client has it switched off.
+        tools: Which of its tools stay off.
+        connect_timeout_s: Longest that its start may take; None: not set.
+        call_timeout_s: Longest that a call may take; None: not set.
         is_project_local: Whether the file holds it for the requested project only.
-        extra: Unknown keys.
+        extra: Keys that are not taken over.
         notes: Remarks for the user, one line each.
     """
 
@@ -62,13 +69,26 @@ class ConfiguredServer:
     client_secret: str = field(default="", repr=False)
     scopes: str = ""
     enabled: bool = True
+    tools: ToolFilter = field(default_factory=ToolFilter)
+    connect_timeout_s: float | None = None
+    call_timeout_s: float | None = None
     is_project_local: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def limit_tools(self, tools: ToolFilter) -> ConfiguredServer:
+        """Return the server with more of its tools off, and a note that says so."""
+        limited = self.tools & tools
+        if limited == self.tools:
+            return self
+        notes = [
+            f"keeps {off} switched off, as the client's settings do" for off in tools.describe()
+        ]
+        return replace(self, tools=limited, notes=(*self.notes, *notes))
+
 
 def read_entry(
-    name: str, value: Any, *, translator: PlaceholderTranslator, local: bool, sse: bool
+    name: str, value: Any, *, translator: PlaceholderTranslator, local: bool, client: str
 ) -> ConfiguredServer:
     """Read an entry.
 
@@ -77,7 +97,7 @@ def read_entry(
         value: Its JSON or TOML value.
         translator: Translates the placeholders of this entry.
         local: Whether it belongs to one project.
-        sse: Whether a URL without a type uses server-sent events.
+        client: Name of the client whose file it is; empty: any.
 
     Raises:
         ValueError: If it cannot be used; the message says why.
@@ -91,23 +111,25 @@ def read_entry(
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise ValueError(f"a name has 1 to {MAX_NAME_LENGTH} characters; rename it")
     _require_storable(value)
-    flat = _flatten_zed_command(value)
+    flat = _flatten_command(value)
     read_fields = _read_remote_fields if _is_remote(flat) else _read_stdio_fields
-    fields = read_fields(flat, translator, sse=sse)
-    extra = _collect_extra(value, translator)
+    fields = read_fields(flat, translator, sse=client == "gemini")
+    fields |= _read_settings(name, value, translator.notes, client)
     return ConfiguredServer(
         name=name,
-        enabled=value.get("disabled") is not True and value.get("enabled") is not False,
+        enabled=not _is_disabled(value),
         is_project_local=local,
-        extra=extra,
         notes=tuple(translator.notes),
         **fields,
     )
 
 
-def _flatten_zed_command(value: dict[str, Any]) -> dict[str, Any]:
-    """Convert an older Zed entry, whose command is an object, to the common form."""
+def _flatten_command(value: dict[str, Any]) -> dict[str, Any]:
+    """Convert an entry of opencode or older Zed, whose command is no text, to the common form."""
     command = value.get("command")
+    if isinstance(command, list) and command and "args" not in value:
+        env = {"env": value["environment"]} if "environment" in value else {}
+        return {**value, **env, "command": command[0], "args": command[1:]}
     if isinstance(command, dict):
         inner = {key: command[key] for key in ("args", "env") if key in command}
         return {**value, **inner, "command": command.get("path")}
@@ -125,7 +147,8 @@ def _is_remote(value: Mapping[str, Any]) -> bool:
 
 
 def _read_transport(value: Mapping[str, Any]) -> str:
-    declared = value.get("type") or value.get("transport") or ""
+    written = (value.get(key) for key in ("type", "transport", "transportType"))
+    declared = next(filter(None, written), "")
     kind = declared.lower() if isinstance(declared, str) else "?"
     if kind in _HTTP_TYPES:
         return "http"
@@ -147,21 +170,16 @@ def _read_stdio_fields(
     command = value.get("command")
     if not isinstance(command, str) or not command.strip():
         raise ValueError("has no command; enter the executable that starts it")
-    env = _require_text_object(value.get("env", {}), "env")
-    env |= {
-        name: f"${{{name}}}"
-        for name in _read_forwarded_variables(value.get("env_vars"))
-        if name not in env
+    written = _require_text_object(value.get("env", {}), "env")
+    # A variable that is not set is not forwarded; an empty one is as near as an entry gets.
+    forwarded = {
+        name: f"${{{name}:-}}" for name in _read_forwarded_variables(value.get("env_vars"))
     }
-    if "envFile" in value:
-        translator.notes.append(
-            "has an envFile, which is not read; write what it sets under env, or set it in the "
-            "gateway's environment"
-        )
+    args = _require_texts(value.get("args", []), "args")
     return _resolve_working_folder(
         command=translator.translate(command),
-        args=tuple(map(translator.translate, _require_texts(value.get("args", []), "args"))),
-        env={key: translator.translate(item) for key, item in env.items()},
+        args=tuple(translator.translate(arg, is_script=True) for arg in args),
+        env=forwarded | {key: translator.translate(item) for key, item in written.items()},
         cwd=translator.translate(_require_text(value.get("cwd", ""), "cwd")),
         project=translator.project,
     )
@@ -184,7 +202,7 @@ def _read_remote_fields(
     url = translator.translate(_require_text(value.get(key, ""), key).strip())
     if problem := remote_entry.find_url_problem(url):
         raise ValueError(problem)
-    headers = {name: translator.translate(item) for name, item in _read_headers(value).items()}
+    headers = _tidy_headers(_read_headers(value, translator), translator.notes)
     if problem := remote_entry.find_headers_problem(headers):
         raise ValueError(problem)
     kind = _read_transport(value)
@@ -194,24 +212,40 @@ def _read_remote_fields(
     return {"transport": kind, "url": url, "headers": headers, **_read_oauth_fields(value)}
 
 
-def _read_headers(value: Mapping[str, Any]) -> dict[str, str]:
+def _read_headers(value: Mapping[str, Any], translator: PlaceholderTranslator) -> dict[str, str]:
     """Return the headers, including those of Codex that name variables."""
-    headers = _require_text_object(value.get("headers", {}), "headers")
-    headers |= _require_text_object(value.get("http_headers", {}), "http_headers")
+    written = _require_text_object(value.get("headers", {}), "headers")
+    written |= _require_text_object(value.get("http_headers", {}), "http_headers")
+    headers = {name: translator.translate(item) for name, item in written.items()}
     named = _require_text_object(value.get("env_http_headers", {}), "env_http_headers")
     headers |= {name: f"${{{variable}}}" for name, variable in named.items()}
     if variable := _require_text(value.get("bearer_token_env_var", ""), "bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{variable}}}"
     if token := _require_text(value.get("bearer_token", ""), "bearer_token"):
-        headers.setdefault("Authorization", f"Bearer {token}")
+        headers.setdefault("Authorization", f"Bearer {translator.translate(token)}")
     return headers
+
+
+def _tidy_headers(written: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+    """Return the headers that an entry may set, without blanks around them."""
+    last = {name.strip().lower(): name for name in written}
+    kept = [name for key, name in last.items() if not remote_entry.is_set_by_gateway(key)]
+    if dropped := [name for name in last.values() if name not in kept]:
+        notes.append(
+            f"has headers that Foregate sets itself, which are left out: {', '.join(dropped)}"
+        )
+    if repeated := [name for name in written if name not in last.values()]:
+        notes.append(f"repeats headers, of which the last holds: {', '.join(repeated)}")
+    if "host" in last:
+        notes.append("has a header Host, which is sent in place of its address's host")
+    return {name.strip(): written[name].strip() for name in kept}
 
 
 def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the OAuth fields of an entry, in the format of any client."""
     oauth = value.get("oauth", value.get("auth"))
+    scopes = value.get("scopes", value.get("oauthScopes"))
     if not isinstance(oauth, dict) or oauth.get("enabled") is False:
-        scopes = value.get("scopes")
         return {"signs_in": True, "scopes": _read_scopes(scopes)} if scopes else {}
     credentials = {
         field_name: next((oauth[key] for key in keys if isinstance(oauth.get(key), str)), "")
@@ -222,7 +256,7 @@ def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     }
     return {
         "signs_in": True,
-        "scopes": _read_scopes(oauth.get("scopes", value.get("scopes"))),
+        "scopes": _read_scopes(oauth.get("scopes", scopes)),
         **credentials,
     }
 
@@ -240,17 +274,57 @@ def _read_forwarded_variables(value: Any) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-def _collect_extra(value: Mapping[str, Any], translator: PlaceholderTranslator) -> dict[str, Any]:
-    """Return the unknown keys except those that look like secrets."""
-    extra = {}
-    for key, item in value.items():
-        if key in _KNOWN_KEYS:
-            continue
-        if _SECRET_NAME.search(key) and isinstance(item, str) and item:
-            translator.notes.append(f"{key!r} looks like a secret and is left out; use env")
-        else:
-            extra[key] = item
-    return extra
+def _is_disabled(value: Mapping[str, Any]) -> bool:
+    switches = (*((value.get(key), True) for key in _OFF_KEYS),
+                *((value.get(key), False) for key in _ON_KEYS))  # fmt: skip
+    return any(str(switch).lower() == str(off).lower() for switch, off in switches)
+
+
+def _read_settings(
+    name: str, value: Mapping[str, Any], notes: list[str], client: str
+) -> dict[str, Any]:
+    """Return the fields of keys other than those that say how to start or reach a server."""
+    rules = {key: entry_keys.find_rule(key, client) for key in value}
+    tools, limits = ToolFilter(), dict[str, float]()
+    for key, rule in rules.items():
+        if rule and rule.use in _FILTERS:
+            found = read_filter.read_filter(value[key], use=rule.use, key=key, server=name)
+            tools &= found
+            notes += [f"keeps {off} switched off ({key})" for off in found.describe()]
+            if "approval_mode" in str(value[key]):
+                notes.append(f"has approvals in {key}, which are not taken over")
+        elif rule and rule.use in _LIMITS:
+            limit_s = _read_limit(value[key], key, rule.unit_s, notes)
+            limits |= {_LIMITS[rule.use]: limit_s} if limit_s else {}
+    return {"tools": tools, "extra": _collect_extra(value, rules, notes), **limits}
+
+
+def _collect_extra(
+    value: Mapping[str, Any], rules: Mapping[str, KeyRule | None], notes: list[str]
+) -> dict[str, Any]:
+    """Return the keys that are not taken over, except those that look like secrets."""
+    left = {key: rule for key, rule in rules.items() if rule is None or rule.use in _LEFT}
+    for key, rule in left.items():
+        if rule and rule.use is KeyUse.REPORTED and value[key] not in (None, False, [], {}):
+            notes.append(f"has {key}, which is not taken over: {rule.advice}")
+    secrets = [
+        key
+        for key in left
+        if _SECRET_NAME.search(key) and isinstance(value[key], str) and value[key]
+    ]
+    notes += [f"{key!r} looks like a secret and is left out; use env" for key in secrets]
+    if unknown := [key for key, rule in left.items() if rule is None and key not in secrets]:
+        notes.append(f"has keys that Foregate does not know: {', '.join(unknown)}")
+    return {key: value[key] for key in left if key not in secrets}
+
+
+def _read_limit(value: Any, key: str, unit_s: float, notes: list[str]) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and 0 < value * unit_s <= MAX_LIMIT_S:
+        return float(value) * unit_s
+    if value is not None:
+        notes.append(f"has {key}, which is not taken over; it must be a number above 0")
+    return None
 
 
 def _require_text(value: Any, field_name: str) -> str:
@@ -273,14 +347,14 @@ def _require_text_object(value: Any, field_name: str) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict) or not all(
-        isinstance(v, _SCALAR_TYPES) for v in value.values()
+        isinstance(v, _SCALAR_TYPES | None) for v in value.values()
     ):
         raise ValueError(f"{field_name} must be an object of strings")
     if any("=" in key or not key for key in value):
         raise ValueError(
             f"a name in {field_name} must not be empty or contain an equals sign; rename it"
         )
-    return {key: _write_scalar(item) for key, item in value.items()}
+    return {key: _write_scalar(item) for key, item in value.items() if item is not None}
 
 
 def _write_scalar(value: Any) -> str:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Final
 
-from gateway_project.client_config import locate, own_entry, read_config, switched_off
+from gateway_project.client_config import (
+    clients,
+    locate,
+    own_entry,
+    read_config,
+    switched_off,
+)
 from gateway_project.client_config.read_config import (
     ConfiguredServer,
     MissingConfig,
@@ -14,6 +21,8 @@ from gateway_project.client_config.read_config import (
     ParsedConfig,
     UnreadableConfig,
 )
+
+CLAUDE_CODE: Final = clients.CLIENTS["claude-code"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,16 +69,18 @@ def gather_servers(origin: str, *, own_urls: Collection[str] = ()) -> ParsedConf
     )
 
 
-def find_client_files(clients: Sequence[str] = locate.CLIENT_NAMES) -> tuple[DetectedClient, ...]:
+def find_client_files(names: Sequence[str] = locate.CLIENT_NAMES) -> tuple[DetectedClient, ...]:
     """Return every existing file of the clients, with its content."""
     detected: list[DetectedClient] = []
-    for client in clients:
-        for path in locate.candidate_files(client):
+    for client in names:
+        for path in locate.list_readable_files(client):
             try:
                 parsed = _read_client_file(path, client)
             except MissingConfig:
                 continue
             except UnreadableConfig as error:
+                if isinstance(error, NoServerList) and path not in locate.candidate_files(client):
+                    continue  # settings of an editor, which need not hold any
                 problem = "" if isinstance(error, NoServerList) else str(error)
                 empty = None if problem else ParsedConfig(entries=(), problems=())
                 detected.append(
@@ -82,11 +93,24 @@ def find_client_files(clients: Sequence[str] = locate.CLIENT_NAMES) -> tuple[Det
 
 def _read_origin_file(origin: str) -> ParsedConfig:
     try:
-        return read_config.read_config(Path(origin).expanduser(), project=Path.cwd())
+        path = Path(origin).expanduser()
+        parsed = read_config.read_config(path, project=Path.cwd())
+        owner = clients.guess_client(path)
+        return _apply_claude_settings(path.absolute(), parsed) if owner is CLAUDE_CODE else parsed
     except MissingConfig as error:
         raise MissingConfig(f"{error}, or {' or '.join(locate.CLIENT_NAMES)}") from None
     except RuntimeError:
         raise UnreadableConfig(f"{origin}: no such user here; give the full path") from None
+
+
+def _apply_claude_settings(path: Path, parsed: ParsedConfig) -> ParsedConfig:
+    """Switch off what Claude Code's settings do for a file of its."""
+    project = path.parent if path.name == CLAUDE_CODE.project_file else Path.cwd()
+    settings = switched_off.load_claude_settings(project, locate.current_platform())
+    entries = _apply_switches(
+        path, parsed.entries, settings, client=CLAUDE_CODE.name, project=project
+    )
+    return replace(parsed, entries=tuple(entries))
 
 
 def _read_client_file(path: Path, client: str) -> ParsedConfig:
@@ -94,40 +118,66 @@ def _read_client_file(path: Path, client: str) -> ParsedConfig:
 
 
 def _read_client(client: str) -> ParsedConfig:
-    paths = locate.candidate_files(client)
+    paths = locate.list_readable_files(client)
     parsed_files: dict[Path, ParsedConfig] = {}
     problems: list[str] = []
+    documents: list[Any] = []
+    without_servers: list[str] = []
     for path in paths:
         try:
             parsed_files[path] = _read_client_file(path, client)
         except MissingConfig:
             continue
+        except NoServerList as error:
+            without_servers.append(str(error))
+            documents.append(error.document)
         except UnreadableConfig as error:
             problems.append(str(error))
     if not parsed_files:
         searched = " or ".join(map(str, paths))
         raise UnreadableConfig(
-            "; ".join(problems) or f"no configuration of {client} at {searched}"
+            "; ".join((*problems, *without_servers))
+            or f"no configuration of {client} at {searched}"
         )
     problems += [line for parsed in parsed_files.values() for line in parsed.problems]
+    documents += [parsed.document for parsed in parsed_files.values()]
+    if client == CLAUDE_CODE.name:
+        documents += switched_off.load_claude_settings(Path.cwd(), locate.current_platform())
     files = [
-        _apply_switches(path, parsed, parsed_files.values())
+        _apply_switches(path, parsed.entries, documents, client=client, project=Path.cwd())
         for path, parsed in parsed_files.items()
     ]
     return ParsedConfig(entries=_merge_by_name(files), problems=tuple(problems))
 
 
 def _apply_switches(
-    path: Path, parsed: ParsedConfig, files: Collection[ParsedConfig]
+    path: Path,
+    entries: Sequence[ConfiguredServer],
+    documents: Sequence[Any],
+    *,
+    client: str,
+    project: Path,
 ) -> Sequence[ConfiguredServer]:
-    """Return the entries of one of a client's files as all of them switch it on or off."""
-    off = frozenset[str]().union(*(file.disabled for file in files))
-    if path == Path.cwd() / ".mcp.json":
-        off = off.union(*(file.disabled_in_project for file in files))
-        off |= switched_off.names_disabled_by_settings(Path.cwd(), locate.current_platform())
-    return [
-        replace(entry, enabled=entry.enabled and entry.name not in off) for entry in parsed.entries
-    ]
+    """Return the entries of one of a client's files as all of them switch it on or off.
+
+    Args:
+        path: The file.
+        entries: Its servers.
+        documents: All files of the client, also those without servers.
+        client: Its name.
+        project: Folder of the project.
+    """
+    names = {entry.name for entry in entries}
+    off: set[str] = set()
+    for document in documents:
+        off |= switched_off.names_disabled_in(document, project, names)
+        if path == project / CLAUDE_CODE.project_file:
+            off |= switched_off.names_disabled_for_project(document, project)
+        entries = [
+            entry.limit_tools(switched_off.find_tool_filter(document, entry.name, client=client))
+            for entry in entries
+        ]
+    return [replace(entry, enabled=entry.enabled and entry.name not in off) for entry in entries]
 
 
 def _merge_by_name(files: Sequence[Sequence[ConfiguredServer]]) -> tuple[ConfiguredServer, ...]:

@@ -22,6 +22,12 @@ class JsonObject(dict[str, Any]):
 
     repeated_keys: tuple[str, ...] = ()
 
+    def merge(self, other: JsonObject) -> JsonObject:
+        """Return the members of both; of two with one key, this one's counts."""
+        merged = JsonObject({**other, **self})
+        merged.repeated_keys = (*self.repeated_keys, *other.repeated_keys)
+        return merged
+
     @classmethod
     def from_pairs(cls, pairs: list[tuple[str, Any]]) -> JsonObject:
         """Build an object from its pairs; the last of equal keys counts, as in JSON libraries."""

@@ -81,6 +81,23 @@ def candidate_files(client: str, *, folders: PlatformFolders | None = None) -> t
     )
 
 
+def list_readable_files(client: str) -> tuple[Path, ...]:
+    """Return the files of a client that are read: its own, then others that hold servers too.
+
+    Raises:
+        ValueError: If the client is not known.
+    """
+    known_client, files = find_client(client), candidate_files(client)
+    patterns = [(Path.cwd(), pattern) for pattern in known_client.more_project_files]
+    patterns += [
+        (file.parent, pattern)
+        for file in find_user_files(known_client, current_platform())
+        for pattern in known_client.more_user_files
+    ]
+    more = (file for folder, pattern in patterns for file in sorted(folder.glob(pattern)))
+    return tuple(dict.fromkeys((*files, *more)))
+
+
 def find_project_file(client: KnownClient) -> Path | None:
     """Return the project file in the working folder; None if the client has none."""
     return Path.cwd() / client.project_file if client.project_file else None

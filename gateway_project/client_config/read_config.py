@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from gateway_project.client_config import clients, entry, jsonc, raw_file, switched_off
+from gateway_project.client_config import clients, entry, extension, jsonc, raw_file, switched_off
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.jsonc import JsonObject
-from gateway_project.client_config.placeholders import PlaceholderTranslator
+from gateway_project.client_config.placeholders import OWN_SYNTAX, PlaceholderTranslator
 from gateway_project.client_config.raw_file import MissingConfig, UnreadableConfig
 
 __all__ = [
@@ -27,7 +29,15 @@ __all__ = [
 
 
 class NoServerList(UnreadableConfig):
-    """A configuration has no list of servers."""
+    """A configuration has no list of servers.
+
+    Attributes:
+        document: The whole file; its other settings may hold for servers of other files.
+    """
+
+    def __init__(self, message: str, document: Any) -> None:
+        super().__init__(message)
+        self.document = document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +48,13 @@ class ParsedConfig:
         entries: Usable servers.
         problems: One line for each unusable server.
         notes: Remarks for the user.
-        disabled: Names that the file disables in any of the client's files.
-        disabled_in_project: Names that it disables in the project's own file.
+        document: The whole file; its other settings may hold for servers of other files.
     """
 
     entries: tuple[ConfiguredServer, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    disabled: frozenset[str] = frozenset()
-    disabled_in_project: frozenset[str] = frozenset()
+    document: Any = field(default=None, repr=False, compare=False)
 
 
 def read_config(
@@ -57,17 +65,37 @@ def read_config(
     Args:
         path: The client's file.
         project: Folder whose own servers count too, if the file holds servers by project.
-        client: Owner of the file; None guesses it from the path.
+        client: Owner of the file; None guesses it from the path, or else from the form.
 
     Raises:
         MissingConfig: If there is no such file.
         UnreadableConfig: If it is too large or not a configuration.
     """
+    if path.suffix in extension.PACKED_SUFFIXES:
+        raise UnreadableConfig(
+            f"{path} is a packed extension; install it in Claude Desktop or unpack it, and name "
+            f"its {extension.MANIFEST}"
+        )
+    if (path / extension.MANIFEST).is_file():
+        path /= extension.MANIFEST
     file = raw_file.read_raw(path)
     if file.content is None:
         raise MissingConfig(f"{path} does not exist; name an existing file")
     owner = client or clients.guess_client(path)
+    if path.name == extension.MANIFEST or owner is None:
+        document = _parse_document(file.text, str(path), None)
+        if path.name == extension.MANIFEST and extension.is_manifest(document):
+            return _parse_extension(path, document)
+        owner = owner or clients.guess_by_form(document)
     return parse_config(file.text, source=str(path), project=project, client=owner)
+
+
+def _parse_extension(path: Path, document: dict[str, Any]) -> ParsedConfig:
+    try:
+        return ParsedConfig(entries=(extension.read_extension(path, document),), problems=())
+    except ValueError as error:
+        name = document.get("name", path.parent.name)
+        return ParsedConfig(entries=(), problems=(f"{path}: server {name!r}: {error}",))
 
 
 def parse_config(
@@ -94,31 +122,27 @@ def parse_config(
         'time'
     """
     document = _parse_document(text, source, client)
-    shared, own = _extract_servers(document, source, project, client)
+    holders = _find_holders(document, client)
+    shared, own = _extract_servers(document, holders, source, project, client)
     repeated = (*own.repeated_keys, *(name for name in shared.repeated_keys if name not in own))
     problems = [f"{source}: {name!r} is given twice; rename one of the two" for name in repeated]
     servers = {name: value for name, value in {**shared, **own}.items() if name not in repeated}
     disabled = switched_off.names_disabled_in(document, project, servers.keys())
     entries: list[ConfiguredServer] = []
     for name, value in servers.items():
-        translator = _make_translator(document, project, client)
-        sse = client is not None and client.name == "gemini"
+        translator = _make_translator([document, *holders], project, client)
+        owner = client.name if client else ""
         try:
             server = entry.read_entry(
-                name, value, translator=translator, local=name in own, sse=sse
+                name, value, translator=translator, local=name in own, client=owner
             )
         except ValueError as error:
             problems.append(f"{source}: server {name!r}: {error}")
         else:
-            entries.append(replace(server, enabled=server.enabled and name not in disabled))
-    return ParsedConfig(
-        entries=tuple(entries),
-        problems=tuple(problems),
-        disabled=disabled,
-        disabled_in_project=switched_off.names_disabled_for_project(document, project)
-        if project
-        else frozenset(),
-    )
+            off = switched_off.find_tool_filter(document, name, client=owner)
+            server = replace(server, enabled=server.enabled and name not in disabled)
+            entries.append(server.limit_tools(off))
+    return ParsedConfig(entries=tuple(entries), problems=tuple(problems), document=document)
 
 
 def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
@@ -136,8 +160,21 @@ def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
         raise UnreadableConfig(f"{source}: nested too deeply to be a configuration") from None
 
 
+def _find_holders(document: Any, client: KnownClient | None) -> list[dict[str, Any]]:
+    """Return the objects within a file that hold a list of servers besides the file itself."""
+    paths = client.holders if client else clients.HOLDERS
+    holders = (clients.follow_path(document, path) for path in paths)
+    return [
+        holder for holder in holders if isinstance(holder, dict) and clients.HOLDER_KEY in holder
+    ]
+
+
 def _extract_servers(
-    document: Any, source: str, project: Path | None, client: KnownClient | None
+    document: Any,
+    holders: Sequence[dict[str, Any]],
+    source: str,
+    project: Path | None,
+    client: KnownClient | None,
 ) -> tuple[JsonObject, JsonObject]:
     """Return the servers for all projects and the project's own; either may be empty."""
     keys = (client.servers_key,) if client else clients.SERVERS_KEYS
@@ -148,13 +185,19 @@ def _extract_servers(
     own = projects.get(str(project)) if isinstance(projects, dict) else None
     if not isinstance(own, dict):
         own = {}
-    if key not in document and key not in own:
-        raise NoServerList(f"{source}: no {key} in it; {_describe_expected(key, client)}")
-    for holder in (document, own):
-        if not isinstance(holder.get(key), dict | None):
-            expected = _describe_expected(key, client)
-            raise UnreadableConfig(f"{source}: {key} must be an object; {expected}")
-    return _get_servers(document, key), _get_servers(own, key)
+    if key not in document and key not in own and not holders:
+        message = f"{source}: no {key} in it; {_describe_expected(key, client)}"
+        raise NoServerList(message, document)
+    lists = [(document, key), (own, key), *((holder, clients.HOLDER_KEY) for holder in holders)]
+    for holder, name in lists:
+        if not isinstance(holder.get(name), dict | None):
+            expected = _describe_expected(name, client)
+            raise UnreadableConfig(f"{source}: {name} must be an object; {expected}")
+    is_holder = any(holder is document.get(key) for holder in holders)
+    shared = JsonObject() if is_holder else _get_servers(document, key)
+    for holder in holders:
+        shared = shared.merge(_get_servers(holder, clients.HOLDER_KEY))
+    return shared, _get_servers(own, key)
 
 
 def _describe_expected(key: str, client: KnownClient | None) -> str:
@@ -169,15 +212,18 @@ def _get_servers(holder: dict[str, Any], key: str) -> JsonObject:
 
 
 def _make_translator(
-    document: Any, project: Path | None, client: KnownClient | None
+    holders: Sequence[dict[str, Any]], project: Path | None, client: KnownClient | None
 ) -> PlaceholderTranslator:
-    listed = document.get("inputs")
+    lists = [holder.get("inputs") for holder in holders]
     inputs = {
         item["id"]: item
+        for listed in lists
         for item in (listed if isinstance(listed, list) else [])
         if isinstance(item, dict) and isinstance(item.get("id"), str)
     }
-    unbraced = client is not None and client.name == "gemini"
     return PlaceholderTranslator(
-        project=project or Path.cwd(), inputs=inputs, allows_unbraced=unbraced
+        project=project or Path.cwd(),
+        inputs=inputs,
+        syntax=client.syntax if client else OWN_SYNTAX,
+        environ=os.environ,
     )

@@ -1,4 +1,4 @@
-"""Servers that a client has disabled outside their own entries."""
+"""Servers and tools that a client has disabled outside their servers' own entries."""
 
 from __future__ import annotations
 
@@ -7,9 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from gateway_project.client_config import jsonc, raw_file
+from gateway_project.client_config.clients import follow_path
 from gateway_project.client_config.locate import PlatformFolders
 from gateway_project.client_config.raw_file import UnreadableConfig
+from gateway_project.client_config.read_filter import is_switched_off, select_excluded
+from tools.tool_filter import ToolFilter
 
+TOOL_SWITCHES = (
+    ("claude-code", ("permissions", "deny")),
+    ("gemini", ("tools", "exclude")),
+    ("gemini", ("excludeTools",)),  # before 0.3
+    ("zed", ("agent", "tool_permissions", "tools")),
+    ("amp", ("amp.tools.disable",)),
+    ("opencode", ("tools",)),
+    ("opencode", ("permission",)),
+)
+"""Client, and path in its file to a list of names of tools, or an object with a switch of each."""
 PROJECT_SETTINGS = (".claude/settings.local.json", ".claude/settings.json")
 
 
@@ -39,22 +52,59 @@ def names_disabled_in(
 
 
 def names_disabled_for_project(document: Any, project: Path) -> frozenset[str]:
-    """Return the names that Claude Code's own file disables in a project's `.mcp.json`."""
-    project_settings = _get_member(_get_member(document, "projects"), str(project))
-    return frozenset(_get_text_list(project_settings, "disabledMcpjsonServers"))
+    """Return the names that Claude Code's file or settings disable in a project's `.mcp.json`."""
+    own = follow_path(document, ("projects", str(project)))
+    key = "disabledMcpjsonServers"
+    return frozenset((*_get_text_list(own, key), *_get_text_list(document, key)))
 
 
-def names_disabled_by_settings(project: Path, folders: PlatformFolders) -> frozenset[str]:
-    """Return the names that Claude Code's settings disable in a project's `.mcp.json`.
+def find_tool_filter(document: Any, server: str, *, client: str) -> ToolFilter:
+    """Return which tools of a server a file switches off outside the server's entry.
+
+    Args:
+        document: A client's parsed file, or its settings.
+        server: Name of the server.
+        client: Name of the client whose file it is; empty: any.
+
+    Example:
+        >>> settings = {"permissions": {"deny": ["mcp__git__push"]}}
+        >>> find_tool_filter(settings, "git", client="claude-code").exclude
+        ('push',)
+    """
+    denied: list[str] = []
+    for owner, path in TOOL_SWITCHES:
+        if client and client != owner:
+            continue
+        switches = follow_path(document, path)
+        if isinstance(switches, list):
+            denied += [name for name in switches if isinstance(name, str)]
+        elif isinstance(switches, Mapping):
+            denied += [name for name, value in switches.items() if is_switched_off(value)]
+    return select_excluded(denied, server=server) & _read_zed_profile(document, server)
+
+
+def _read_zed_profile(document: Any, server: str) -> ToolFilter:
+    """Return which tools Zed's profile for new threads leaves out."""
+    agent = _get_member(document, "agent")
+    name = _get_member(agent, "default_profile") or "write"
+    profile = follow_path(agent, ("profiles", str(name)))
+    tools = follow_path(profile, ("context_servers", server, "tools"))
+    switches = tools if isinstance(tools, Mapping) else {}
+    is_list = _get_member(profile, "enable_all_context_servers") is False
+    return ToolFilter(
+        include=tuple(name for name, on in switches.items() if on is True) if is_list else None,
+        exclude=tuple(name for name, on in switches.items() if on is False),
+    )
+
+
+def load_claude_settings(project: Path, folders: PlatformFolders) -> tuple[Any, ...]:
+    """Return Claude Code's settings for a project.
 
     An unreadable settings file is ignored; Claude Code itself reports it.
     """
     folder = folders.environ.get("CLAUDE_CONFIG_DIR")
     user = (Path(folder) if folder else folders.home / ".claude") / "settings.json"
-    disabled: set[str] = set()
-    for path in (*(project / file for file in PROJECT_SETTINGS), user):
-        disabled |= set(_get_text_list(_load_settings(path), "disabledMcpjsonServers"))
-    return frozenset(disabled)
+    return tuple(map(_load_settings, (*(project / file for file in PROJECT_SETTINGS), user)))
 
 
 def _load_settings(path: Path) -> Any:

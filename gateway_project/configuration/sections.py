@@ -92,6 +92,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
             "idle_stop_s": Field(read=fields.nullable(fields.number(0, 1e6))),
             "connect_timeout_s": _SECONDS,
             "call_timeout_s": _SECONDS,
+            "include_tools": Field(read=fields.nullable(fields.text_list)),
+            "exclude_tools": Field(read=fields.text_list, default=[]),
             "enabled": _YES,
             "trusted": _NO,
             "unprefixed": _NO,

@@ -78,7 +78,7 @@ _REGISTERED: Final = (
 """Fields of a server that its registration sets as they are."""
 _CHANGED: Final = (
     *("private_network", "enabled", "trusted", "unprefixed", "session", "idle_stop_s"),
-    *("connect_timeout_s", "call_timeout_s", "description"),
+    *("connect_timeout_s", "call_timeout_s", "include_tools", "exclude_tools", "description"),
 )
 """Fields of a server that are set afterwards."""
 

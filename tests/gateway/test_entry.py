@@ -44,11 +44,11 @@ URL = "https://example.com/mcp"
     ],
 )
 def test_a_remote_server_is_read_in_every_clients_format(client, entry, transport):
-    found = only({**entry, "headers": {"X-Key": "1"}, "timeout": 5}, client)
+    found = only({**entry, "headers": {"X-Key": "1"}, "note": "mine"}, client)
     assert (found.transport, found.command) == (transport, "")
     assert found.url == next(entry[key] for key in ("httpUrl", "url", "serverUrl") if key in entry)
     assert found.headers == {"X-Key": "1"}
-    assert found.extra == {"timeout": 5}
+    assert found.extra == {"note": "mine"}
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_codex_entries_include_forwarded_variables():
         '[mcp_servers.x]\ncommand = "uvx"\nargs = ["x"]\nstartup_timeout_sec = 20\n'
         'env_vars = ["A", { name = "B", source = "remote" }, "C"]\n[mcp_servers.x.env]\nC = "3"\n'
     )
-    assert found.env == {"A": "${A}", "B": "${B}", "C": "3"}
-    assert found.extra == {"startup_timeout_sec": 20}
+    assert found.env == {"A": "${A:-}", "B": "${B:-}", "C": "3"}
+    assert (found.connect_timeout_s, found.extra) == (20, {})
 
 
 def test_codex_names_the_variables_of_its_headers():
@@ -98,6 +98,7 @@ def test_broken_toml_is_one_line():
         ("cursor", {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "s", "scopes": ["a", "b"]}}),
         ("gemini", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": ["a", "b"]}}),
         ("claude-code", {"oauth": {"clientId": "me", "clientSecret": "s", "scopes": "a b"}}),
+        (None, {"oauth": {"clientId": "me", "clientSecret": "s"}, "oauthScopes": ["a", "b"]}),
     ],
 )
 def test_oauth_settings_of_a_client_are_imported(client, auth):
@@ -153,3 +154,25 @@ def test_a_generic_file_may_use_any_clients_format(key):
 
 def test_a_command_of_an_unknown_type_is_started_all_the_same():
     assert only({"type": "local", "command": "c"}).transport == "stdio"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept", "said"),
+    [
+        ({"accept": "*/*", "X": "1"}, {"X": "1"}, "sets itself, which are left out: accept"),
+        ({"Transfer-Encoding": "chunked", "Mcp-Session-Id": "s", "X": "1"}, {"X": "1"},
+         "left out: Transfer-Encoding, Mcp-Session-Id"),
+        ({"Host": "mcp.corp.example"}, {"Host": "mcp.corp.example"}, "sent in place of"),
+        ({"x-key": "1", "X-Key": "2"}, {"X-Key": "2"}, "of which the last holds: x-key"),
+    ],
+)  # fmt: skip
+def test_headers_that_an_entry_cannot_have_are_left_out_with_a_note(written, kept, said):
+    found = only({"url": URL, "headers": written})
+    assert found.headers == kept
+    assert said in found.notes[0]
+
+
+def test_blanks_around_headers_and_missing_values_do_not_matter():
+    found = only({"url": URL, "headers": {" X-Key ": "1\n", "Y": None}})
+    assert (found.headers, found.notes) == ({"X-Key": "1"}, ())
+    assert only({"command": "x", "env": {"A": None, "B": "1"}}).env == {"B": "1"}

@@ -117,3 +117,59 @@ def test_a_missing_file_is_one_line_that_names_the_clients_too():
 def test_an_unknown_home_folder_is_one_line_with_instructions():
     with pytest.raises(UnreadableConfig, match="no such user here; give the full path"):
         gather_servers("~nobody-of-that-name/x.json")
+
+
+VSCODE_PLACES = [
+    (".vscode/settings.json", {"mcp": {"servers": None}}),
+    (".vscode/mcp.json", {"servers": None}),
+    ("team.code-workspace", {"folders": [], "settings": {"mcp": {"servers": None}}}),
+    (".devcontainer/devcontainer.json",
+     {"customizations": {"vscode": {"mcp": {"servers": None}}}}),
+    (".devcontainer.json",
+     {"customizations": {"vscode": {"settings": {"mcp": {"servers": None}}}}}),
+    ("../.config/Code/User/settings.json", {"editor.fontSize": 12, "mcp": {"servers": None}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "document"), VSCODE_PLACES)
+def test_every_place_where_vs_code_keeps_servers_is_read(project, monkeypatch, path, document):
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    file = project / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    servers = json.dumps({"git": {"command": "x", "args": ["${input:place}"]}})
+    inputs = '"inputs": [{"id": "place", "default": "b"}]'
+    text = json.dumps(document).replace('"servers": null', f'"servers": {servers}, {inputs}')
+    file.write_text(text)
+    for origin in ("vscode", str(file)):
+        (entry,) = gather_servers(origin).entries
+        assert (entry.name, entry.args) == ("git", ("${PLACE:-b}",))
+
+
+def test_servers_in_several_places_of_one_file_are_all_read(project):
+    one, other = ({"servers": {name: {"command": name}}} for name in ("a", "b"))
+    document = {"customizations": {"vscode": {"mcp": one, "settings": {"mcp": other}}}}
+    (project / ".devcontainer.json").write_text(json.dumps(document))
+    assert commands(gather_servers("vscode")) == {"a": "a", "b": "b"}
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "args"),
+    [
+        ("opencode.json", {"mcp": {"x": {"type": "local", "command": ["c", "{env:NONE}", "${A}"],
+                                         "environment": {"B": "1"}}}}, ("${NONE:-}", "$${A}")),
+        ("opencode.jsonc", {"mcp": {"servers": {"x": {"command": ["c"],
+                                                      "environment": {"B": "1"}}}}}, ()),
+        ("any.json", {"mcp": {"servers": {"x": {"command": "c", "args": ["${A}"],
+                                                "env": {"B": "1"}}}}}, ("$${A}",)),
+        ("amp/settings.json", {"amp.mcpServers": {"x": {"command": "c", "env": {"B": "1"}}}}, ()),
+        (".kiro/settings/mcp.json", {"mcpServers": {"x": {"command": "c", "args": ["${a}"],
+                                                          "env": {"B": "1"}}}}, ("$${a}",)),
+    ],
+)  # fmt: skip
+def test_files_of_other_clients_are_read_where_they_are_named(project, path, document, args):
+    file = project / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document))
+    (entry,) = gather_servers(str(file)).entries
+    assert (entry.command, entry.args, entry.env) == ("c", args, {"B": "1"})

@@ -30,7 +30,7 @@ def test_an_entry_is_read_with_everything_in_it():
             "env": {"TOKEN": "${TOKEN}", "PORT": 80},
             "cwd": "/srv",
             "timeout": 5,
-            "autoApprove": ["log"],
+            "note": "mine",
         }
     )
     assert found.problems == ()
@@ -41,7 +41,12 @@ def test_an_entry_is_read_with_everything_in_it():
             args=("mcp-server-git", "7"),
             env={"TOKEN": "${TOKEN}", "PORT": "80"},
             cwd="/srv",
-            extra={"timeout": 5, "autoApprove": ["log"]},
+            extra={"timeout": 5, "note": "mine"},
+            notes=(
+                "has timeout, which is not taken over: its unit is not known; set the server's "
+                "call_timeout_s",
+                "has keys that Foregate does not know: note",
+            ),
         ),
     )
 
@@ -81,7 +86,7 @@ def test_entries_keep_the_order_of_the_file():
         ("bad", None, "must be an object"),
         ("bad", {}, "has no command"),
         ("bad", {"command": "  "}, "has no command"),
-        ("bad", {"command": ["uvx"]}, "has no command"),
+        ("bad", {"command": []}, "has no command"),
         ("bad", {"url": "unix:///tmp/x"}, "http:// or https://"),
         ("bad", {"serverUrl": "https://me:pw@x"}, "user or password"),
         ("bad", {"httpUrl": ["https://x"]}, "httpUrl must be a string"),
@@ -95,7 +100,7 @@ def test_entries_keep_the_order_of_the_file():
         ("bad", {"command": "x", "args": "-v"}, "args must be a list of strings"),
         ("bad", {"command": "x", "args": [["-v"]]}, "args must be a list of strings"),
         ("bad", {"command": "x", "env": ["A=1"]}, "env must be an object of strings"),
-        ("bad", {"command": "x", "env": {"A": None}}, "env must be an object of strings"),
+        ("bad", {"command": "x", "env": {"A": {}}}, "env must be an object of strings"),
         ("bad", {"command": "x", "cwd": 7}, "cwd must be a string"),
         ("a:b", {"command": "x"}, "not contain a colon"),
         ("", {"command": "x"}, "rename it"),

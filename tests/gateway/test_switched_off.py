@@ -3,6 +3,7 @@ import json
 import pytest
 
 from gateway_project.client_config.gather import find_client_files, gather_servers
+from tools.tool_filter import ToolFilter
 
 SERVER = {"command": "x"}
 
@@ -76,6 +77,65 @@ def test_geminis_lists_are_honoured(project, settings, expected):
         project / ".gemini/settings.json", {"mcpServers": {"a": SERVER, "b": SERVER}, **settings}
     )
     assert on("gemini") == expected
+
+
+def off(client, server="git"):
+    entries = {entry.name: entry for entry in gather_servers(client).entries}
+    return entries[server].tools
+
+
+@pytest.mark.parametrize(
+    "file", [".claude/settings.json", ".claude/settings.local.json", "../.claude/settings.json"]
+)
+@pytest.mark.parametrize(
+    ("rule", "excluded"),
+    [
+        ("mcp__git__push", ("push",)),
+        ("mcp__git__push_*", ("push_*",)),
+        ("mcp__git", ("*",)),
+        ("mcp__git__*", ("*",)),
+        ("mcp__*", ("*",)),
+        ("mcp__gitlab__push", ()),
+        ("Bash(git push:*)", ()),
+    ],
+)
+def test_tools_that_claude_codes_settings_deny_stay_off(project, file, rule, excluded):
+    write(project / ".mcp.json", {"mcpServers": {"git": SERVER}})
+    write(project / file, {"permissions": {"deny": [rule]}})
+    for origin in ("claude-code", ".mcp.json", str(project / ".mcp.json")):
+        assert off(origin) == ToolFilter(exclude=excluded)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"tools": {"exclude": ["git__push"]}}, ToolFilter(exclude=("push",))),
+        ({"excludeTools": ["push"]}, ToolFilter(exclude=("push",))),
+        ({"tools": {"exclude": ["run_shell_command(rm)"]}}, ToolFilter()),
+    ],
+)
+def test_tools_that_gemini_excludes_in_any_of_its_files_stay_off(project, settings, expected):
+    write(project / ".gemini/settings.json", {"mcpServers": {"git": SERVER}})
+    write(project.parent / ".gemini/settings.json", settings)
+    assert off("gemini") == expected
+
+
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [
+        ({"tool_permissions": {"tools": {"mcp:git:push": {"default": "deny"}}}},
+         ToolFilter(exclude=("push",))),
+        ({"default_profile": "mine", "profiles": {"mine": {"context_servers": {"git": {
+            "tools": {"push": False, "log": True}}}}}}, ToolFilter(exclude=("push",))),
+        ({"profiles": {"write": {"enable_all_context_servers": False, "context_servers": {"git": {
+            "tools": {"log": True}}}}}}, ToolFilter(include=("log",))),
+        ({"profiles": {"ask": {"enable_all_context_servers": False}}}, ToolFilter()),
+    ],
+)  # fmt: skip
+def test_tools_that_zeds_profile_leaves_out_stay_off(project, agent, expected):
+    servers = {"context_servers": {"git": SERVER}, "agent": agent}
+    write(project.parent / ".config/zed/settings.json", servers)
+    assert off("zed") == expected
 
 
 def test_foregates_own_entry_is_skipped_and_reported(project):

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from gateway_project.foundation.sealed_columns import SECRETS, SealedTextField
 from gateway_project.foundation.text import strip_invisible
+from tools.tool_filter import ToolFilter
 
 
 def require_visible_name(name: str) -> None:
@@ -241,6 +242,19 @@ class Server(models.Model):
         default=False,
         help_text="Whether its tools are exposed without a prefix; for one server at most.",
     )
+    include_tools = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Names of the only tools that are switched on when they are first listed; "
+        "may contain *; empty: all.",
+    )
+    exclude_tools = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Names of tools that are switched off when they are first listed; may contain "
+        "*. The switch of each tool can be changed afterwards.",
+    )
     price_per_call = models.DecimalField(
         max_digits=12,
         decimal_places=6,
@@ -309,6 +323,19 @@ class Server(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def tool_filter(self) -> ToolFilter:
+        """Which of its tools are switched off when they are first listed."""
+        return ToolFilter(include=self.include_tools, exclude=self.exclude_tools)
+
+    def clean(self) -> None:
+        """Refuse a tool filter that is no list of names, which would switch nothing off."""
+        for column in ("include_tools", "exclude_tools"):
+            names = getattr(self, column)
+            is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            if not is_list and not (column == "include_tools" and names is None):
+                raise ValidationError({column: "Must be a list of names of tools."})
 
 
 class ServerDiscovery(models.Model):

@@ -168,6 +168,7 @@ def _create_tools(server: Server, names: Iterable[str], *, at: datetime) -> dict
             server=server,
             name=name,
             state=Tool.State.PENDING,
+            enabled=server.tool_filter.admits(name),
             first_seen_at=at,
             last_seen_at=at,
         )

@@ -17,6 +17,7 @@ SERVER_COLUMNS: Final = (
     *("transport", "command", "args", "cwd", "private_network", "session", "idle_stop_s"),
     *("authorization", "oauth_client_id", "oauth_scopes", "enabled", "trusted", "unprefixed"),
     *("price_per_call", "connect_timeout_s", "call_timeout_s", "description", "extra", "source"),
+    *("include_tools", "exclude_tools"),
 )
 TEAM_COLUMNS: Final = ("approve_from", "requires_second_person")
 TOOL_COLUMNS: Final[Mapping[str, str]] = {

@@ -15,8 +15,9 @@ from django.db.models import Q
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools import definition
-from tools.models import Server, Team
+from tools.models import Server, Team, Tool
 from tools.store import launches
+from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry, written_secrets
 from tools.upstream.output_tail import MAX_LINES
 from tools.upstream.spec import ServerSpec
@@ -58,6 +59,9 @@ class ServerRegistration:
             person sets it afterwards.
         enabled: Whether it may be used.
         team: Name of the team that alone sees it; None: unchanged, of a new server everybody.
+        tools: Which tools stay off; an empty filter leaves that of the server.
+        connect_timeout_s: Longest that its start may take; None: unchanged.
+        call_timeout_s: Longest that a call may take; None: unchanged.
     """
 
     name: str
@@ -79,6 +83,9 @@ class ServerRegistration:
     price_per_call: Decimal | None = Decimal(0)
     enabled: bool = True
     team: str | None = None
+    tools: ToolFilter = field(default_factory=ToolFilter)
+    connect_timeout_s: float | None = None
+    call_timeout_s: float | None = None
 
 
 class UnknownServerRow(LookupError):
@@ -98,9 +105,10 @@ class RegistrationResult:
         name: Of the server.
         created: Whether it is new.
         changed: Names of changed fields; empty for a new one.
-        replaced: Source of the previous server of the same name, if that was another program or
-            address; else None.
+        replaced: Source of the previous server, if that was another program or address; else None.
         written_secrets: Places in its arguments with apparent secrets in plain text.
+        kept_filter: Whether it keeps a tool filter that the registration does not have.
+        enabled: Whether it may be used.
     """
 
     name: str
@@ -108,6 +116,8 @@ class RegistrationResult:
     changed: tuple[str, ...]
     replaced: str | None = None
     written_secrets: tuple[str, ...] = ()
+    kept_filter: bool = False
+    enabled: bool = True
 
 
 def register_servers(
@@ -115,9 +125,9 @@ def register_servers(
 ) -> tuple[RegistrationResult, ...]:
     """Add or update servers in one transaction.
 
-    An existing server stays enabled or disabled. Unless the registration says
-    otherwise, it stays trusted only while its command, its loader variables and its address stay
-    the same.
+    An existing server stays enabled or disabled. Unless the registration says otherwise, it stays
+    trusted only while its command, its loader variables and its address stay the same. A
+    registration switches tools off and never on.
 
     Raises:
         ValidationError: If an entry is invalid.
@@ -155,13 +165,23 @@ def _register_server(registration: ServerRegistration, sealer: Sealer) -> Regist
     if created or changed:
         server.full_clean(exclude=["team"])
         server.save()
+    _switch_off_excluded(server, changed)
     return RegistrationResult(
         name=server.name,
         created=created,
         changed=() if created else tuple(changed),
         replaced=replaced,
         written_secrets=written_secrets.list_secret_places(registration.args),
+        kept_filter=bool(server.tool_filter) and not registration.tools,
+        enabled=server.enabled,
     )
+
+
+def _switch_off_excluded(server: Server, changed: Iterable[str]) -> None:
+    if {"include_tools", "exclude_tools"} & set(changed):
+        tools = Tool.objects.filter(server=server, enabled=True).values_list("pk", "name")
+        off = [pk for pk, name in tools if not server.tool_filter.admits(name)]
+        Tool.objects.filter(pk__in=off).update(enabled=False)
 
 
 def _make_launch(registration: ServerRegistration) -> launches.LaunchIdentity:
@@ -240,6 +260,18 @@ def _wanted_columns(
         wanted["authorization"] = registration.authorization
         wanted["oauth_client_id"] = registration.oauth_client_id
         wanted["oauth_scopes"] = registration.oauth_scopes
+    return wanted | _wanted_limits(registration)
+
+
+def _wanted_limits(registration: ServerRegistration) -> dict[str, Any]:
+    """Return the columns that limit tools and times, if the registration has them."""
+    names = ("connect_timeout_s", "call_timeout_s")
+    limits_s = {name: getattr(registration, name) for name in names}
+    wanted = {name: limit_s for name, limit_s in limits_s.items() if limit_s is not None}
+    if registration.tools:
+        include = registration.tools.include
+        wanted["include_tools"] = None if include is None else list(include)
+        wanted["exclude_tools"] = list(registration.tools.exclude)
     return wanted
 
 
@@ -314,6 +346,7 @@ def change_server(name: str, changes: Mapping[str, Any]) -> list[str]:
     if changed:
         row.full_clean()
         row.save(update_fields=changed)
+    _switch_off_excluded(row, changed)
     return changed
 
 

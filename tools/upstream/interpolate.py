@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from tools.upstream.errors import UnsetVariable
 
 # `env:` is how VS Code spells it; other `${…}` forms are not ours and stay as they are.
-_REFERENCE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}")
+_FORM = r"(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}"
+_REFERENCE = re.compile(rf"\$\$\{{|\$\{{{_FORM}")
+_MISLEADING = re.compile(rf"(?<=\$)\$\{{|\$\{{(?={_FORM})")
 
 
 def interpolate_text(
@@ -16,8 +18,8 @@ def interpolate_text(
 ) -> str:
     """Replace `${VAR}` and `${VAR:-default}`; every other dollar sign stays.
 
-    As in the shell, a default also replaces a variable that is set but empty. Values are not
-    interpolated again.
+    `$${` is an escape and becomes `${`. As in the shell, a default also replaces a variable that
+    is set but empty. Values are not interpolated again.
 
     Args:
         text: Text as written in the server's entry.
@@ -35,6 +37,8 @@ def interpolate_text(
 
     def replace(match: re.Match[str]) -> str:
         name, default = match["name"], match["default"]
+        if name is None:
+            return "${"
         value = environ.get(name)
         if default is not None:
             return value or default
@@ -43,6 +47,16 @@ def interpolate_text(
         return value
 
     return _REFERENCE.sub(replace, text)
+
+
+def escape_text(text: str) -> str:
+    """Return a text that interpolation turns into the given one.
+
+    Example:
+        >>> escape_text("for x in a b; do echo ${x} ${#x}; done")
+        'for x in a b; do echo $${x} ${#x}; done'
+    """
+    return _MISLEADING.sub("$${", text)
 
 
 def fill_known(text: str, known: Mapping[str, str]) -> str:
@@ -54,7 +68,7 @@ def fill_known(text: str, known: Mapping[str, str]) -> str:
     """
 
     def replace(match: re.Match[str]) -> str:
-        value = known.get(match["name"])
+        value = known.get(match["name"] or "")
         return match[0] if value is None else value or match["default"] or ""
 
     return _REFERENCE.sub(replace, text)
@@ -64,7 +78,7 @@ def find_variables(text: str) -> frozenset[str]:
     """Return the names of the variables a text references.
 
     Example:
-        >>> sorted(find_variables("${A} ${B:-x} $C"))
+        >>> sorted(find_variables("${A} ${B:-x} $C $${D}"))
         ['A', 'B']
     """
-    return frozenset(match["name"] for match in _REFERENCE.finditer(text))
+    return frozenset(match["name"] for match in _REFERENCE.finditer(text) if match["name"])

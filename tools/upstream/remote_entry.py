@@ -13,6 +13,12 @@ from tools.upstream.interpolate import find_variables, interpolate_text
 MAX_HEADER_LENGTH = 8_000
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_TRANSPORT_HEADERS = frozenset(
+    {"accept", "accept-encoding", "content-encoding", "content-length", "content-type", "expect"}
+    | {"last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"}
+    | {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer"}
+    | {"proxy-connection", "transfer-encoding", "upgrade"}
+)
 _LOCAL_SUFFIXES = (".localhost", ".local", ".lan", ".home.arpa")
 _STAND_IN_VALUE = "1"
 """Valid as a host, as a port and as a path segment."""
@@ -69,6 +75,19 @@ def find_headers_problem(headers: Mapping[str, str]) -> str:
             return f"header {name!r} contains a line break or a control character, or is too long"
         folded.add(name.lower())
     return ""
+
+
+def is_set_by_gateway(name: str) -> bool:
+    """Whether a header is the transport's or concerns one connection: an entry cannot set it.
+
+    Example:
+        >>> is_set_by_gateway("Content-Type"), is_set_by_gateway("Host")
+        (True, False)
+
+    References:
+        RFC 9110, HTTP Semantics, section 7.6.1; MCP 2025-11-25, Transports.
+    """
+    return name.lower() in _TRANSPORT_HEADERS
 
 
 def is_private_host(url: str, environ: Mapping[str, str]) -> bool:

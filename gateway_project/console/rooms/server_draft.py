@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,6 +16,7 @@ from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.read_config import NoServerList, ParsedConfig, UnreadableConfig
 from gateway_project.client_config.unset_variables import find_unset_variables
 from tools.store.servers import ServerRegistration
+from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
 from tools.upstream.secret_shapes import is_placeholder, is_secret_name
 from tools.upstream.written_secrets import list_secret_places, move_to_variables
@@ -305,16 +306,26 @@ def draft_server(entry: ConfiguredServer, environ: Mapping[str, str]) -> ServerD
         if is_placeholder(value) and (is_secret_name(variable) or value != f"${{{variable}}}"):
             env[variable] = f"${{{variable}}}" if "${" not in value else value
     changed = replace(entry, args=moved.args, url=moved.url, env=env)
+    registration = make_registration(changed, environ, source=SOURCE)
     return ServerDraft(
-        registration=make_registration(changed, environ),
+        # off until it is tested and accepted
+        registration=replace(registration, enabled=False),
         asked=find_unset_variables(changed, environ),
         sealed=list_secret_places(entry.args, entry.url),
         notes=entry.notes,
     )
 
 
-def make_registration(entry: ConfiguredServer, environ: Mapping[str, str]) -> ServerRegistration:
-    """Return the registration of an entry: switched off, until it is tested and accepted."""
+def make_registration(
+    entry: ConfiguredServer, environ: Mapping[str, str], *, source: str
+) -> ServerRegistration:
+    """Return the registration of an entry.
+
+    Args:
+        entry: As a client has it.
+        environ: The gateway's environment, whose variables entries may use.
+        source: Where the entry comes from.
+    """
     return ServerRegistration(
         name=entry.name,
         transport=entry.transport,
@@ -330,8 +341,11 @@ def make_registration(entry: ConfiguredServer, environ: Mapping[str, str]) -> Se
         oauth_client_secret=entry.client_secret,
         oauth_scopes=entry.scopes,
         extra=entry.extra,
-        source=SOURCE,
-        enabled=False,
+        source=source,
+        enabled=entry.enabled,
+        tools=entry.tools,
+        connect_timeout_s=entry.connect_timeout_s,
+        call_timeout_s=entry.call_timeout_s,
     )
 
 
@@ -362,9 +376,14 @@ def registration_to_json(registration: ServerRegistration) -> dict[str, Any]:
         "extra": dict(registration.extra),
         "source": registration.source,
         "enabled": registration.enabled,
+        "tools": asdict(registration.tools),
+        "connect_timeout_s": registration.connect_timeout_s,
+        "call_timeout_s": registration.call_timeout_s,
     }
 
 
 def registration_from_json(value: Mapping[str, Any]) -> ServerRegistration:
     """Return the registration that `registration_to_json` wrote."""
-    return ServerRegistration(**{**value, "args": tuple(value["args"])})
+    include, exclude = value["tools"]["include"], value["tools"]["exclude"]
+    tools = ToolFilter(include=None if include is None else tuple(include), exclude=tuple(exclude))
+    return ServerRegistration(**{**value, "args": tuple(value["args"]), "tools": tools})

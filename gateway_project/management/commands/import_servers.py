@@ -19,6 +19,7 @@ from gateway_project.client_config import addresses, locate, own_entry
 from gateway_project.client_config.gather import DetectedClient, find_client_files, gather_servers
 from gateway_project.client_config.read_config import ConfiguredServer, UnreadableConfig
 from gateway_project.client_config.unset_variables import find_unset_variables
+from gateway_project.console.rooms import server_draft
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
@@ -77,8 +78,14 @@ class Command(BaseCommand):
         entries, moved = parsed.entries, list[str]()
         if _confirm_sealing(parsed.entries, options):
             entries, moved = _move_secrets(parsed.entries)
+        known = origin in locate.CLIENT_NAMES
+        source = origin if known else str(Path(origin).expanduser().absolute())
         registrations = [
-            replace(_make_registration(entry, origin, choice), team=options["team"])
+            replace(
+                server_draft.make_registration(entry, os.environ, source=source),
+                trusted=choice.decision_for(entry.name),
+                team=options["team"],
+            )
             for entry in entries
         ]
         registered = _register_or_simulate(registrations, dry_run=dry_run)
@@ -99,6 +106,7 @@ class Command(BaseCommand):
                 *_list_warnings(entries, choice),
                 *_secret_warnings(registered),
                 *_replacement_warnings(registered),
+                *_unchanged_warnings(entries, registered),
             ],
         }
         self._print_report(report, as_json=options["json"])
@@ -205,31 +213,6 @@ def _move_secrets(
     return tuple(sealed), lines
 
 
-def _make_registration(
-    entry: ConfiguredServer, origin: str, choice: TrustChoices
-) -> ServerRegistration:
-    known = origin in locate.CLIENT_NAMES
-    return ServerRegistration(
-        name=entry.name,
-        transport=entry.transport,
-        command=entry.command,
-        args=entry.args,
-        env=entry.env,
-        cwd=entry.cwd,
-        url=entry.url,
-        headers=entry.headers,
-        private_network=remote_entry.is_private_host(entry.url, os.environ),
-        authorization="oauth" if entry.signs_in else None,
-        oauth_client_id=entry.client_id,
-        oauth_client_secret=entry.client_secret,
-        oauth_scopes=entry.scopes,
-        extra=entry.extra,
-        source=origin if known else str(Path(origin).expanduser().absolute()),
-        trusted=choice.decision_for(entry.name),
-        enabled=entry.enabled,
-    )
-
-
 def _register_or_simulate(
     registrations: Sequence[ServerRegistration], *, dry_run: bool
 ) -> tuple[RegistrationResult, ...]:
@@ -299,6 +282,24 @@ def _replacement_warnings(registered: Sequence[RegistrationResult]) -> Iterator[
         if item.replaced is not None:
             before = item.replaced or "the console"
             yield f"server {item.name!r} replaces another of that name, which came from {before}"
+
+
+def _unchanged_warnings(
+    entries: Sequence[ConfiguredServer], registered: Sequence[RegistrationResult]
+) -> Iterator[str]:
+    """Return warnings about what an import leaves to a person."""
+    off = {entry.name for entry in entries if not entry.enabled}
+    for item in registered:
+        if item.enabled and item.name in off:
+            yield (
+                f"server {item.name!r} stays switched on, though the file switches it off; switch "
+                "it off in the console"
+            )
+        if item.kept_filter:
+            yield (
+                f"server {item.name!r} keeps the tool filter that it has, though the file has "
+                "none; change it with import_config"
+            )
 
 
 def _entry_warnings(entry: ConfiguredServer) -> Iterator[str]:

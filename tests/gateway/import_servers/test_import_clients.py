@@ -103,3 +103,28 @@ def test_without_a_client_the_installed_ones_are_listed_and_nothing_is_imported(
 
 def test_an_absence_of_clients_is_reported(monkeypatch):
     assert command() == ("No client's configuration is here; name a file with --from.\n", "")
+
+
+def test_what_a_client_switches_off_stays_off_and_is_reported(write):
+    origin = write(git=GIT | {"excludeTools": ["push"]}, time={"command": "x", "includeTools": []})
+    _, err = command("--from", origin)
+    assert err.splitlines() == [
+        "server 'git' keeps push switched off (excludeTools)",
+        "server 'time' keeps all tools switched off (includeTools)",
+    ]
+    rows = Server.objects.order_by("name").values_list("include_tools", "exclude_tools")
+    assert list(rows) == [(None, ["push"]), ([], [])]
+
+
+def test_a_filter_that_the_file_does_not_have_any_more_is_kept_and_reported(write):
+    command("--from", write(git=GIT | {"excludeTools": ["push"]}))
+    _, err = command("--from", write(git=GIT))
+    assert "server 'git' keeps the tool filter that it has, though the file has none" in err
+    assert Server.objects.get().exclude_tools == ["push"]
+
+
+def test_a_server_that_stays_on_though_its_file_switches_it_off_is_reported(write):
+    command("--from", write(git=GIT))
+    _, err = command("--from", write(git=GIT | {"disabled": True}))
+    assert "server 'git' stays switched on, though the file switches it off" in err
+    assert Server.objects.get().enabled

@@ -7,10 +7,12 @@ from django.db import IntegrityError, transaction
 
 from gateway_project.foundation.sealing import Sealer
 from tests.factories import ServerFactory, TeamFactory
+from tests.tools.store.conftest import READ, WRITE
 from tests.tools.store.registrations import GIT, having, register
-from tools.models import Server
+from tools.models import Server, Tool
 from tools.store import launches
-from tools.store.servers import RegistrationResult
+from tools.store.servers import RegistrationResult, change_server
+from tools.tool_filter import ToolFilter
 
 pytestmark = pytest.mark.django_db
 
@@ -187,3 +189,78 @@ def test_registering_anew_replaces_an_environment_that_no_key_opens(sealer):
     (outcome,) = register(GIT, sealer=sealer)
     assert outcome.changed == ("env",)
     assert launches.open_env(Server.objects.get(), sealer) == {"TOKEN": "hunter2"}
+
+
+def on():
+    return set(Tool.objects.filter(enabled=True).values_list("name", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("tool_filter", "expected"),
+    [
+        (ToolFilter(exclude=("write",)), {"read"}),
+        (ToolFilter(include=("write",)), {"write"}),
+        (ToolFilter(include=("*",), exclude=("r*",)), {"write"}),
+        (ToolFilter(include=()), set()),
+        (ToolFilter(), {"read", "write"}),
+    ],
+)
+@pytest.mark.parametrize("is_known", [False, True])
+def test_tools_that_a_filter_excludes_are_off_whenever_they_are_listed(
+    sealer, record, tool_filter, expected, is_known
+):
+    if is_known:
+        record(READ, WRITE)
+    register(having(name="s", tools=tool_filter), sealer=sealer)
+    record(READ, WRITE)
+    assert on() == expected
+
+
+def test_an_allow_list_holds_for_tools_that_appear_later(sealer, record):
+    register(having(name="s", tools=ToolFilter(include=("read",))), sealer=sealer)
+    record(READ)
+    assert on() == {"read"}
+    record(READ, WRITE)
+    assert on() == {"read"}
+
+
+def test_a_person_may_switch_on_what_a_filter_switched_off(sealer, record):
+    register(having(name="s", tools=ToolFilter(exclude=("write",))), sealer=sealer)
+    record(READ, WRITE)
+    Tool.objects.filter(name="write").update(enabled=True)
+    assert (
+        register(having(name="s", tools=ToolFilter(exclude=("write",))), sealer=sealer)[0].changed
+        == ()
+    )
+    record(READ, WRITE)
+    assert on() == {"read", "write"}
+
+
+def test_registering_without_a_filter_keeps_the_one_that_is_there(sealer, record):
+    register(having(name="s", tools=ToolFilter(exclude=("write",))), sealer=sealer)
+    (found,) = register(having(name="s"), sealer=sealer)
+    assert (found.kept_filter, found.changed) == (True, ())
+    record(READ, WRITE)
+    assert on() == {"read"}
+
+
+def test_a_registration_never_switches_a_tool_on(sealer, record):
+    record(READ, WRITE)
+    register(having(name="s", tools=ToolFilter(exclude=("write",))), sealer=sealer)
+    (found,) = register(having(name="s", tools=ToolFilter(exclude=("read",))), sealer=sealer)
+    assert found.changed == ("exclude_tools",)
+    assert on() == set()
+
+
+def test_time_limits_are_changed_only_by_a_registration_that_has_some(sealer):
+    register(having(call_timeout_s=30.0), sealer=sealer)
+    register(having(connect_timeout_s=5.0), sealer=sealer)
+    row = Server.objects.get()
+    assert (row.connect_timeout_s, row.call_timeout_s) == (5, 30)
+
+
+@pytest.mark.parametrize("values", [{"exclude_tools": "write"}, {"include_tools": [7]}])
+def test_a_filter_that_is_no_list_of_names_is_refused(values):
+    row = ServerFactory()
+    with pytest.raises(ValidationError, match="Must be a list of names of tools"):
+        change_server(row.name, values)

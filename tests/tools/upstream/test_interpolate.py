@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.upstream.errors import UnsetVariable
-from tools.upstream.interpolate import find_variables, interpolate_text
+from tools.upstream.interpolate import escape_text, find_variables, interpolate_text
 
 ENVIRON = {"KEY": "k$1${HOME}", "EMPTY": "", "HOME": "/root"}
 
@@ -24,6 +24,7 @@ ENVIRON = {"KEY": "k$1${HOME}", "EMPTY": "", "HOME": "/root"}
         ("${NONE:-a:-b/c}", "a:-b/c"),
         ("$HOME $$ $ ${} ${1} ${input:x}", "$HOME $$ $ ${} ${1} ${input:x}"),
         ("${HOME}${HOME}", "/root/root"),
+        ("$${HOME} $$ $${x-y}", "${HOME} $$ ${x-y}"),
     ],
 )
 def test_variables_and_defaults_are_replaced_and_other_dollars_stay(text, expected):
@@ -47,3 +48,9 @@ def test_variables_lists_what_a_text_refers_to():
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 def test_text_without_a_dollar_is_left_alone(text):
     assert interpolate_text(text, {}) == text
+
+
+@given(st.lists(st.sampled_from(["$", "{", "}", "env:", "A", "9", ":-", " "])).map("".join))
+def test_an_escaped_text_becomes_what_it_was(text):
+    assert interpolate_text(escape_text(text), {}) == text
+    assert find_variables(escape_text(text)) == frozenset()

@@ -10,28 +10,12 @@ from yarl import URL
 from tools.upstream.errors import InvalidAddress
 from tools.upstream.interpolate import interpolate_text
 from tools.upstream.known_secrets import collect_known_secrets
-from tools.upstream.remote_entry import find_headers_problem, find_url_problem
-from tools.upstream.spec import ServerSpec, collect_variables, resolve_own_variables
-
-# Set by the transport; an entry must not set them.
-_RESERVED_HEADERS = frozenset(
-    {
-        "accept",
-        "accept-encoding",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "host",
-        "last-event-id",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
+from tools.upstream.remote_entry import (
+    find_headers_problem,
+    find_url_problem,
+    is_set_by_gateway,
 )
+from tools.upstream.spec import ServerSpec, collect_variables, resolve_own_variables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +38,8 @@ class RemoteAddress:
 def resolve_address(spec: ServerSpec, environ: Mapping[str, str]) -> RemoteAddress:
     """Resolve the variable references of a remote server's entry.
 
+    Headers that the transport sets are left out.
+
     Args:
         spec: The entry.
         environ: The gateway's environment.
@@ -68,10 +54,9 @@ def resolve_address(spec: ServerSpec, environ: Mapping[str, str]) -> RemoteAddre
     headers = {
         name: interpolate_text(value, variables, field=f"headers.{name}", server=spec.name)
         for name, value in spec.headers.items()
+        if not is_set_by_gateway(name)
     }
-    problem = (
-        find_url_problem(text) or find_headers_problem(headers) or _find_reserved_header(headers)
-    )
+    problem = find_url_problem(text) or find_headers_problem(headers)
     if problem:
         raise InvalidAddress(f"{problem}; correct its entry", server=spec.name)
     url = _parse_url(text, spec.name)
@@ -117,8 +102,3 @@ def _parse_url(text: str, server: str) -> URL:
         raise InvalidAddress(
             "the address cannot be read; correct its entry", server=server
         ) from None
-
-
-def _find_reserved_header(headers: Mapping[str, str]) -> str:
-    reserved = sorted(name for name in headers if name.lower() in _RESERVED_HEADERS)
-    return f"header {reserved[0]!r} is set by the gateway itself" if reserved else ""
