@@ -11,7 +11,15 @@ from itertools import chain
 from typing import Any, Final
 
 from execution.call_errors import ArgumentsTooCostly, DefinitionUnusable, InvalidArguments
-from gateway_project.foundation import canonical, json_pieces, json_size, schema, surrogates
+from gateway_project.foundation import (
+    canonical,
+    json_pieces,
+    json_size,
+    schema,
+    schema_conversion,
+    surrogates,
+)
+from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.foundation.schema_steps import MAX_LOOP_SECONDS, MAX_LOOP_STEPS
 from tools.catalogue import CatalogueTool
 
@@ -44,6 +52,40 @@ def validate_within_loop_budget(tool: CatalogueTool, arguments: Mapping[str, Any
     except schema.StepBudgetExceeded:
         return False
     return True
+
+
+def convert_invalid(
+    tool: CatalogueTool, arguments: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], list[Conversion]]:
+    """Return arguments in the form that the tool's schema wants, and what was converted.
+
+    Valid arguments are returned as they are, and so are those that no unambiguous conversion
+    makes valid, or that are too large to be examined on the event loop.
+    """
+    converted: list[Conversion] = []
+    try:
+        if not _has_only_plain_values(arguments) and json_size.is_small(arguments):
+            arguments, converted = schema_conversion.replace_half_surrogates(arguments)
+        validate_within_loop_budget(tool, arguments)
+    except InvalidArguments:
+        found = schema_conversion.convert_arguments(
+            arguments, lambda changed: _find_problems(tool, changed)
+        )
+        if found is not None:
+            return found[0], [*converted, *found[1]]
+    except DefinitionUnusable:
+        pass  # the call itself reports it
+    return arguments, converted
+
+
+def _find_problems(
+    tool: CatalogueTool, arguments: Mapping[str, Any]
+) -> tuple[schema.ArgumentProblem, ...]:
+    try:
+        validate_within_loop_budget(tool, arguments)
+    except InvalidArguments as error:
+        return error.problems
+    return ()
 
 
 def validate_fully(tool: CatalogueTool, arguments: Mapping[str, Any]) -> None:

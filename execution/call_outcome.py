@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -49,6 +50,7 @@ class CallOutcome:
         result: As received; may be an error of the tool.
         duration_s: From dispatch to answer.
         served: How a call made ahead answered it; None: none did.
+        converted: What of its arguments was converted, for the `_meta` of the answer.
     """
 
     tool: str
@@ -56,3 +58,4 @@ class CallOutcome:
     result: UpstreamResult
     duration_s: float
     served: ServedEarly | None = None
+    converted: Sequence[Mapping[str, str]] = ()

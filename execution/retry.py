@@ -29,7 +29,6 @@ _UNSENT_ERRORS: Final = (
     errors.ConnectTimedOut,
     errors.DefinitionChanged,
     errors.ForbiddenAddress,
-    errors.SessionExpired,
     errors.SignInRequired,
     errors.SignInUnavailable,
     errors.SpawnFailed,

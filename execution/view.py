@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -125,6 +125,8 @@ class RunView:
         error_code: Why it failed; empty: it did not.
         error: That error in one line.
         has_expired: Whether its payloads have expired.
+        converted: In the answer to the request that started it: what of its arguments was
+            converted, with pointers from the workflow.
     """
 
     id: UUID
@@ -149,6 +151,7 @@ class RunView:
     error_code: str = ""
     error: str = ""
     has_expired: bool = False
+    converted: Sequence[Mapping[str, str]] = ()
 
     @property
     def pending_approvals(self) -> tuple[ApprovalView, ...]:

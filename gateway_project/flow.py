@@ -51,14 +51,13 @@ from gateway_project.runs import plan as run_plan
 from gateway_project.runs.direct_call import UserChannel
 from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
+from gateway_project.server_instructions import share_instructions
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
 from graph.rank_intent import RankTools, refuse_to_rank
 from learning.predictions.interface import Feedback
-from tools.catalogue import CatalogueTool
 from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
-from tools.upstream.result import UpstreamResult
 from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
@@ -145,6 +144,9 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         omitted_count=arranged.omitted_count,
         tokens_listing_all=arrange.count_listing_tokens(catalogue, caller),
         warnings=arranged.warnings,
+        instructions=share_instructions(catalogue, caller, [card.tool for card in arranged.cards])
+        if request.detail == "full"
+        else {},
     )
 
 
@@ -179,6 +181,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         warnings=relation_words.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
         alternatives=alternatives[: unknown_names.MAX_LISTED],
+        instructions=share_instructions(catalogue, caller, [tool.tool]).get(tool.server, ""),
     )
 
 
@@ -221,6 +224,9 @@ async def handle_intent(
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
         warnings=suggested.warnings,
+        instructions=share_instructions(
+            visibility.catalogue, caller, [task.name for task in suggestion.tasks]
+        ),
     )
     if answer.would_speculate and request.mode == "auto":
         answer = await run_answer_ahead(effects, caller, answer)
@@ -277,9 +283,13 @@ async def call_tool(
 
     A call made ahead may answer it, unless the caller wants a new answer (`is_fresh`).
 
+    Arguments in a wrong form are converted where the tool's schema leaves no doubt, which
+    `CallOutcome.converted` says.
+
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
     catalogue = effects.catalogue()
+    request, converted = call.convert_arguments(request, caller=caller, catalogue=catalogue)
     try:
         outcome = await call.call(
             request,
@@ -292,9 +302,12 @@ async def call_tool(
             is_fresh=is_fresh,
         )
     except ApprovalRequired:
-        return await direct_call.conclude_call(effects, caller, request, user_channel=user_channel)
-    _record_call(effects, catalogue.tools[outcome.tool], caller, outcome.result)
-    return outcome
+        outcome = await direct_call.conclude_call(
+            effects, caller, request, user_channel=user_channel
+        )
+    else:
+        sinks.record_result(effects, catalogue.tools[outcome.tool], caller, outcome.result)
+    return replace(outcome, converted=converted) if converted else outcome
 
 
 async def run_workflow(
@@ -340,7 +353,8 @@ async def run_workflow(
     )
     if started.is_new:
         sinks.record_run(effects, caller, request, planned, run=started.run)
-    return await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
+    view = await _wait_for_view(effects, caller, started.run, wait_s=request.wait_s, watch=watch)
+    return replace(view, converted=planned.converted)
 
 
 async def get_run(
@@ -439,17 +453,6 @@ async def _offer_each_step(
 def _require_call_scope(caller: Caller) -> None:
     if not caller.has_scope(call.SCOPE):
         raise CallNotPermitted(caller)
-
-
-def _record_call(
-    effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
-) -> None:
-    """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.needs_input or caller.owner is None:
-        return
-    effects.count_call(tool.pk, caller.contributor, result.is_error)
-    if not result.is_error:
-        effects.observe_result(tool, caller.owner, result.raw)
 
 
 def _require_search_scope(caller: Caller) -> None:

@@ -17,6 +17,8 @@ from learning.memory.context import ContextKey
 from learning.predictions.open_intents import AheadRecord, PredictedIntent, find_telling_values
 from learning.sessions.memory import AnsweredIntent
 from learning.suggested_episodes import build_run_episode
+from tools.catalogue import CatalogueTool
+from tools.upstream.result import UpstreamResult
 
 
 def record_intent(
@@ -105,3 +107,14 @@ def record_run(
         intent=request.intent,
         speculation=None if source is None else feedback.parse_speculation_id(source),
     )
+
+
+def record_result(
+    effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
+) -> None:
+    """Count a finished call and learn from its result; a request for input is not a result."""
+    if result.needs_input or caller.owner is None:
+        return
+    effects.count_call(tool.pk, caller.contributor, result.is_error)
+    if not result.is_error:
+        effects.observe_result(tool, caller.owner, result.raw)

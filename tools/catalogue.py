@@ -33,7 +33,8 @@ class CatalogueServer:
         team: Primary key of the owning team; None: shared.
         enabled: Whether its tools may be found and called.
         trusted: Whether a person trusts its annotations.
-        description: Its own description.
+        description: What people say about it.
+        instructions: What it says about its use, as approved; empty: nothing.
         last_error: The latest error; empty if there was none.
         unprefixed: Whether its tools are exposed by their bare names.
         session: `shared`, or `per_caller` if each caller has its own connection.
@@ -53,6 +54,7 @@ class CatalogueServer:
     trusted: bool
     description: str
     last_error: str
+    instructions: str = ""
     unprefixed: bool = False
     session: str = "shared"
     authorization: str = "none"

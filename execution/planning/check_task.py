@@ -11,7 +11,7 @@ from execution.call_errors import ArgumentsTooCostly, CallNotPermitted, ToolUnav
 from execution.planning.output_schema import OutputSchema, WorkBudget
 from execution.planning.parse_task import ProblemList
 from execution.workflow import ResultReference, Workflow, WorkflowTask
-from gateway_project.foundation import canonical, schema
+from gateway_project.foundation import canonical, schema, schema_conversion
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.references import (
     ITEM,
@@ -20,6 +20,7 @@ from gateway_project.foundation.references import (
     parse_literal,
     parse_reference,
 )
+from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.foundation.schema_holes import HOLE
 from gateway_project.foundation.schema_normalise import normalise
 from gateway_project.foundation.schema_problems import ArgumentProblem
@@ -42,11 +43,15 @@ class CheckedTasks:
         tools: Tools by task, where known.
         problems: Problems; paths start at the workflow.
         warnings: Possible misunderstandings and likely failures.
+        arguments: Converted arguments by task, in place of those that did not fit.
+        converted: What was converted; pointers start at the workflow.
     """
 
     tools: Mapping[str, CatalogueTool]
     problems: tuple[ArgumentProblem, ...]
     warnings: tuple[str, ...]
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    converted: tuple[Conversion, ...] = ()
 
 
 def check_tasks(
@@ -75,6 +80,8 @@ class _TaskChecker:
         self._validated_tasks = validated
         self._problems = ProblemList()
         self._warnings: list[str] = []
+        self._arguments: dict[str, Mapping[str, Any]] = {}
+        self._converted: list[Conversion] = []
         self._tools_by_name: dict[str, CatalogueTool | str] = {}
         self._bare_names: frozenset[str] | None = None
         self._outputs: dict[str, OutputSchema | None] = {}
@@ -98,6 +105,8 @@ class _TaskChecker:
             tools=tools,
             problems=self._problems.to_tuple(),
             warnings=(*self._warnings[:MAX_WARNINGS], *beyond),
+            arguments=self._arguments,
+            converted=tuple(self._converted),
         )
 
     def _note_problem(
@@ -162,13 +171,9 @@ class _TaskChecker:
         self, index: int, task: WorkflowTask, tool: CatalogueTool, arguments: Any
     ) -> None:
         try:
-            found = schema.validate_arguments(
-                tool.input_schema,
-                arguments,
-                cache_key=tool.definition_hash,
-                has_holes=True,
-                steps=self._steps,
-            )
+            found = self._find_problems(tool, arguments)
+            if found and self._convert_arguments(index, task, tool):
+                return
         except schema.StepBudgetExceeded as error:
             reason = f"checking those of all tasks takes more than {error.bound}"
             too_costly = ArgumentsTooCostly(tool.tool, reason)
@@ -184,6 +189,37 @@ class _TaskChecker:
             self._note_problem(
                 index, task, f"/arguments{problem.path}", problem.message, problem.expected
             )
+
+    def _find_problems(self, tool: CatalogueTool, arguments: Any) -> tuple[ArgumentProblem, ...]:
+        return schema.validate_arguments(
+            tool.input_schema,
+            arguments,
+            cache_key=tool.definition_hash,
+            has_holes=True,
+            steps=self._steps,
+        )
+
+    def _convert_arguments(self, index: int, task: WorkflowTask, tool: CatalogueTool) -> bool:
+        """Convert arguments that do not fit; false if that leaves a doubt."""
+
+        def fill(arguments: Any) -> tuple[Any, _ArgumentContents]:
+            contents = _ArgumentContents(task_ids=self._workflow.by_id)
+            return contents.replace_with_holes(arguments, ""), contents
+
+        found = schema_conversion.convert_arguments(
+            task.arguments, lambda changed: self._find_problems(tool, fill(changed)[0])
+        )
+        if found is None:
+            return False
+        converted, notes = found
+        # A text may hold what looks like a reference: it was none when the tasks were ordered.
+        if fill(converted)[1] != fill(task.arguments)[1]:
+            return False
+        self._arguments[task.id] = converted
+        self._converted += (
+            {**note, "pointer": f"/tasks/{index}/arguments{note['pointer']}"} for note in notes
+        )
+        return True
 
     def _check_reference(
         self,

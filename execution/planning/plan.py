@@ -10,6 +10,7 @@ from execution import approval
 from execution.planning import check_task, order
 from execution.workflow import RunOptions, Workflow
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.foundation.schema_problems import ArgumentProblem
 from tools.catalogue import Catalogue
 from tools.danger import Danger
@@ -28,6 +29,7 @@ class Plan:
         approval_reasons: Why calls need approval, by task; others are omitted.
         repeatable: Whether a task's calls may be repeated after an unknown outcome.
         warnings: Possible misunderstandings and likely failures, one line each.
+        converted: What of the arguments was converted; pointers start at the workflow.
     """
 
     workflow: Workflow
@@ -38,11 +40,12 @@ class Plan:
     approval_reasons: Mapping[str, str]
     repeatable: Mapping[str, bool]
     warnings: tuple[str, ...]
+    converted: tuple[Conversion, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer of a dry run, without the arguments, which the caller has."""
         tools = {task.id: task.tool for task in self.workflow.tasks}
-        return {
+        answer = {
             "plan": [
                 {"task": task.id, "tool": task.tool, "waits_for": list(task.waits_for)}
                 | ({"for_each": task.for_each.task} if task.for_each is not None else {})
@@ -69,6 +72,7 @@ class Plan:
             ],
             "warnings": list(self.warnings),
         }
+        return answer | ({"converted": list(self.converted)} if self.converted else {})
 
 
 def plan_workflow(
@@ -95,7 +99,13 @@ def plan_workflow(
     return Plan(
         workflow=Workflow(
             tasks=tuple(
-                replace(task, tool=tools[task.id].tool) if task.id in tools else task
+                replace(
+                    task,
+                    tool=tools[task.id].tool,
+                    arguments=checked.arguments.get(task.id, task.arguments),
+                )
+                if task.id in tools
+                else task
                 for task in workflow.tasks
             )
         ),
@@ -110,4 +120,5 @@ def plan_workflow(
         },
         repeatable={task: tool.repeatable for task, tool in tools.items()},
         warnings=checked.warnings,
+        converted=checked.converted,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.references import (
@@ -31,6 +31,19 @@ _MAX_MARK_KEYS: Final = 2
 _MARK_NAMES: Final = frozenset({REFERENCE, ITEM, LITERAL})
 _CONTAINER_TYPES: Final = (dict, list, tuple, Mapping)
 """Container types, common ones first, since the abstract check is slowest."""
+
+
+class MediaRoot(NamedTuple):
+    """The root of a result with pictures, audio or other binary content.
+
+    Attributes:
+        value: What pointers start from.
+        content: All content blocks, where pointers that begin with `/content/` lead unless the
+            value has such a member.
+    """
+
+    value: Any
+    content: list[Any]
 
 
 class MissingReferent(LookupError):
@@ -165,6 +178,11 @@ class _ReferenceResolver:
         return self._resolve_pointer(self._item, "", pointer)
 
     def _resolve_pointer(self, root: Any, task: str, pointer: str) -> Any:
+        if isinstance(root, MediaRoot):
+            value, content = root
+            has_member = isinstance(value, Mapping) and "content" in value
+            is_block = pointer.startswith("/content/") and not has_member
+            root = {"content": content} if is_block else value
         try:
             found = canonical.resolve_pointer(root, pointer)
         except canonical.PointerError as error:

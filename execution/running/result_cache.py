@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from execution.changes import WHOLE_TASK, TaskKey
-from execution.planning.references import NO_ITEM, resolve_references
+from execution.planning.references import NO_ITEM, MediaRoot, resolve_references
 from execution.running.results import ResultRoot
 from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.references import make_reference
@@ -85,7 +85,8 @@ class ResultCache:
         if item == WHOLE_TASK:
             self._task_values[task] = root.value
         else:
-            self._item_values.setdefault(task, {})[item] = root.value
+            value = root.value.value if isinstance(root.value, MediaRoot) else root.value
+            self._item_values.setdefault(task, {})[item] = value
 
     def join_items(self, task: str, items: Iterable[int] = ()) -> None:
         """Join item results into one list, in item order.

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from sys import getsizeof
 from typing import Any, Final, NamedTuple
 
+from execution.planning.references import MediaRoot
 from gateway_project.foundation import canonical, surrogates
 
 MAX_DEPTH: Final = 180
 """Nesting levels of JSON in a text. Message parsers accept 200; the gateway's answers, and calls
 that carry the value in arguments, wrap it in a few more."""
+MAX_MEDIA_BLOCKS: Final = 1_000
+"""Blocks of a result among which pictures are looked for."""
 LARGE_BYTES: Final = 256 * 1024
 """Larger values are parsed off the event loop."""
 
@@ -76,6 +80,8 @@ def _has_lone_surrogate(value: Any, text: str) -> bool:
 def measure_root(result: Mapping[str, Any]) -> ResultRoot:
     """Return the root of a result with its size. O(values of the root)."""
     value = extract_root(result)
+    if _has_media(result):
+        value = MediaRoot(value, list(list_blocks(result)))
     return ResultRoot(value, estimate_size_bytes(value))
 
 
@@ -86,6 +92,8 @@ def measure_small_root(result: Mapping[str, Any]) -> ResultRoot | None:
         and len(find_first_text(result) or "") > LARGE_BYTES
     ):
         return None
+    if _has_media(result):
+        return measure_root(result)
     value = extract_root(result)
     size = estimate_size_bytes(value, limit=LARGE_BYTES)
     return None if size > LARGE_BYTES else ResultRoot(value, size)
@@ -113,10 +121,35 @@ def estimate_size_bytes(value: Any, *, limit: int | None = None) -> int:
     return size
 
 
+def _has_media(result: Mapping[str, Any]) -> bool:
+    return any(map(measure_media, islice(list_blocks(result), MAX_MEDIA_BLOCKS)))
+
+
+def list_blocks(result: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the content blocks of a result."""
+    blocks = result.get("content")
+    return blocks if isinstance(blocks, list | tuple) else ()
+
+
+def measure_media(block: Any) -> int:
+    """Return the characters of base64 in a content block: a picture, audio or another blob.
+
+    Example:
+        >>> measure_media({"type": "image", "mimeType": "image/png", "data": "iVBO"})
+        4
+        >>> measure_media({"type": "text", "text": "iVBO"})
+        0
+    """
+    if not isinstance(block, Mapping):
+        return 0
+    resource = block.get("resource")
+    data = resource.get("blob") if isinstance(resource, Mapping) else block.get("data")
+    return len(data) if isinstance(data, str) else 0
+
+
 def find_first_text(result: Mapping[str, Any]) -> str | None:
     """Return the first text block of a result; None if it has none."""
-    blocks = result.get("content")
-    for block in blocks if isinstance(blocks, list | tuple) else ():
+    for block in list_blocks(result):
         if isinstance(block, Mapping) and isinstance(block.get("text"), str):
             return str(block["text"])
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.db import Error, connection
@@ -13,7 +13,7 @@ from django.db import Error, connection
 from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
 from gateway_project.demo import outcome
-from gateway_project.diagnosis.finding import Finding
+from gateway_project.diagnosis.finding import Finding, name_some
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import find_write_obstacle
 from gateway_project.foundation.home import default_home
@@ -23,6 +23,7 @@ from tools import overview
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import make_embedder
 from tools.upstream.network import parse_networks
+from tools.upstream.spec import CERTIFICATE_VARIABLES, PROXY_VARIABLES
 
 LOW_SPACE_BYTES = 500_000_000
 MAX_CLOCK_SKEW_S = 5.0
@@ -61,6 +62,21 @@ def check_networks(config: Config) -> Iterator[Finding]:
     except ValueError as error:
         detail = f"FOREGATE_ALLOW_PRIVATE: {error}; correct it or unset it"
         yield Finding(check="networks", verdict="failure", detail=detail)
+
+
+def check_proxies(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Say which proxies and authorities of the machine are in force, without their values."""
+    proxies = [name for name in PROXY_VARIABLES if environ.get(name)]
+    authorities = [name for name in CERTIFICATE_VARIABLES if environ.get(name)]
+    if proxies:
+        detail = (
+            f"local servers get {name_some(proxies)}; remote servers are contacted directly, "
+            "without a proxy, so a server that only the proxy reaches needs a local bridge"
+        )
+        yield Finding(check="proxy", verdict="warning", detail=detail)
+    if authorities:
+        detail = f"local servers get {name_some(authorities)}"
+        yield Finding(check="certificates", verdict="ok", detail=detail)
 
 
 def check_demonstration(config: Config) -> Iterator[Finding]:

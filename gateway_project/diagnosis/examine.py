@@ -49,6 +49,7 @@ def run_checks(
     yield from check_installation.check_demonstration(config)
     yield check_installation.check_port(config)
     yield from check_installation.check_networks(config)
+    yield from check_installation.check_proxies(os.environ)
     database = check_installation.check_database()
     yield database
     yield check_installation.check_model(config)

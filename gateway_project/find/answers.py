@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway_project.find import tool_card
@@ -24,6 +24,7 @@ class SearchResult:
         omitted_count: Matches that did not fit the budget.
         tokens_listing_all: Tokens that listing every tool would take.
         warnings: Limitations of the search and unknown names in the request.
+        instructions: What the servers of the tools say about their use, by name.
     """
 
     tools: tuple[ToolCard, ...]
@@ -33,10 +34,11 @@ class SearchResult:
     omitted_count: int
     tokens_listing_all: int
     warnings: tuple[str, ...]
+    instructions: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as clients see it."""
-        return {
+        answer = {
             "tools": [card.as_json() for card in self.tools],
             "run_order": list(self.run_order),
             "tokens": {
@@ -47,6 +49,7 @@ class SearchResult:
             },
             "warnings": list(self.warnings),
         }
+        return answer | ({"instructions": dict(self.instructions)} if self.instructions else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +63,7 @@ class ToolDescription:
         warnings: Reasons against calling it, from relations.
         relations: Its relations to tools visible to the caller, strongest first.
         alternatives: Ids of tools that can replace it.
+        instructions: What its server says about its use; empty: nothing.
     """
 
     tool: CatalogueTool
@@ -68,6 +72,7 @@ class ToolDescription:
     warnings: tuple[str, ...]
     relations: tuple[Mapping[str, Any], ...]
     alternatives: tuple[str, ...]
+    instructions: str = ""
 
     def as_json(self, name: str) -> dict[str, Any]:
         """Return it as clients see it.
@@ -87,6 +92,7 @@ class ToolDescription:
             "server": {
                 "name": server.name,
                 "description": strip_invisible(server.description),
+                **({"instructions": self.instructions} if self.instructions else {}),
                 "trusted": server.trusted,
                 "enabled": server.enabled,
                 "trouble": self.trouble,

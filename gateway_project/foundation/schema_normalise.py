@@ -21,7 +21,7 @@ MAX_NOTES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedSchema:
-    """A schema of draft 2020-12 whose root describes an object.
+    """A schema of draft 2020-12; its root describes an object if it is that of arguments.
 
     Attributes:
         schema: The schema; a new value that the caller may keep.
@@ -32,11 +32,12 @@ class NormalisedSchema:
     notes: tuple[str, ...]
 
 
-def normalise(schema: object) -> NormalisedSchema:
+def normalise(schema: object, *, is_result: bool = False) -> NormalisedSchema:
     """Normalise the schema of a tool's arguments to draft 2020-12; never raises.
 
     Args:
         schema: The schema as published; any JSON value.
+        is_result: Whether it describes a result, whose root need not be an object.
 
     Example:
         >>> normalise({"type": "dict", "properties": {"n": {"type": "int"}}}).schema
@@ -50,7 +51,7 @@ def normalise(schema: object) -> NormalisedSchema:
             position.add_note("the schema is not an object; any arguments are accepted")
         return NormalisedSchema(schema={"type": "object"}, notes=tuple(position.notes))
     root = _normalise_mapping(_wrap_bare_properties(schema, position), position)
-    if root.get("type") != "object":
+    if root.get("type") != "object" and not (is_result and "type" in root):
         published_type = root.pop("type", "object")
         if "object" not in published_type:
             position.add_note("the root is not an object; arguments always are")
@@ -153,9 +154,9 @@ def _read_required(key: str, value: object, fixed: dict[str, Any], place: _ReadP
     if isinstance(value, bool):
         return
     names = _filter_strings([value] if isinstance(value, str) else value)
-    if names:
+    if names or value == []:
         fixed[key] = list(dict.fromkeys([*fixed.get(key, []), *names]))
-    elif value not in ([], None):
+    elif value is not None:
         place.add_note("`required` is not a list of names")
 
 

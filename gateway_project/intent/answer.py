@@ -75,6 +75,7 @@ class IntentAnswer:
         threshold: Confidence required to run it ahead; None: speculation is suspended.
         would_speculate: Whether it is sure enough to be run ahead.
         ahead: What became of running it ahead.
+        instructions: What the servers of its tools say about their use, by name.
     """
 
     speculation_id: str
@@ -87,6 +88,7 @@ class IntentAnswer:
     threshold: float | None = None
     would_speculate: bool = False
     ahead: AheadOutcome = NOT_CONSIDERED
+    instructions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def predicted_tasks(self) -> tuple[PredictedTask, ...]:
@@ -178,7 +180,8 @@ class IntentAnswer:
             ],
             "speculation_id": self.speculation_id,
         }
-        return _shorten_answer(answer)
+        shortened = _shorten_answer(answer)
+        return shortened | ({"instructions": self.instructions} if self.instructions else {})
 
     def explain_json(self) -> dict[str, Any]:
         """Return the probability of each tool, and the nearest past intents.

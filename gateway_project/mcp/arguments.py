@@ -8,12 +8,15 @@ from typing import Any, Final
 from execution.prediction_outcome import Verdict
 from execution.workflow import OnError, RunOptions
 from gateway_project.find.request import FindRequest
-from gateway_project.foundation import schema
+from gateway_project.foundation import json_size, schema, schema_conversion
+from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
 from gateway_project.runs.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
 
+CONVERTED_KEY: Final = "foregate/converted"
+"""Key in `_meta` of what was converted in the arguments of a call."""
 MAX_SHOWN = 200
 """Characters of an unknown name that an error quotes."""
 MAX_STEPS: Final = 5_000
@@ -59,6 +62,64 @@ class UnknownMetaTool(InvalidRequest):
         shown = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
         Exception.__init__(self, f"this gateway has no tool {shown!r}: {hint}")
         self.problems = ()
+
+
+def read_arguments(
+    name: str, arguments: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], list[Conversion]]:
+    """Return the arguments of a meta-tool as `check_arguments` does, converted where needed.
+
+    Texts that are the JSON of what the schema wants are read, also as a workflow and as the
+    arguments of its tasks.
+
+    Returns:
+        The arguments, and what was converted.
+
+    Raises:
+        InvalidRequest: If they do not match even then.
+    """
+    given: dict[str, Any] = dict(arguments or {})
+    converted: list[Conversion] = []
+    if json_size.is_small(given):
+        given, converted = schema_conversion.replace_half_surrogates(given)
+    if "workflow" in given:
+        given, read = _read_workflow(given)
+        converted += read
+    try:
+        return check_arguments(name, given), converted
+    except RequestTooCostly:
+        raise
+    except InvalidRequest as invalid:
+        found = schema_conversion.convert_arguments(
+            {key: value for key, value in given.items() if value is not None},
+            lambda changed: _find_problems(name, changed),
+        )
+        if found is None:
+            raise invalid from None
+        return found[0], [*converted, *found[1]]
+
+
+def _read_workflow(given: dict[str, Any]) -> tuple[dict[str, Any], list[Conversion]]:
+    """Read the texts in place of a workflow, of its tasks and of their arguments."""
+    given, converted = schema_conversion.read_text_at(given, "/workflow")
+    given, read = schema_conversion.read_text_at(given, "/workflow/tasks")
+    converted += read
+    workflow = given["workflow"]
+    tasks = workflow.get("tasks") if isinstance(workflow, Mapping) else None
+    for index, task in enumerate(tasks if isinstance(tasks, list) else ()):
+        if isinstance(task, Mapping) and isinstance(task.get("arguments"), str):
+            pointer = f"/workflow/tasks/{index}/arguments"
+            given, read = schema_conversion.read_text_at(given, pointer)
+            converted += read
+    return given, converted
+
+
+def _find_problems(name: str, args: Mapping[str, Any]) -> tuple[schema.ArgumentProblem, ...]:
+    try:
+        check_arguments(name, args)
+    except InvalidRequest as error:
+        return error.problems
+    return ()
 
 
 def check_arguments(name: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:

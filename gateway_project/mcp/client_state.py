@@ -112,12 +112,21 @@ def read_stateless_session(ctx: Context, *, token: str) -> tuple[str, str]:
     References:
         W3C Trace Context, https://www.w3.org/TR/trace-context/
     """
-    meta = _read_meta(ctx)
-    client, trace = meta.get(CLIENT_INFO_META_KEY), meta.get("traceparent")
-    name = client.get("name") if isinstance(client, Mapping) else None
+    trace = _read_meta(ctx).get("traceparent")
     match = _TRACE_PARENT.fullmatch(trace) if isinstance(trace, str) else None
-    session = f"{token}\n{str(name or '')[:MAX_CLIENT_NAME_CHARS]}"
+    session = f"{token}\n{read_client_name(ctx)}"
     return session, match[1] if match is not None else ""
+
+
+def read_client_name(ctx: Context) -> str:
+    """Return the name that a client states, shortened; empty: none."""
+    if is_modern(ctx):
+        client = _read_meta(ctx).get(CLIENT_INFO_META_KEY)
+        name = client.get("name") if isinstance(client, Mapping) else None
+    else:
+        params = ctx.session.client_params
+        name = params.client_info.name if params else None
+    return str(name or "")[:MAX_CLIENT_NAME_CHARS]
 
 
 def read_capabilities(ctx: Context) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -15,14 +15,18 @@ from pydantic import TypeAdapter, ValidationError
 from execution.call import SCOPE
 from gateway_project.effects import Exposure
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.schema_normalise import normalise
 from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
+from gateway_project.mcp.listed_schema import adapt_schema
 from tools.catalogue import Catalogue, CatalogueTool
 
 MAX_CACHED: Final = 20_000
 _LATEST_VERSION: Final = "2026-07-28"
 _STRICTEST_VERSION: Final = "2025-11-25"
 """Version whose clients reject a whole list because of one invalid definition."""
+_ANNOTATION_TYPES: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint"), bool),
+    "title": str,
+}
 
 Definition = dict[str, Any]
 log = structlog.get_logger(__name__)
@@ -128,20 +132,24 @@ def _build_definitions(tool: CatalogueTool, name: str) -> tuple[Definition, Defi
     if tool.description:
         definition["description"] = strip_invisible(tool.description)
     definition["inputSchema"] = _build_input_schema(tool)
-    if tool.output_schema is not None:
-        definition["outputSchema"] = strip_invisible_deep(tool.output_schema)
     if tool.annotations:
-        definition["annotations"] = strip_invisible_deep(tool.annotations)
-    if _is_valid(definition, version=_STRICTEST_VERSION):
-        return definition, definition
-    modern = _find_first_valid(definition, version=_LATEST_VERSION)
-    return modern, _find_first_valid(modern, version=_STRICTEST_VERSION)
+        definition["annotations"] = {
+            key: value
+            for key, value in strip_invisible_deep(tool.annotations).items()
+            if isinstance(value, _ANNOTATION_TYPES.get(key, object))
+        }
+    output = tool.output_schema
+    if output is None:
+        return (_require_valid(definition, version=_STRICTEST_VERSION),) * 2
+    output = adapt_schema(strip_invisible_deep(output), is_result=True)
+    modern = _require_valid({**definition, "outputSchema": output}, version=_LATEST_VERSION)
+    is_object = output.get("type") == "object"  # the only type that the handshake era knows
+    handshake = modern if is_object else definition
+    return modern, _require_valid(handshake, version=_STRICTEST_VERSION)
 
 
 def _build_input_schema(tool: CatalogueTool) -> Any:
-    schema = strip_invisible_deep(tool.input_schema)
-    if schema.get("type") != "object":
-        schema = {**schema, "type": "object"}
+    schema = adapt_schema(strip_invisible_deep(tool.input_schema))
     reason = find_invalid_x_mcp_header(schema)
     if reason is not None:
         log.warning("exposure.header_omitted", tool=tool.tool, reason=reason)
@@ -149,24 +157,14 @@ def _build_input_schema(tool: CatalogueTool) -> Any:
     return schema
 
 
-def _find_first_valid(definition: Definition, *, version: str) -> Definition:
-    """Return the candidate closest to the pinned definition that clients of a version accept.
+def _require_valid(definition: Definition, *, version: str) -> Definition:
+    """Return a definition, or what is left of one that clients of a version still reject.
 
     Arguments and results are validated against the pinned schemas regardless.
     """
-    return next(
-        item for item in _iterate_candidates(definition) if _is_valid(item, version=version)
-    )
-
-
-def _iterate_candidates(definition: Definition) -> Iterator[Definition]:
-    yield definition
-    loose = {key: definition[key] for key in definition if key != "outputSchema"}
-    yield loose
-    looser = {key: loose[key] for key in loose if key != "annotations"}
-    yield looser
-    yield {**looser, "inputSchema": normalise(looser["inputSchema"]).schema}
-    yield {"name": definition["name"], "inputSchema": {"type": "object"}}
+    if _is_valid(definition, version=version):
+        return definition
+    return {"name": definition["name"], "inputSchema": {"type": "object"}}
 
 
 def _is_valid(definition: Definition, *, version: str) -> bool:

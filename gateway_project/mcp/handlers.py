@@ -81,8 +81,9 @@ async def handle_request(readiness: Readiness, ctx: Context, params: Any) -> Any
 async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
     args: Mapping[str, Any] = {}
     is_meta_tool = ctx.method == CALL_METHOD and params.name in _META_TOOL_HANDLERS
+    converted: list[Any] = []
     if is_meta_tool:
-        args = arguments.check_arguments(params.name, params.arguments)
+        args, converted = arguments.read_arguments(params.name, params.arguments)
     gateway = await readiness.wait_for_gateway()
     request = ClientRequest(
         ctx=ctx,
@@ -92,7 +93,12 @@ async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any
     )
     _record_end(request)
     if is_meta_tool:
-        return await _META_TOOL_HANDLERS[params.name](request, args)
+        result = await _META_TOOL_HANDLERS[params.name](request, args)
+        if converted:
+            said, key = {**(result.meta or {})}, arguments.CONVERTED_KEY
+            said[key] = [*converted, *said.get(key, ())]
+            result = result.model_copy(update={"meta": said})
+        return result
     return await _METHOD_HANDLERS[ctx.method](request, params)
 
 
@@ -128,7 +134,11 @@ async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> Call
             request.effects, request.caller, arguments.read_intent_request(args)
         )
     telemetry.intents.labels(answer.mode.value).inc()
-    return _build_structured_result(answer.as_json() | early_run_to_json(answer.ahead.results))
+    told, blocks = await large_results.lift_media(
+        request, answer.as_json() | early_run_to_json(answer.ahead.results)
+    )
+    result = _build_structured_result(told)
+    return result.model_copy(update={"content": [*result.content, *blocks]})
 
 
 async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
@@ -189,13 +199,15 @@ async def _execute_call(
         )
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
+        if outcome.converted:
+            meta[arguments.CONVERTED_KEY] = list(outcome.converted)
         return ServerReply(raw=outcome.result.raw, meta=meta)
 
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation
     )
-    if linkable and not questions.is_input_required(reply.raw):
-        reply = await large_results.link_large_result(effects, caller, reply)
+    if not questions.is_input_required(reply.raw):
+        reply = await large_results.link_large_result(request, reply, is_text_linkable=linkable)
     results.carry_result(reply.raw)
     return CallToolResult(content=[], _meta=dict(reply.meta) or None)
 

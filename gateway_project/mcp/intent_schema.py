@@ -140,6 +140,7 @@ INTENT_OUTPUT: Final[dict[str, Any]] = {
         "dependency_paths": {"type": "array", "items": _PATH},
         "alternatives": {"type": "array", "items": _ALTERNATIVE},
         "warnings": _STRINGS,
+        "instructions": {"type": "object", "description": "What servers say about their use"},
         "speculation_id": {"type": "string", "description": "Identifies this answer"},
     },
     "required": [

@@ -1,48 +1,163 @@
 """Stores results that are too large to send inline and replaces them by links.
 
-A model can read only a fraction of such a result, and a client may reject or fail on the rest. The
-link leads to the whole result.
+A model can read only a fraction of a large text, and a client may reject or fail on the rest. The
+link leads to the whole result. Pictures, audio and other blobs are no text to read: they are sent
+as they are up to what clients take, and the link beyond leads to the blob itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
 
-from gateway_project.effects import Effects
-from gateway_project.foundation.caller import Caller
+from execution.running import results
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.mcp import client_state
+from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import ServerReply
 from gateway_project.result_store import StoredResult
 
 META_KEY: Final = "foregate/result"
 MIME_TYPE: Final = "application/json"
+DEFAULT_MIME_TYPE: Final = "application/octet-stream"
+BLOB_KEY: Final = "foregate/contents"
+"""Only key of a stored blob; any other stored value is a result."""
 PREVIEW_LENGTH: Final = 2_000
 """Characters of a result's text that are shown beside the link."""
+MAX_MEDIA_BYTES: Final = 5 * 1024 * 1024
+"""Base64 characters of one blob that are sent inline: what Anthropic's API takes of a picture."""
+MAX_ANSWER_MEDIA_BYTES: Final = 16 * 1024 * 1024
+"""The same of all blobs of an answer: its requests have at most 32 MB."""
+_CLIENT_MEDIA_BYTES: Final = {"claude-ai": 900_000}
+"""The same by the name of a client; Claude Desktop refuses answers of more than 1 MiB."""
 _VALUE_OVERHEAD_BYTES: Final = 2
 """Least bytes of punctuation for each value."""
 
 log = structlog.get_logger(__name__)
 
 
-async def link_large_result(effects: Effects, caller: Caller, reply: ServerReply) -> ServerReply:
-    """Return a reply unchanged, or with a link in place of a result that is too large."""
+async def link_large_result(
+    request: ClientRequest, reply: ServerReply, *, is_text_linkable: bool
+) -> ServerReply:
+    """Return a reply unchanged, or with links in place of what is too large.
+
+    Args:
+        request: The client's request.
+        reply: What answers it.
+        is_text_linkable: Whether the result but for its blobs may be replaced, too.
+    """
+    effects = request.effects
     limit = effects.result_link_bytes
-    if not limit or not exceeds_bytes(reply.raw, limit):
+    if not limit:
         return reply
+    blocks = await link_large_media(request, results.list_blocks(reply.raw))
+    media = [block for block in blocks if results.measure_media(block)]
+    rest = {**reply.raw, "content": [one for one in blocks if not results.measure_media(one)]}
+    if not is_text_linkable or not exceeds_bytes(rest, limit):
+        return replace(reply, raw={**reply.raw, "content": blocks}) if blocks else reply
     try:
-        stored = await effects.result_store.store_result(reply.raw, caller)
+        stored = await effects.result_store.store_result(reply.raw, request.caller)
     except OSError as error:
         log.warning("results.store_failed", reason=str(error))
         return reply
     expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
     link = {"uri": stored.uri, "bytes": stored.size_bytes, "expires_at": expires}
     linked = _build_linked_result(reply.raw, stored, expires=expires)
+    linked["content"] += media
     return replace(reply, raw=linked, meta={**reply.meta, META_KEY: link})
+
+
+async def link_large_media(request: ClientRequest, blocks: Sequence[Any]) -> list[Any]:
+    """Return content blocks with links in place of blobs that the client would not take."""
+    if not request.effects.result_link_bytes:
+        return list(blocks)
+    left = _CLIENT_MEDIA_BYTES.get(
+        client_state.read_client_name(request.ctx), MAX_ANSWER_MEDIA_BYTES
+    )
+    linked: list[Any] = []
+    for block in blocks:
+        size = results.measure_media(block)
+        if size <= min(left, MAX_MEDIA_BYTES):
+            left -= size
+            linked.append(block)
+        else:
+            linked.append(await _link_blob(request, block) or block)
+    return linked
+
+
+async def _link_blob(request: ClientRequest, block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Store a blob and return the block that links to it; None if it cannot be stored."""
+    blob = _read_blob(block)
+    mime_type = str((block.get("resource") or block).get("mimeType") or DEFAULT_MIME_TYPE)
+    contents = {BLOB_KEY: [{"mimeType": mime_type, "blob": blob}]}
+    try:
+        stored = await request.effects.result_store.store_result(contents, request.caller)
+    except OSError as error:
+        log.warning("results.store_failed", reason=str(error))
+        return None
+    return {
+        "type": "resource_link",
+        "uri": stored.uri,
+        "name": str(block.get("type")),
+        "description": "Too large to send inline; to be read with resources/read.",
+        "mimeType": mime_type,
+        "size": len(blob) * 3 // 4,
+    }
+
+
+async def lift_media(
+    request: ClientRequest, answer: dict[str, Any]
+) -> tuple[dict[str, Any], list[Any]]:
+    """Move the blobs of a run's answer out of its JSON, which is sent as text.
+
+    Returns:
+        The answer, where `contents` names the index of each blob among all content blocks, of
+        which its text is the first, and the other blocks.
+    """
+    found = list(_iterate_media(list(answer.get("contents", {}).values())))
+    if not found:
+        return answer, []
+    blocks = await link_large_media(request, found)
+    indexes = {_read_blob(block): index for index, block in enumerate(found, start=1)}
+
+    def mark(value: Any) -> Any:
+        if isinstance(value, list):
+            return [mark(item) for item in value]
+        if isinstance(value, str) and value in indexes:  # structured content may repeat a blob
+            return f"content block {indexes[value]}"
+        if not isinstance(value, Mapping):
+            return value
+        index = indexes.get(_read_blob(value)) if results.measure_media(value) else None
+        if index is None:
+            return {key: mark(item) for key, item in value.items()}
+        block = blocks[index - 1]
+        named = {key: block[key] for key in ("type", "mimeType", "uri") if key in block}
+        return {**named, "block": index}
+
+    return answer | {key: mark(answer[key]) for key in ("contents", "results")}, blocks
+
+
+def _read_blob(block: Mapping[str, Any]) -> str:
+    resource = block.get("resource")
+    return str(resource["blob"] if isinstance(resource, Mapping) else block["data"])
+
+
+def _iterate_media(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _iterate_media(item)
+    elif results.measure_media(value):
+        yield value
+
+
+def parse_stored_blob(text: str) -> list[dict[str, str]] | None:
+    """Return the contents of a stored blob; None if a text is a server's result."""
+    return json.loads(text)[BLOB_KEY] if text.startswith(f'{{"{BLOB_KEY}":') else None
 
 
 def exceeds_bytes(value: Any, limit_bytes: int) -> bool:
@@ -103,8 +218,7 @@ def _build_linked_result(
 
 def preview_text(raw: Mapping[str, Any]) -> str:
     """Return the beginning of a result's text; empty if it has none."""
-    content = raw.get("content")
-    for block in content if isinstance(content, list) else ():
+    for block in results.list_blocks(raw):
         text = block.get("text") if isinstance(block, Mapping) else None
         if isinstance(text, str) and text.strip():
             return strip_invisible(text[:PREVIEW_LENGTH]) + (

@@ -127,6 +127,7 @@ _SEARCH_OUTPUT: Final[dict[str, Any]] = {
             "required": ["used", "budget", "left_out", "listing_all"],
         },
         "warnings": _STRINGS,
+        "instructions": {**_OBJECT, "description": "What servers say about their use"},
     },
     "required": ["tools", "run_order", "tokens", "warnings"],
 }
@@ -198,6 +199,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
             "properties": {
                 "name": _TEXT,
                 "description": _TEXT,
+                "instructions": {"type": "string", "description": "On its use, by itself"},
                 "trusted": {"type": "boolean"},
                 "enabled": {"type": "boolean"},
                 "trouble": {"type": "string", "description": "Empty if it responds"},

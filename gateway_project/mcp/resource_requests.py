@@ -19,6 +19,7 @@ from mcp_types import (
 )
 
 from gateway_project import pass_through
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.mcp import client_state, interaction, large_results, results
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
@@ -37,6 +38,10 @@ async def read_resource(
     result_id = resource_uris.result_id(uri)
     if result_id is not None:
         text = await pass_through.read_stored_result(effects, caller, result_id)
+        blobs = await run_in_worker_thread(large_results.parse_stored_blob, text)
+        if blobs is not None:
+            results.carry_result({"contents": [{"uri": uri, **blob} for blob in blobs]})
+            return ReadResourceResult(contents=[])
         contents = TextResourceContents(uri=uri, mime_type=large_results.MIME_TYPE, text=text)
         return ReadResourceResult(contents=[contents])
     address = await pass_through.find_resource(effects, caller, request.build_downstream(), uri)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -59,9 +60,15 @@ async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> CallT
             request.effects, request.caller, run_request, watch=watch
         )
         if isinstance(started, Plan):
-            return await run_in_worker_thread(_write_plan_reply, started)
-        view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
-        return await _build_run_reply(request, turn, ControlResult(view=view))
+            reply = await run_in_worker_thread(_write_plan_reply, started)
+        else:
+            view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
+            view = replace(view, converted=started.converted)
+            reply = await _build_run_reply(request, turn, ControlResult(view=view))
+        if not started.converted:
+            return reply
+        notes = [{**note, "pointer": f"/workflow{note['pointer']}"} for note in started.converted]
+        return replace(reply, meta={**reply.meta, arguments.CONVERTED_KEY: notes})
 
     return await _conclude_call(request, meta_tools.RUN, operation)
 
@@ -161,16 +168,23 @@ async def _build_run_reply(
         else run_results.collect_results(view)
     )
     links = await _link_largest_results(request, task_results)
+    link_blocks = [_make_link_block(task, link) for task, link in links.items()]
     extras = AnswerExtras(
         make_approval_link=await _open_approval_link(request, view),
         result_links=links,
         merged=controlled.merged,
         can_ask_user=consent.can_ask_user(turn),
     )
-    return (
-        await run_in_worker_thread(_write_reply, view, extras)
+    answer = (
+        await run_in_worker_thread(run_answer.answer_to_json, view, extras)
         if is_large
-        else _write_reply(view, extras)
+        else run_answer.answer_to_json(view, extras)
+    )
+    answer, media = await large_results.lift_media(request, answer)
+    return (
+        await run_in_worker_thread(_write_reply, view, answer, [*media, *link_blocks])
+        if is_large
+        else _write_reply(view, answer, [*media, *link_blocks])
     )
 
 
@@ -179,14 +193,12 @@ def _is_large_view(view: RunView) -> bool:
     return len(view.tasks) > MAX_LOOP_TASKS or size_bytes > MAX_LOOP_BYTES
 
 
-def _write_reply(view: RunView, extras: AnswerExtras) -> ServerReply:
-    reply = _write_structured(run_answer.answer_to_json(view, extras))
-    blocks = [
-        *reply.raw["content"],
-        *(_make_link_block(task, link) for task, link in extras.result_links.items()),
-    ]
+def _write_reply(
+    view: RunView, answer: dict[str, Any], blocks: Sequence[Mapping[str, Any]]
+) -> ServerReply:
+    raw = _write_structured(answer).raw
     meta = {run_timeline.META_KEY: run_timeline.build_timeline(view).as_json()}
-    return ServerReply(raw={**reply.raw, "content": blocks}, meta=meta)
+    return ServerReply(raw={**raw, "content": [*raw["content"], *blocks]}, meta=meta)
 
 
 async def _open_approval_link(request: ClientRequest, view: RunView) -> MakeApprovalLink:

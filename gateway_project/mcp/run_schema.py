@@ -183,6 +183,11 @@ _STATE: Final[dict[str, Any]] = {
         "required": ["reason", "actions"],
         "description": "What the run waits for",
     },
+    "converted": {
+        "type": "array",
+        "items": {"type": "object"},
+        "description": "What of the workflow's arguments was converted to fit",
+    },
     "replanned": {
         "type": "object",
         "properties": dict.fromkeys(("kept", "changed", "added", "removed"), _STRINGS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -74,10 +74,17 @@ class Runtime:
 
     Args:
         prepare: Loads it; called in a thread of its own.
+        load_instructions: Returns what servers say about their use, by name, as far as a client
+            may know of it before that is loaded.
     """
 
-    def __init__(self, prepare: Callable[[], PreparedRuntime]) -> None:
+    def __init__(
+        self,
+        prepare: Callable[[], PreparedRuntime],
+        load_instructions: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self.readiness = Readiness()
+        self.load_instructions = load_instructions
         self._prepare = prepare
         self._prepared: PreparedRuntime | None = None
         self._settled = asyncio.Event()

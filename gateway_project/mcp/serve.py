@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Final
 
 from gateway_project.foundation import stop_guard
@@ -40,6 +41,7 @@ def serve_stdio(
     prepare: Callable[[], PreparedRuntime],
     host: AttachOffer | None = None,
     prelude: ConversationReplay | None = None,
+    load_instructions: Callable[[], Mapping[str, str]] = dict,
 ) -> None:
     """Serve until the client closes its end, goes away, or a signal asks to stop.
 
@@ -48,9 +50,11 @@ def serve_stdio(
         prepare: Loads the runtime; called in a thread while the protocol is already served.
         host: How other gateways may attach to this one; None if they may not.
         prelude: State of the conversation, if another gateway has served the client so far.
+        load_instructions: As of `Runtime`.
     """
     try:
-        asyncio.run(_serve_connection(wire, prepare, host, prelude))
+        runtime = partial(Runtime, prepare, load_instructions)
+        asyncio.run(_serve_connection(wire, runtime, host, prelude))
     except asyncio.CancelledError:
         log.debug("stopped by a signal")
     except _CLIENT_GONE:
@@ -59,12 +63,12 @@ def serve_stdio(
 
 async def _serve_connection(
     wire: ProtocolWire,
-    prepare: Callable[[], PreparedRuntime],
+    make_runtime: Callable[[], Runtime],
     host: AttachOffer | None,
     prelude: ConversationReplay | None,
 ) -> None:
     _cancel_on_signal()
-    runtime = Runtime(prepare)
+    runtime = make_runtime()
     if prelude is not None:  # a client taken over has shaken hands already
         runtime.readiness.in_use.set()
     in_flight = mcp_server.InFlightCounter()

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import mcp_types
@@ -27,7 +27,7 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
 )
 
-from gateway_project import VERSION
+from gateway_project import VERSION, server_instructions
 from gateway_project.mcp import callers, changes, client_state, meta_tools, results
 from gateway_project.mcp.changes import ChangeHub
 from gateway_project.mcp.failure import META_KEY, report_failure
@@ -115,7 +115,12 @@ def build_server(
         "notifications/initialized", NotificationParams, _follow_changes
     )
     # The SDK's own middleware opens a tracing span for every message, which nothing exports.
-    server.middleware[:] = [handlers.mark_in_use, results.apply_carried_result]
+    server.middleware[:] = [
+        handlers.mark_in_use,
+        handlers.add_server_instructions,
+        _read_argument_text,
+        results.apply_carried_result,
+    ]
     if in_flight is not None:
         server.middleware.insert(0, in_flight.count_request)
     return server
@@ -138,6 +143,27 @@ class _ServedHandlers:
         """Start to load what requests need with a client's first message, the handshake."""
         self._runtime.readiness.in_use.set()
         return await call_next(ctx)
+
+    async def add_server_instructions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Add what servers say about their use to the handshake's instructions.
+
+        `server/discover` stays the same for all: clients may cache it, and share it.
+        """
+        envelope = await call_next(ctx)
+        if ctx.method != "initialize" or not isinstance(envelope, dict):
+            return envelope
+        gateway = self._runtime.readiness.current
+        try:
+            if gateway is None:
+                texts = self._runtime.load_instructions()
+            else:
+                texts = server_instructions.collect_instructions(
+                    gateway.effects.catalogue(), callers.caller_of(ctx, gateway)
+                )
+        except NotReady:
+            return envelope
+        own = envelope.get("instructions") or ""
+        return envelope | {"instructions": server_instructions.add_to_instructions(own, texts)}
 
     async def serve_request(self, ctx: Context, params: Any) -> Any:
         """Serve a request from the runtime; failures are JSON-RPC errors."""
@@ -209,6 +235,24 @@ class _ServedHandlers:
 
         effects, caller = gateway.effects, callers.caller_of_http_request(gateway)
         return exposure.find_input_schema(effects.catalogue(), caller, effects.exposure, name)
+
+
+async def _read_argument_text(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Read the arguments of a call that are sent as JSON text, which the SDK would refuse."""
+    params = ctx.params or {}
+    if ctx.method != "tools/call" or not isinstance(params.get("arguments"), str):
+        return await call_next(ctx)
+    # Loaded by now, or soon: a call needs the whole gateway.
+    from gateway_project.foundation import schema_conversion  # noqa: PLC0415
+    from gateway_project.mcp.arguments import CONVERTED_KEY  # noqa: PLC0415
+
+    read, converted = schema_conversion.read_text_at(params, "/arguments")
+    result = await call_next(replace(ctx, params=read))
+    if converted and isinstance(result, dict):
+        meta = dict(result.get("_meta") or {})
+        notes = [{**converted[0], "pointer": ""}, *meta.get(CONVERTED_KEY, ())]
+        result = {**result, "_meta": {**meta, CONVERTED_KEY: notes}}
+    return result
 
 
 async def _follow_changes(ctx: Context, _: NotificationParams) -> None:

@@ -73,6 +73,7 @@ def answer_to_json(view: RunView, extras: AnswerExtras) -> dict[str, Any]:
             result.task: blocks for result in inline_results if (blocks := result.extra_blocks)
         },
         "links": dict(extras.result_links),
+        "converted": list(view.converted),
         "error": {"code": view.error_code, "message": _shorten_message(view.error)}
         if view.error_code
         else None,

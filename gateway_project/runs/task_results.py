@@ -27,7 +27,7 @@ class TaskResults:
         raw_results: The server's result of each item, None if there is none; one result if the
             task runs once.
         is_list: Whether the task runs for each item of a list.
-        size_bytes: Size of all results as JSON.
+        size_bytes: Size of all results as JSON, without what pictures, audio and blobs take.
     """
 
     task: str
@@ -102,10 +102,9 @@ def iterate_extra_blocks(raw: Mapping[str, Any]) -> Iterator[Any]:
         >>> list(iterate_extra_blocks(raw)) == [picture]
         True
     """
-    blocks = raw.get("content")
     structured = raw.get("structuredContent")
     is_value_seen = False
-    for block in blocks if isinstance(blocks, list | tuple) else ():
+    for block in results.list_blocks(raw):
         text = block.get("text") if isinstance(block, Mapping) else None
         if isinstance(text, str) and not is_value_seen:
             is_value_seen = structured is None or _is_structured_copy(text, structured)
@@ -123,10 +122,14 @@ def _collect_single(task: TaskView) -> TaskResults | None:
     """Return the result of a task that runs once; None: there is none."""
     if task.status is not TaskStatus.SUCCEEDED:
         return None
-    size_bytes = task.result_bytes or 0
     return TaskResults(
-        task=task.task, raw_results=(task.result,), is_list=False, size_bytes=size_bytes
+        task=task.task, raw_results=(task.result,), is_list=False, size_bytes=_measure_rest(task)
     )
+
+
+def _measure_rest(task: TaskView) -> int:
+    media = sum(results.measure_media(block) for block in results.list_blocks(task.result or {}))
+    return max(0, (task.result_bytes or 0) - media)
 
 
 def _collect_items(task: TaskView, items: Sequence[TaskView]) -> TaskResults | None:
@@ -143,7 +146,7 @@ def _collect_items(task: TaskView, items: Sequence[TaskView]) -> TaskResults | N
         task=task.task,
         raw_results=tuple(None if row is None else row.result for row in rows),
         is_list=True,
-        size_bytes=sum(row.result_bytes or 0 for row in succeeded.values()),
+        size_bytes=sum(_measure_rest(row) for row in succeeded.values()),
     )
 
 

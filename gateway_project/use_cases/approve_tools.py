@@ -67,6 +67,15 @@ def approve_tools(
     return tuple(approved)
 
 
+def approve_instructions(caller: Caller, server: str, *, shown: str) -> bool:
+    """Pin the instructions of a server; false if they have changed since a person saw them."""
+    with transaction.atomic():
+        pinned = catalogue.pin_instructions(server, shown=shown)
+        if pinned:
+            audit.record_audit(caller, "server.instructions_approved", server)
+    return pinned
+
+
 def compare_tools_in_full(caller: Caller, tools: Iterable[Tool]) -> tuple[str, ...]:
     """Clear the ignored places of tools; return the ids of the changed tools."""
     with transaction.atomic():

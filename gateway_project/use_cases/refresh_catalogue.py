@@ -11,6 +11,7 @@ from typing import Final
 
 import django.db
 
+from gateway_project import server_instructions
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.advisory import AdvisoryLocks
@@ -21,7 +22,7 @@ from graph import refresh
 from tools import discover as discovery
 from tools.discover import DiscoveryResult
 from tools.sign_in_store import make_remote_with_sign_ins
-from tools.store import discoveries, postings, servers
+from tools.store import catalogue, discoveries, postings, servers
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.uninterrupted import run_uninterrupted
@@ -90,6 +91,8 @@ async def refresh_catalogue(
         )
     await run_in_database_thread(lambda: postings.index_tools(postings.find_stale_tools()))
     await run_in_database_thread(refresh.refresh_graph, now=datetime.now(UTC))
+    shared = await run_in_database_thread(catalogue.load_shared_instructions)
+    server_instructions.keep_instructions(config.home, shared)
     known = {spec.name for spec in specs}
     return CatalogueRefresh(
         servers=found, unknown=tuple(name for name in names or () if name not in known)

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from uuid import UUID
 
-from gateway_project import metrics
+from gateway_project import metrics, server_instructions
 from gateway_project.access import callers
 from gateway_project.console import links, on_demand
 from gateway_project.effects import Effects, MakeApprovalLink
@@ -181,7 +182,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             speculation_wait_s=config.speculation_wait_s,
             rules=lambda: current.snapshot.rules,
         )
-        gateway = partial(_make_gateway, effects)
+        gateway = partial(_make_gateway, effects, config.home)
         readiness.serve(gateway(current.snapshot))
         follow.update_gauges(current, pool)
         relister = ServerRelister(pool, embedder, approve_new=config.approve_new == "auto")
@@ -280,9 +281,14 @@ async def _keep_long_lived_apart() -> None:
             garbage.LONG_LIVED.check()
 
 
-def _make_gateway(effects: Effects, loaded: CatalogueSnapshot) -> Gateway:
+def _make_gateway(effects: Effects, home: Path, loaded: CatalogueSnapshot) -> Gateway:
     variables = frozenset(
         name for spec in loaded.specs for name in find_referenced_variables(spec)
+    )
+    servers = loaded.catalogue.servers.values()
+    shared = {one.name: one.instructions for one in servers if one.enabled and one.team is None}
+    server_instructions.keep_instructions(
+        home, {name: shared[name] for name in sorted(shared) if shared[name]}
     )
     return Gateway(effects=effects, caller=loaded.caller, variables=variables)
 

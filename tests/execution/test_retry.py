@@ -68,6 +68,8 @@ def test_answers_and_timeouts_are_not_retried(error):
         (errors.SendTimedOut(server="git", what="x", timeout_s=1, waiting_bytes=1), False),
         (errors.UnsendableRequest("git", why="deep"), False),
         (errors.ServerUnreachable("no route"), False),
+        (errors.SessionExpired("git"), False),
+        (errors.SessionExpired("git", status=500), True),
         (errors.SpawnFailed("no such file"), False),
         (REFUSED, False),
         (ValueError(), False),

@@ -69,7 +69,7 @@ def fields(**properties):
             {"type": "object", "properties": {"a": {}}, "required": ["a", "b"]},
         ),
         ({"required": "a"}, {"type": "object", "required": ["a"]}),
-        ({"required": []}, {"type": "object"}),
+        ({"required": []}, {"type": "object", "required": []}),
         ({"required": None}, {"type": "object"}),
         (
             fields(a={"type": "integer", "nullable": True}),

@@ -50,6 +50,17 @@ def test_without_arguments_waiting_tools_are_shown_and_none_approved(capsys):
     assert active() == set()
 
 
+def test_changed_instructions_of_a_server_are_shown_and_approved(capsys):
+    for text in ("First.", "Second."):
+        catalogue.record_listing("a", [], at=SEEN_AT, approve_new=True, instructions=text)
+    run("--server", "a", "--dry-run")
+    assert "- First.\n    + Second." in capsys.readouterr().out
+    assert catalogue.load_shared_instructions() == {"a": "First."}
+    run("--server", "a", "--yes")
+    assert catalogue.load_shared_instructions() == {"a": "Second."}
+    assert AuditEntry.objects.filter(action="server.instructions_approved").count() == 1
+
+
 def test_hidden_characters_in_names_are_written_out(capsys):
     odd = "del\u202eete\u200b\x1b[2J"
     catalogue.record_listing("b", [Definition(name=odd)], at=SEEN_AT, approve_new=False)

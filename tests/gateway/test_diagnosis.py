@@ -223,6 +223,17 @@ def test_networks_that_cannot_be_read_are_a_failure(config):
     assert finding.detail.startswith("FOREGATE_ALLOW_PRIVATE: ")
 
 
+def test_proxies_in_force_are_named_without_their_passwords():
+    proxy = "http://ann:pa55@proxy.corp.example:3128"
+    environ = {"HTTPS_PROXY": proxy, "SSL_CERT_FILE": "/ca.pem", "HTTP_PROXY": ""}
+    first, second = check_installation.check_proxies(environ)
+    assert (first.verdict, second.verdict) == ("warning", "ok")
+    assert "get HTTPS_PROXY; remote servers are contacted directly" in first.detail
+    assert "SSL_CERT_FILE" in second.detail
+    assert "pa55" not in first.detail
+    assert not list(check_installation.check_proxies({}))
+
+
 def test_a_second_home_is_a_warning(config, tmp_path):
     (tmp_path / "usual" / "keys").mkdir(parents=True)
     (finding,) = check_installation.check_other_home(config)

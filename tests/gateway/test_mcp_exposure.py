@@ -60,7 +60,11 @@ async def test_full_exposure_lists_every_usable_tool_by_name(connect, world, era
     ]
     log = listed.tools[len(META) + 1]
     assert (log.title, log.description) == ("Log", "Shows.")
-    assert log.input_schema == LOG_FIELDS
+    fields = LOG_FIELDS["properties"]
+    assert log.input_schema == {
+        **LOG_FIELDS,
+        "properties": {**fields, "max_count": {**fields["max_count"], "type": "integer"}},
+    }
     assert listed.tools[len(META) + 3].annotations.read_only_hint is True
 
 

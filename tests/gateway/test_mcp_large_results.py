@@ -95,13 +95,80 @@ async def test_reading_a_stored_result_requires_the_call_scope(connect, world, e
 @pytest.mark.parametrize("era", ERAS)
 async def test_an_error_stays_an_error(connect, world, era):
     world.raw = {
-        "content": [{"type": "image", "data": "A" * 5_000, "mimeType": "image/png"}],
+        "content": [{"type": "text", "text": "A" * 5_000}],
         "isError": True,
     }
     async with connect(era) as client:
         result = await client.call_tool("git__log", {})
     assert result.is_error
-    assert result.content[0].text.endswith(result.content[1].uri + ".")
+    assert result.content[1].type == "resource_link"
+
+
+def picture(characters):
+    return {"type": "image", "data": "iVBO" * (characters // 4), "mimeType": "image/png"}
+
+
+BLOB = {"uri": "file:///a.pdf", "mimeType": "application/pdf", "blob": "JVBE" * 3_000_000}
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", ["git__log", "call_tool"])
+async def test_pictures_are_sent_as_pictures(connect, world, era, name):
+    world.raw = {"content": [{"type": "text", "text": "x"}, picture(3_000_000)]}
+    async with connect(era) as client:
+        arguments = {"tool": "git:log"} if name == "call_tool" else {}
+        result = await client.call_tool(name, arguments)
+    assert [block.type for block in result.content] == ["text", "image"]
+    assert len(result.content[1].data) == 3_000_000
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("block", "mime_type"),
+    [
+        (picture(6_000_000), "image/png"),
+        ({**picture(6_000_000), "type": "audio", "mimeType": "audio/wav"}, "audio/wav"),
+        ({"type": "resource", "resource": BLOB}, "application/pdf"),
+        ({"type": "resource", "resource": {**BLOB, "mimeType": None}}, "application/octet-stream"),
+    ],
+)
+async def test_the_link_to_a_blob_too_large_leads_to_the_blob(
+    connect, world, era, block, mime_type
+):
+    world.raw = {"content": [{"type": "text", "text": "x"}, block, picture(4)]}
+    async with connect(era) as client:
+        result = await client.call_tool("call_tool", {"tool": "git:log"})
+        text, link, small = result.content
+        assert (text.text, link.type, link.mime_type) == ("x", "resource_link", mime_type)
+        assert small.type == "image"
+        (read,) = (await client.read_resource(link.uri)).contents
+    assert read.mime_type == mime_type
+    assert read.blob == block.get("data", BLOB["blob"])
+    assert link.size == len(read.blob) // 4 * 3
+
+
+async def test_beside_a_long_text_a_picture_is_still_sent(connect, world):
+    world.raw = {"content": [{"type": "text", "text": "A" * 5_000}, picture(8_000)]}
+    async with connect("auto") as client:
+        result = await client.call_tool("call_tool", {"tool": "git:log"})
+    assert [block.type for block in result.content] == ["text", "resource_link", "image"]
+
+
+async def test_the_blobs_of_an_answer_are_bounded_together(connect, world):
+    world.raw = {"content": [picture(4_800_000) for _ in range(5)]}
+    async with connect("auto") as client:
+        result = await client.call_tool("call_tool", {"tool": "git:log"})
+    assert [block.type for block in result.content] == ["image"] * 3 + ["resource_link"] * 2
+
+
+async def test_a_client_known_to_take_less_is_sent_links(connect, world, monkeypatch):
+    monkeypatch.setattr(
+        "gateway_project.mcp.client_state.read_client_name", lambda _ctx: "claude-ai"
+    )
+    world.raw = {"content": [picture(700_000), picture(400_000)]}
+    async with connect("auto") as client:
+        result = await client.call_tool("call_tool", {"tool": "git:log"})
+    assert [block.type for block in result.content] == ["image", "resource_link"]
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -96,10 +96,8 @@ async def test_an_invalid_workflow_is_reported_by_field_and_not_started(
     [
         {"wait_s": 301},
         {"wait_s": -1},
-        {"wait_s": float("nan")},
         {"deadline_s": 0},
         {"deadline_s": 3e11},
-        {"deadline_s": float("nan")},
         {"on_error": "x"},
         {"y": 1},
     ],
@@ -196,6 +194,42 @@ async def test_a_large_result_becomes_a_link_to_the_whole(connect, world):
     assert [block.type for block in result.content] == ["text", "resource_link", "resource_link"]
     assert json.loads(read.contents[0].text) == run_views.text("x" * 2_000)
     assert link["begins"] == "x" * 500
+
+
+@pytest.mark.parametrize("size", [3_000_000, 6_000_000])
+async def test_pictures_of_a_run_are_blocks_and_never_text(connect, world, size):
+    world.result_link_bytes = 1_000
+    picture = {"type": "image", "mimeType": "image/png", "data": "iVBO" * (size // 4)}
+    raw = run_views.text("taken")
+    raw = {**raw, "content": [*raw["content"], picture]}
+    data = picture["data"][:-4] + "JVBE"
+    other = {"content": [{**picture, "data": data}], "structuredContent": {"x": [data]}}
+
+    def pictured(view):
+        tasks = (
+            run_views.task("log", result=raw, result_bytes=size + 100),
+            run_views.task("later"),
+            run_views.task("later", item=0, result=other, result_bytes=size + 100),
+        )
+        return replace(view, tasks=tasks, status=RunStatus.SUCCEEDED)
+
+    world.runs.becomes = pictured
+    async with connect() as client:
+        result = await client.call_tool("run_workflow", {"workflow": FLOW})
+        again = await client.call_tool("get_run", {"run_id": result.structured_content["run_id"]})
+        if size > 5_000_000:
+            (read,) = (await client.read_resource(result.content[1].uri)).contents
+            assert (read.mime_type, read.blob) == ("image/png", picture["data"])
+    kind = "image" if size < 5_000_000 else "resource_link"
+    for answer in (result, again):
+        assert [block.type for block in answer.content] == ["text", kind, kind]
+        assert len(answer.content[0].text) < 3_000
+        assert json.loads(answer.content[0].text) == answer.structured_content
+        contents = answer.structured_content["contents"]
+        assert (contents["log"][0]["type"], contents["log"][0]["block"]) == (kind, 1)
+        assert contents["later"][0][0]["block"] == 2
+        results = answer.structured_content["results"]
+        assert results == {"log": "taken", "later": [{"x": ["content block 2"]}]}
 
 
 async def test_a_large_interrupted_list_becomes_a_link_to_its_results(connect, world):

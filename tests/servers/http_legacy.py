@@ -216,7 +216,8 @@ class LegacyServer(RawServer):
     """Speaks MCP with sessions.
 
     Args:
-        unknown: How it answers requests of a session it does not know: 404, or 400 with words.
+        unknown: How it answers requests of a session it does not know: 404, 400 with words, or a
+            behaviour.
         listening: What it does with a GET; by default there is no such stream.
         own: Behaviours beside the common ones.
         instead: What it does with requests of some methods, in place of what it should.
@@ -226,7 +227,7 @@ class LegacyServer(RawServer):
     def __init__(
         self,
         *,
-        unknown: int = 404,
+        unknown: int | Behaviour = 404,
         listening: Behaviour | None = None,
         own: dict[str, Behaviour] | None = None,
         instead: dict[str, Behaviour] | None = None,
@@ -254,7 +255,7 @@ class LegacyServer(RawServer):
             error = {"code": -32000, "message": "Bad Request: Server not initialized"}
             await reply.json({"jsonrpc": "2.0", "id": None, "error": error}, status=400)
         elif asked.headers.get("mcp-session-id") not in self.sessions:
-            await self._unknown_session(reply)
+            await self._unknown_session(asked, reply)
         elif asked.method == "GET":
             await self._get(asked, reply)
         elif "id" not in asked.json or asked.rpc == "":
@@ -279,7 +280,10 @@ class LegacyServer(RawServer):
         answer = {"jsonrpc": "2.0", "id": asked.json["id"], "result": result}
         await reply.json(answer, mcp_session_id=session)
 
-    async def _unknown_session(self, reply: Reply) -> None:
+    async def _unknown_session(self, asked: Asked, reply: Reply) -> None:
+        if callable(self._unknown):
+            await self._unknown(asked, reply)
+            return
         if self._unknown == 404:
             await reply.whole(404)
             return

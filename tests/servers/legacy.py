@@ -302,12 +302,30 @@ TOOLS = {
 }
 
 
+def refuse_version(request_id, version):
+    """Refuse a version newer than the newest it knows, instead of offering that one."""
+    newest, _, how = OPTIONS["newest"].partition(":")
+    with open(OPTIONS["log"], "a") as log:
+        log.write(version + "\n")
+    if version <= newest:
+        return False
+    if how == "exit" or (how == "once" and METHODS.count("initialize") > 1):
+        sys.stderr.write(f"unsupported protocol version {version}\n" if how == "exit" else "")
+        sys.stderr.flush()
+        os._exit(1)
+    data = {"supported": ["2024-11-05", newest]} if how == "error" else None
+    send(id=request_id, error={"code": -32602, "message": "bad handshake", "data": data})
+    return True
+
+
 def initialize(request_id, params):
     if OPTIONS.get("initialize") == "refuse":
         send(id=request_id, error={"code": -32000, "message": "no licence"})
         return
     if OPTIONS.get("initialize") == "malformed":
         send(id=request_id, result={"hello": "world"})
+        return
+    if "newest" in OPTIONS and refuse_version(request_id, params["protocolVersion"]):
         return
     version = OPTIONS.get("version", params["protocolVersion"])
     send(

@@ -226,6 +226,13 @@ class Server(models.Model):
     instructions = models.TextField(
         blank=True, default="", editable=False, help_text="The server's own description of itself."
     )
+    pinned_instructions = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="The approved ones, which models are shown.",
+    )
     enabled = models.BooleanField(default=True)
     trusted = models.BooleanField(
         default=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -86,19 +86,64 @@ def record_listing(
         definitions.delete_old_versions(new)
         gone = _mark_removed(known, by_name) if complete else ()
         if instructions is not None:
-            _record_listing_time(server, instructions, at=at)
+            _record_listing_time(server, instructions, at=at, auto=approve_new)
     after = {tool.name: (tool.state, tool.listed_id) for tool in present}
     return _compare_states(before, after, gone)
 
 
-def _record_listing_time(server: Server, instructions: str, *, at: datetime) -> None:
+def _record_listing_time(server: Server, instructions: str, *, at: datetime, auto: bool) -> None:
+    """Record a listing; pin a server's first instructions as the definition of a tool is."""
     fields = ["discovered_at"]
     server.discovered_at = at
     text = definition.make_storable(instructions)
     if text != server.instructions:
         server.instructions = text
         fields.append("instructions")
+    is_first = text and not server.pinned_instructions
+    if is_first and auto and not scan.is_severe(_scan_words(server)):
+        server.pinned_instructions = text
+        # Named even if it is as before: its trigger is what other processes learn of both by.
+        fields += ["instructions", "pinned_instructions"]
     server.save(update_fields=fields)
+
+
+def _scan_words(server: Server) -> list[scan.Finding]:
+    words = Definition(name=server.name, description=server.instructions)
+    return scan.scan_definition(words, foreign=_load_foreign_names(server.pk))
+
+
+class InstructionsChange(NamedTuple):
+    """A server's approved and listed instructions, and the findings in the latter."""
+
+    approved: str
+    listed: str
+    findings: list[scan.Finding]
+
+
+def load_changed_instructions(server_name: str) -> InstructionsChange | None:
+    """Return how a server's instructions differ from the approved ones; None: they do not."""
+    server = Server.objects.get(name=server_name)
+    if server.instructions in {"", server.pinned_instructions}:
+        return None
+    return InstructionsChange(server.pinned_instructions, server.instructions, _scan_words(server))
+
+
+def pin_instructions(server_name: str, *, shown: str) -> bool:
+    """Approve a server's instructions; false if they differ from those that a person saw."""
+    with transaction.atomic():
+        server = Server.objects.select_for_update().get(name=server_name)
+        if server.instructions != shown:
+            return False
+        server.pinned_instructions = shown
+        server.save(update_fields=["instructions", "pinned_instructions"])
+    return True
+
+
+def load_shared_instructions() -> dict[str, str]:
+    """Return the approved instructions of enabled servers that belong to no team, by name."""
+    shared = Server.objects.filter(enabled=True, team=None)
+    shared = shared.exclude(instructions="").exclude(pinned_instructions="")
+    return dict(shared.order_by("name").values_list("name", "pinned_instructions"))
 
 
 def _compare_states(
@@ -368,7 +413,8 @@ def _to_catalogue_server(
         team=server.team_id,
         enabled=server.enabled,
         trusted=server.trusted,
-        description=server.description or server.instructions,
+        description=server.description,
+        instructions=server.pinned_instructions if server.instructions else "",
         last_error=server.last_error,
         unprefixed=server.unprefixed,
         session=server.session,

@@ -35,7 +35,12 @@ class _ConnectionLeft(Exception):
 
 @asynccontextmanager
 async def connect(
-    spec: ServerSpec, transport: UpstreamTransport, *, era: Era | None, client: ClientProfile
+    spec: ServerSpec,
+    transport: UpstreamTransport,
+    *,
+    era: Era | None,
+    versions: list[str],
+    client: ClientProfile,
 ) -> AsyncIterator[Connection]:
     """Start a server, negotiate the protocol and subscribe to its lists; close it on exit.
 
@@ -45,6 +50,7 @@ async def connect(
         spec: The server's entry.
         transport: Not yet entered.
         era: The era negotiated last time, if the server was ever connected.
+        versions: As for `Handshake`.
         client: The client side of the connection.
 
     Raises:
@@ -60,7 +66,8 @@ async def connect(
                     wire, client=client, group=group, server=spec.name, redactor=redactor
                 )
                 group.create_task(wire.run(inbound), name=f"receive from {spec.name}")
-                outcome = await _negotiate_peer(spec, wire, transport, era, client.capabilities)
+                handshake = Handshake(wire, capabilities=client.capabilities, versions=versions)
+                outcome = await _negotiate_peer(spec, handshake, transport, era)
                 if isinstance(outcome, ServerPeer):
                     peer = redact_peer(outcome, redactor)
                     inbound.era = peer.era
@@ -122,14 +129,9 @@ def _subscribe_to_changes(
 
 
 async def _negotiate_peer(
-    spec: ServerSpec,
-    wire: RequestDispatcher,
-    transport: UpstreamTransport,
-    era: Era | None,
-    capabilities: Mapping[str, Any],
+    spec: ServerSpec, handshake: Handshake, transport: UpstreamTransport, era: Era | None
 ) -> ServerPeer | UpstreamError:
     """Negotiate within the connect timeout; failures are returned, not raised."""
-    handshake = Handshake(wire, capabilities=capabilities)
     options = {} if spec.transport == "stdio" else {"patience_s": REMOTE_PROBE_TIMEOUT_S}
     try:
         async with asyncio.timeout(spec.connect_timeout_s):

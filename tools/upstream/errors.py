@@ -20,7 +20,7 @@ class UpstreamError(Exception):
     Attributes:
         code: Stable machine-readable code; listed in docs/errors.md.
         server: Name of the server, empty if none is involved.
-        is_unsent: Whether the request was certainly not sent.
+        is_unsent: Whether the request was certainly not sent, or refused unread.
         output: The server's last output outside the protocol, if it may explain the error.
         public_reason: The reason without the server's command, address and output, for callers
             other than superusers; empty: the message quotes none of these.
@@ -324,14 +324,25 @@ class HttpRefused(UpstreamError):
 
 
 class SessionExpired(UpstreamError):
-    """A remote server no longer knows the session; it did not execute the request."""
+    """A remote server no longer knows the session.
+
+    Args:
+        server: Its name.
+        status: The HTTP status of a failure that leaves open what became of the request; 0: it
+            was refused.
+    """
 
     code = "session_expired"
 
-    def __init__(self, server: str) -> None:
-        super().__init__(
-            "ended the session and did not carry out the call; call again", server=server
+    def __init__(self, server: str, *, status: int = 0) -> None:
+        outcome = (
+            f"answered with HTTP status {status}, so the call may have been carried out; check, "
+            "then call again"
+            if status
+            else "did not carry out the call; call again"
         )
+        super().__init__(f"no longer knows the session and {outcome}", server=server)
+        self.is_unsent = not status
 
 
 class SignInRequired(UpstreamError):

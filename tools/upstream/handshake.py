@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import metadata
-from typing import Any
+from typing import Any, Final
 
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
+    METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
     DiscoverResult,
@@ -18,12 +21,12 @@ from mcp_types import (
 )
 from mcp_types.version import (
     HANDSHAKE_PROTOCOL_VERSIONS,
-    LATEST_HANDSHAKE_VERSION,
     MODERN_PROTOCOL_VERSIONS,
 )
 from pydantic import ValidationError
 
 from tools.upstream.dispatch import RequestDispatcher
+from tools.upstream.errors import HttpRefused, UpstreamError
 from tools.upstream.peer import ServerPeer
 from tools.upstream.status import ServerInfo
 
@@ -38,6 +41,14 @@ def _package_version() -> str:
 CLIENT_INFO: Mapping[str, Any] = {"name": "foregate", "version": _package_version()}
 
 
+HANDSHAKE_VERSIONS: Final = tuple(sorted(HANDSHAKE_PROTOCOL_VERSIONS, reverse=True))
+"""Newest first."""
+
+# By which servers refuse a version over HTTP, beside JSON-RPC errors.
+_REFUSAL_STATUSES = frozenset({400, 422, 500, 501})
+_VERSION = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+
+
 class VersionRefused(Exception):
     """The server insists on an unknown protocol version."""
 
@@ -48,11 +59,16 @@ class Handshake:
     Args:
         wire: A running dispatcher.
         capabilities: Client capabilities to declare in the legacy handshake.
+        versions: Versions to ask for in the handshake, one after the other; those that the server
+            refuses are removed.
     """
 
-    def __init__(self, wire: RequestDispatcher, *, capabilities: Mapping[str, Any]) -> None:
+    def __init__(
+        self, wire: RequestDispatcher, *, capabilities: Mapping[str, Any], versions: list[str]
+    ) -> None:
         self._wire = wire
         self._capabilities = capabilities
+        self._versions = versions
 
     async def discover(self, version: str) -> dict[str, Any]:
         """Send `server/discover` in one protocol version.
@@ -70,17 +86,35 @@ class Handshake:
         )
 
     async def initialize(self) -> ServerPeer:
-        """Perform the legacy handshake.
+        """Perform the legacy handshake, with older versions if the server refuses newer ones.
+
+        A server should answer with a version of its own instead; those that refuse do so in any
+        words. A handshake has no effects, so any refusal is worth another version.
 
         Raises:
-            MCPError: If the server refuses.
+            MCPError: If the server refuses all versions.
+            UpstreamError: Likewise, by an HTTP status.
             pydantic.ValidationError: If its answer is malformed.
             VersionRefused: If it insists on another version.
         """
+        first_refusal: MCPError | HttpRefused | VersionRefused | None = None
+        while True:
+            try:
+                return await self._initialize(self._versions[0])
+            except (MCPError, HttpRefused, VersionRefused) as refusal:
+                if self._wire.ended.is_set():
+                    raise
+                first_refusal = first_refusal or refusal
+                remaining = _remaining_versions(self._versions, refusal)
+                if not remaining:
+                    raise first_refusal from None
+                self._versions[:] = remaining
+
+    async def _initialize(self, version: str) -> ServerPeer:
         raw = await self._wire.request(
             "initialize",
             {
-                "protocolVersion": LATEST_HANDSHAKE_VERSION,
+                "protocolVersion": version,
                 "capabilities": dict(self._capabilities),
                 "clientInfo": dict(CLIENT_INFO),
             },
@@ -99,6 +133,24 @@ class Handshake:
             instructions=result.instructions or "",
             capabilities=_read_capabilities(raw),
         )
+
+
+def _remaining_versions(
+    asked: list[str], refusal: MCPError | HttpRefused | VersionRefused
+) -> list[str]:
+    """Return the versions to ask for after the first was refused; empty: none can help."""
+    if isinstance(refusal, VersionRefused):
+        return asked[1:]
+    if isinstance(refusal, MCPError) and isinstance(refusal.data, UpstreamError):
+        return []  # the transport failed
+    if isinstance(refusal, HttpRefused):
+        return asked[1:] if refusal.status in _REFUSAL_STATUSES else []
+    if refusal.code == METHOD_NOT_FOUND:
+        return []
+    named = set(_VERSION.findall(f"{refusal.message} {refusal.data}")) - {asked[0]}
+    if named and named <= set(MODERN_PROTOCOL_VERSIONS):
+        return []
+    return [version for version in asked[1:] if version in named] or asked[1:]
 
 
 def modern_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import IO, Protocol
 import structlog
 
 from tools.upstream import reap, spawner
+from tools.upstream.containers import remove_folder, stop_container
 from tools.upstream.errors import SpawnFailed
 from tools.upstream.spawn import explain_spawn_error, prepare_request
 from tools.upstream.spec import LaunchSpec, ServerSpec
@@ -99,6 +100,7 @@ class ServerProcess:
         self._receiver = receiver
         self._watcher = watcher
         self._marker = watcher.new_marker()
+        self._request: spawner.SpawnRequest
         self._transports: list[asyncio.BaseTransport] = []
         self._open_pipes = {0, 1, 2}
         self._exited = asyncio.Event()
@@ -123,7 +125,7 @@ class ServerProcess:
             SpawnFailed: If it cannot be started as configured.
         """
         process = cls(receiver, watcher)
-        request = prepare_request(spec, launch, marker=process._marker)
+        process._request = request = prepare_request(spec, launch, marker=process._marker)
         _ensure_watcher(spec, watcher)
         try:
             await process._open(request)
@@ -301,6 +303,10 @@ class ServerProcess:
             transport.close()
 
     async def _end_all(self) -> None:
+        *_, environment, folder, _, container = self._request
+        if container:
+            await asyncio.to_thread(stop_container, container, environment, folder)
+            remove_folder(container)
         leaders = {self.pid: None if self._exited.is_set() else reap.read_start_time(self.pid)}
         for number, grace_s in _STEPS:
             targets = await asyncio.to_thread(reap.find_processes, self._marker, leaders)

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from tools.upstream import reap
+from tools.upstream.containers import follow_container
 from tools.upstream.errors import SpawnFailed
 from tools.upstream.spawner import SpawnRequest
 from tools.upstream.spec import LaunchSpec, ServerSpec
@@ -29,7 +30,8 @@ def prepare_request(spec: ServerSpec, launch: LaunchSpec, *, marker: str) -> Spa
     _check_folder(spec, launch)
     program = _find_program(spec, launch)
     environment = {**launch.env, reap.MARKER: marker}
-    words = [program, *launch.args, *environment, *environment.values(), launch.cwd or ""]
+    args, container = follow_container(program, launch.args, cwd=launch.cwd)
+    words = [program, *args, *environment, *environment.values(), launch.cwd or ""]
     if any("\0" in word for word in words):
         raise SpawnFailed(
             f"command {spec.command!r} cannot be started: it, an argument or a variable "
@@ -38,10 +40,11 @@ def prepare_request(spec: ServerSpec, launch: LaunchSpec, *, marker: str) -> Spa
         )
     return (
         os.fsencode(program),
-        [os.fsencode(word) for word in (program, *launch.args)],
+        [os.fsencode(word) for word in (program, *args)],
         {os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
         None if launch.cwd is None else os.fsencode(launch.cwd),
         marker,
+        container,
     )
 
 

@@ -31,6 +31,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tools.upstream import reap
+from tools.upstream.containers import ContainerStop, remove_folder, stop_container
 
 PARENT_POLL_S = 1.0  # a fork of the gateway may keep its sockets open after its death
 CHANNEL, STREAMS = 1, 3
@@ -38,8 +39,10 @@ LENGTH_BYTES = 8
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 _RESET = (*_IGNORED, signal.SIGCHLD, signal.SIGXFSZ)
 
-SpawnRequest = tuple[bytes, list[bytes], dict[bytes, bytes], bytes | None, str]
-"""Program, arguments including its own name, environment, working directory, marker."""
+SpawnRequest = tuple[
+    bytes, list[bytes], dict[bytes, bytes], bytes | None, str, ContainerStop | None
+]
+"""Program, arguments including its own name, environment, working directory, marker, container."""
 
 
 def pack_request(request: SpawnRequest) -> bytes:
@@ -178,13 +181,17 @@ class ServerGuard:
         finally:
             for stream in streams:
                 os.close(stream)
-        self._marker, self._leaders = (
-            request[-1],
-            {self._server: reap.read_start_time(self._server)},
-        )
+        *_, environment, folder, self._marker, container = request
+        self._leaders = {self._server: reap.read_start_time(self._server)}
         self._report(f"started {self._server}")
         self._hold_until_channel_closes()
-        if self._end_all():
+        if container:
+            stop_container(container, environment, folder)
+        has_ended = self._end_all()
+        if container:
+            stop_container(container, environment, folder)  # if it was created meanwhile
+            remove_folder(container)
+        if has_ended:
             self._report("done")
 
     def _receive(self) -> SpawnRequest | None:
@@ -327,7 +334,7 @@ def _execute(request: SpawnRequest, streams: Sequence[int]) -> int:
 
 
 def _become_server(request: SpawnRequest, streams: Sequence[int], failure: int) -> None:
-    program, arguments, environment, folder, _ = request
+    program, arguments, environment, folder, *_ = request
     try:
         os.setsid()
         for number, stream in enumerate(streams):

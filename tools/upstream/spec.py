@@ -12,7 +12,17 @@ from tools.upstream.known_secrets import collect_known_secrets
 
 # The few variables that programs commonly need. The gateway's other variables, such as its keys
 # and database, are withheld from servers.
-INHERITED_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+PROXY_VARIABLES = (*_PROXIES, *(name.lower() for name in _PROXIES))
+CERTIFICATE_VARIABLES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+    "CURL_CA_BUNDLE",
+)
+INHERITED_VARIABLES = (
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR"),
+    *PROXY_VARIABLES,
+    *CERTIFICATE_VARIABLES,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +109,14 @@ def resolve_launch(spec: ServerSpec, environ: Mapping[str, str]) -> LaunchSpec:
         return interpolate_text(text, variables, field=field, server=spec.name)
 
     args = tuple(resolve(arg, f"args[{index}]") for index, arg in enumerate(spec.args))
+    inherited = select_inherited_variables(environ)
+    known = {**inherited, **collect_variables(spec, environ, env)}  # a proxy's may hold a password
     return LaunchSpec(
         command=resolve(spec.command, "command"),
         args=args,
-        env={**select_inherited_variables(environ), **env},
+        env={**inherited, **env},
         cwd=resolve(spec.cwd, "cwd") if spec.cwd else None,
-        secrets=collect_known_secrets(variables=collect_variables(spec, environ, env), args=args),
+        secrets=collect_known_secrets(variables=known, args=args),
     )
 
 

@@ -1,11 +1,12 @@
-"""Starts a server with the protocol era that worked last time."""
+"""Starts a server with the transport, protocol era and version that worked last time."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
+from dataclasses import replace
+from typing import Final, Literal
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
@@ -14,25 +15,30 @@ from tools.upstream.connect import connect
 from tools.upstream.connection import Connection
 from tools.upstream.errors import (
     ConnectTimedOut,
+    HttpRefused,
+    ProtocolViolation,
     ServerExited,
+    SignInRequired,
     UpstreamError,
     UpstreamRefused,
 )
+from tools.upstream.handshake import HANDSHAKE_VERSIONS
 from tools.upstream.origin import ConnectionOrigin
 from tools.upstream.peer import Era, ServerPeer
 from tools.upstream.spec import ServerSpec
 from tools.upstream.supervisor_context import SupervisorContext
 from tools.upstream.transport import UpstreamTransport
 
-_NAMES_PROBE: Final = re.compile(
-    r"server/discover|expect\w*\s*initiali[sz]ed?\s*request|before initiali[sz]ation",
-    re.IGNORECASE,
-)
-"""Output of servers that exit when the first request is not a handshake."""
+_NAMES_VERSION: Final = re.compile(r"protocol.?version|unsupported.*version", re.IGNORECASE)
+"""Output of servers that exit when asked for a protocol version they do not know."""
+
+_OTHER_TRANSPORT: Final[Mapping[str, Literal["http", "sse"]]] = {"http": "sse", "sse": "http"}
+_NO_SUCH_TRANSPORT: Final = frozenset({400, 404, 405, 406, 415, 501})
+"""HTTP statuses of servers that expect the other transport."""
 
 
 class ServerStarter:
-    """Starts one server repeatedly, and remembers its era and its description.
+    """Starts one server repeatedly, and remembers how, its era and its description.
 
     Args:
         spec: The server's entry.
@@ -57,11 +63,14 @@ class ServerStarter:
         caller: Caller,
         predecessor: ServerStarter | None = None,
     ) -> None:
-        self._spec = spec
+        self._spec: ServerSpec = predecessor._spec if predecessor else spec
         self._shared = shared
         self._client = client
         self._caller = caller
         self._era: Era | None = predecessor._era if predecessor else None
+        self._versions: list[str] = (
+            predecessor._versions if predecessor else list(HANDSHAKE_VERSIONS)
+        )
         self._dropped = 0
         self.count: int = predecessor.count if predecessor else 0
         self.peer: ServerPeer | None = predecessor.peer if predecessor else None
@@ -103,37 +112,73 @@ class ServerStarter:
             async with self._shared.slots.hold_slot():
                 begun()
                 self.count += 1
-                connection = await self._connect(stack)
+                try:
+                    connection = await self._connect(stack)
+                except UpstreamError:
+                    self._versions = list(HANDSHAKE_VERSIONS)
+                    raise
             yield connection
 
     async def _connect(self, stack: AsyncExitStack) -> Connection:
+        """Connect over the transport that worked last time, else over the other one for HTTP."""
+        try:
+            return await self._connect_in_any_era(stack)
+        except (HttpRefused, ProtocolViolation) as error:
+            if not self._may_speak_other_transport(error):
+                raise
+            refusal, refused_spec = error, self._spec
+        self._spec = replace(self._spec, transport=_OTHER_TRANSPORT[self._spec.transport])
+        try:
+            return await self._connect_in_any_era(stack)
+        except SignInRequired:
+            raise
+        except UpstreamError:
+            self._spec = refused_spec
+            raise refusal from None
+
+    def _may_speak_other_transport(self, error: HttpRefused | ProtocolViolation) -> bool:
+        if self._spec.transport == "stdio":
+            return False
+        return isinstance(error, ProtocolViolation) or error.status in _NO_SUCH_TRANSPORT
+
+    async def _connect_in_any_era(self, stack: AsyncExitStack) -> Connection:
         """Connect with the era that worked last time; if none is known, try both if necessary."""
         try:
-            return await stack.enter_async_context(self._connect_once(self._era))
+            return await self._connect_in_era(stack, self._era)
         except UpstreamRefused:
             if self._era is not None and self.peer is not None:
                 raise
-        except (ConnectTimedOut, ServerExited) as error:
-            if self._era is not None or not self._is_ended_by_probe(error):
-                # An immediate restart would only fail again. The next start uses the other era,
-                # since the probe may have hung the server or made it exit silently.
-                if self.peer is None or isinstance(error, ConnectTimedOut):
-                    self._era = None if self._era or self.peer else "legacy"
+        except ServerExited:
+            if self._era is not None:
+                if self.peer is None:
+                    self._era = None
                 raise
-        # A legacy server may exit when probed. One only presumed to be legacy may be modern.
-        return await stack.enter_async_context(self._connect_once(None if self._era else "legacy"))
+            # The probe may have ended it, whatever it said.
+        except ConnectTimedOut:
+            # An immediate restart would take as long. The next start uses the other era, since
+            # the probe may have hung the server.
+            self._era = None if self._era or self.peer else "legacy"
+            raise
+        # One only presumed to be legacy may be modern.
+        return await self._connect_in_era(stack, None if self._era else "legacy")
 
-    def _is_ended_by_probe(self, error: UpstreamError) -> bool:
-        """Whether a server exited because of the probe, not because of a failure of its own.
+    async def _connect_in_era(self, stack: AsyncExitStack, era: Era | None) -> Connection:
+        """Connect, starting a server again that exits when it refuses a protocol version."""
+        while True:
+            asked = self._versions[0]
+            try:
+                return await stack.enter_async_context(self._connect_once(era))
+            except ServerExited:
+                if self._versions[0] == asked and (era != "legacy" or not self._names_version()):
+                    raise
+                if self._versions[0] == asked:
+                    del self._versions[0]
+                if not self._versions:
+                    raise
 
-        True if its output names the probe, or if it exited with code 0 and without output.
-        """
-        if not isinstance(error, ServerExited):
-            return False
+    def _names_version(self) -> bool:
         lines = self.origin.last_lines if self.origin else ()
-        return any(_NAMES_PROBE.search(line) for line in lines) or (
-            not error.exit_code and not lines
-        )
+        return any(_NAMES_VERSION.search(line) for line in lines)
 
     @asynccontextmanager
     async def _connect_once(self, era: Era | None) -> AsyncIterator[Connection]:
@@ -141,7 +186,11 @@ class ServerStarter:
         self.origin = self.transport.origin
         try:
             async with connect(
-                self._spec, self.transport, era=era, client=self._client
+                self._spec,
+                self.transport,
+                era=era,
+                versions=self._versions,
+                client=self._client,
             ) as connection:
                 self.peer = connection.peer
                 self._era = connection.peer.era

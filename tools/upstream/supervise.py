@@ -36,7 +36,7 @@ from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
 from tools.upstream.listing import ItemListing, ToolListing
 from tools.upstream.peer import ServerPeer
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.shared_subscriptions import SharedSubscriptions
 from tools.upstream.spec import ServerSpec
 from tools.upstream.starts import ServerStarter
@@ -200,7 +200,9 @@ class Supervisor:
         """Send a request once; it is not retried after a crash or a timeout."""
         with self._track_request(request, caller) as flight:
             return await self._run_on_connection(
-                lambda connection: connection.request(flight), admit=admit
+                lambda connection: connection.request(flight),
+                admit=admit,
+                is_read=request.method != CALL_METHOD,
             )
 
     async def list_tools(self) -> ToolListing:
@@ -274,16 +276,18 @@ class Supervisor:
             messages_dropped=starter.messages_dropped,
         )
 
-    async def _run_on_connection(self, work: Work[T], *, admit: Admit | None = None) -> T:
+    async def _run_on_connection(
+        self, work: Work[T], *, admit: Admit | None = None, is_read: bool = True
+    ) -> T:
         """Do work on the live connection, and once more if the server had dropped the session.
 
-        Repeating is safe because a server without the session has executed nothing.
+        Only reads are repeated if the server may have done the work first.
         """
         connection = await self._get_admitted_connection(admit)
         try:
             return await work(connection)
-        except SessionExpired:
-            if not connection.is_over:
+        except SessionExpired as error:
+            if not connection.is_over or not (is_read or error.is_unsent):
                 raise
         return await work(await self._get_admitted_connection(admit))
 

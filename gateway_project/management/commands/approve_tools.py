@@ -17,13 +17,14 @@ from gateway_project.access import callers
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
 from gateway_project.management.terminal import Terminal
-from gateway_project.use_cases.approve_tools import approve_tools
+from gateway_project.use_cases.approve_tools import approve_instructions, approve_tools
 from tools import comparison, scan
 from tools.definition import Definition, find_differing_fields
 from tools.definition_changes import NotIgnorable
 from tools.hidden_text import reveal_hidden
-from tools.store import approvals
+from tools.store import approvals, catalogue
 from tools.store.approvals import UnapprovedTool
+from tools.store.catalogue import InstructionsChange
 
 DIFF_STYLES = {"+": "green", "-": "red"}
 
@@ -56,13 +57,17 @@ class Command(BaseCommand):
         console = Terminal(stderr=options["json"])
         for item in chosen:
             _show_tool(console, item)
+        server = options["server"]
+        words = None if server is None else catalogue.load_changed_instructions(server)
+        if words is not None:
+            _show_instructions(console, words)
         if options["ignore"] and len(chosen) != 1:
             raise CommandError("--ignore needs exactly one TOOL")
         named = bool(options["tools"] or options["server"] or options["all"])
-        approved = self._approve(chosen, options) if named and chosen else ()
+        approved = self._approve(chosen, words, options) if named and (chosen or words) else ()
         if options["json"]:
             self.stdout.write(json.dumps(_make_report(chosen, approved, options), indent=2))
-        elif not chosen:
+        elif not chosen and not words:
             self.stdout.write("No tool waits for approval.")
         elif not named:
             self.stdout.write("Next: manage.py approve_tools TOOL …, --server NAME or --all")
@@ -70,15 +75,21 @@ class Command(BaseCommand):
             self.stdout.write(f"{len(approved)} of {len(chosen)} tools approved.")
 
     def _approve(
-        self, chosen: Sequence[UnapprovedTool], options: dict[str, Any]
+        self,
+        chosen: Sequence[UnapprovedTool],
+        words: InstructionsChange | None,
+        options: dict[str, Any],
     ) -> tuple[str, ...]:
-        if options["dry_run"] or not (options["yes"] or _confirm_approval(len(chosen))):
+        count = len(chosen) + (words is not None)
+        if options["dry_run"] or not (options["yes"] or _confirm_approval(count)):
             return ()
         callers.ensure_local_admin()
         caller = callers.caller_for_user(options["user"], kind="command")
         user = get_user_model().objects.get(username=options["user"])
         if not user.is_superuser and not user.has_perm("tools.change_tool"):
             raise CommandError(f"{options['user']!r} may not approve tools; name a user who may")
+        if words is not None:
+            approve_instructions(caller, options["server"], shown=words.listed)
         shown = {item.pk: item.listed_hash for item in chosen}
         try:
             return approve_tools(
@@ -150,6 +161,15 @@ def _show_tool(console: Terminal, item: UnapprovedTool) -> None:
             f"{item.versions} listings so far.\n  To approve it and never compare these places "
             f"again: manage.py approve_tools {escape(shlex.quote(item.tool))} {escape(flags)}"
         )
+
+
+def _show_instructions(console: Terminal, change: InstructionsChange) -> None:
+    console.print("[bold]instructions[/bold] of the server")
+    for finding in change.findings:
+        console.print(f"  [red]{escape(scan.describe_finding(finding))}[/red]")
+    for sign, text in (("-", change.approved), ("+", change.listed)):
+        for line in text.splitlines():
+            console.print(f"    {sign} {escape(reveal_hidden(line))}", style=DIFF_STYLES[sign])
 
 
 def _make_report(

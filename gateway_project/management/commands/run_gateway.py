@@ -100,6 +100,7 @@ def _attach_or_serve(claimed: ProtocolWire, *, user: str, group: str | None, att
         )
         if ended:
             return
+    from gateway_project import server_instructions
     from gateway_project.foundation import stop_guard
     from gateway_project.mcp import serve
     from gateway_project.mcp.attach.hosting import AttachOffer
@@ -112,6 +113,7 @@ def _attach_or_serve(claimed: ProtocolWire, *, user: str, group: str | None, att
         prepare=partial(load_runtime, user, group=group),
         host=AttachOffer(home=resolve_home(), exposure=exposure) if attach else None,
         prelude=prelude,
+        load_instructions=dict if group else server_instructions.load_kept_instructions,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from mcp_types import (
     DEFAULT_NEGOTIATED_VERSION,
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCRequest,
@@ -41,6 +43,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import encoding, refused_lines
 from gateway_project.mcp.http import body
 from gateway_project.mcp.http.event_reply import read_accepted
+from gateway_project.mcp.http.kept_events import KeptEvents
 
 KEEP_ALIVE_S: Final = 15.0
 PING: Final = b": ping\r\n\r\n"
@@ -51,6 +54,12 @@ _SSE_HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
 )
 _STREAM_CLOSED: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError)
+
+FIRST_VERSION_WITH_EMPTY_EVENTS: Final = "2025-11-25"
+"""Older clients may try to parse the event by which a client learns an id before any message."""
+_TOO_LARGE_TO_KEEP: Final = (
+    "the call was carried out, but its result was too large to keep for a new connection"
+)
 
 MAX_KEPT: Final = 64
 """Messages outside any request that wait for a client to open its stream; the newest."""
@@ -80,10 +89,16 @@ class KeptMessages:
 
 
 class LegacyTransport(StreamableHTTPServerTransport):
-    """One session."""
+    """One session.
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    Args:
+        holder: Whose it is.
+        options: Of the SDK's transport.
+    """
+
+    def __init__(self, *, holder: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._events = KeptEvents(holder)
         self._keep_messages()
 
     def _keep_messages(self) -> None:
@@ -149,11 +164,25 @@ class LegacyTransport(StreamableHTTPServerTransport):
             if first is not None and accepted.json and _is_response(first):
                 await self._send_json(first, request, send)
             else:
-                await self._stream_events(streams[1], first, send)
+                await self._stream_answer(streams[1], first, version, send)
         except _STREAM_CLOSED:
             await self._answer_lost(request, send)
         finally:
             await self._clean_up_memory_streams(key)
+
+    async def _stream_answer(
+        self, events: EventStream, first: JSONRPCMessage | None, version: str, send: Send
+    ) -> None:
+        """Send the events of a request, which its client may ask for again."""
+        stream = self._events.open_stream()
+        try:
+            await self._start_stream(send)
+            if first is None and version >= FIRST_VERSION_WITH_EMPTY_EVENTS:
+                await send(_build_chunk(self._events.add(stream, b"")))
+                first = await _receive_next(events)
+            await self._send_events(events, first, send, stream)
+        finally:
+            self._events.end_stream(stream)
 
     async def _receive_response(
         self, events: EventStream, message: JSONRPCMessage | None
@@ -183,9 +212,17 @@ class LegacyTransport(StreamableHTTPServerTransport):
         await self._start_stream(send)
         for event in waiting:
             await self._send_event(event.message, send)
-        message = first
+        await self._send_events(events, first, send)
+
+    async def _send_events(
+        self,
+        events: EventStream,
+        message: JSONRPCMessage | None,
+        send: Send,
+        stream: int | None = None,
+    ) -> None:
         while True:
-            await self._send_event(message, send)
+            await self._send_event(message, send, stream)
             if message is not None and _is_response(message):
                 break
             try:
@@ -194,13 +231,28 @@ class LegacyTransport(StreamableHTTPServerTransport):
                 break
         await send({"type": "http.response.body", "body": b""})
 
-    async def _send_event(self, message: JSONRPCMessage | None, send: Send) -> None:
-        """Send a message, or a ping for None; answers a request that cannot be encoded."""
+    async def _send_event(
+        self, message: JSONRPCMessage | None, send: Send, stream: int | None = None
+    ) -> None:
+        """Send a message, or a ping for None; answers a request that cannot be encoded.
+
+        Args:
+            message: The message.
+            send: Of the HTTP response.
+            stream: Number of the stream that keeps it; None: it is not kept.
+        """
         if message is None:
             await send(_build_chunk(PING))
             return
         text = await encoding.write_message(message)
-        if text is not None:
+        if text is not None and stream is not None:
+            short = b""
+            if isinstance(message, JSONRPCResponse | JSONRPCError):
+                error = ErrorData(code=INTERNAL_ERROR, message=_TOO_LARGE_TO_KEEP)
+                lost = JSONRPCError(jsonrpc="2.0", id=message.id, error=error)
+                short = lost.model_dump_json(by_alias=True, exclude_none=True).encode()
+            await send(_build_chunk(self._events.add(stream, text, short=short)))
+        elif text is not None:
             await send(_build_chunk(b"event: message\r\ndata: " + text + b"\r\n\r\n"))
         elif isinstance(message, JSONRPCRequest):
             await self._forward_message(SessionMessage(encoding.build_unsent_error(message)))
@@ -235,6 +287,9 @@ class LegacyTransport(StreamableHTTPServerTransport):
             return
         if not await self._validate_request_headers(request, send):
             return
+        if (last_id := request.headers.get("last-event-id")) is not None:
+            await self._resume_stream(last_id, request, send)
+            return
         replaced = self._request_streams.pop(GET_STREAM_KEY, None)
         waiting: Iterable[EventMessage] = ()
         if replaced is not None:
@@ -252,6 +307,32 @@ class LegacyTransport(StreamableHTTPServerTransport):
                 self._keep_messages()
             streams[0].close()
             streams[1].close()
+
+    async def _resume_stream(self, last_id: str, request: Request, send: Send) -> None:
+        """Send the events of a request that follow the last one its client has received."""
+        follower = self._events.follow(last_id)
+        if follower is None:
+            await self._send_refusal(
+                "the events after that one are not kept: they were of another session, or are "
+                "too old",
+                INVALID_PARAMS,
+                request,
+                send,
+            )
+            return
+        await self._start_stream(send)
+        with follower.events, suppress(*_STREAM_CLOSED):
+            async with TaskGroup() as group:
+                watch = group.create_task(_close_on_disconnect(request.receive, follower.source))
+                try:
+                    while True:
+                        chunk = PING
+                        with anyio.move_on_after(KEEP_ALIVE_S):
+                            chunk = await follower.events.receive()
+                        await send(_build_chunk(chunk))
+                finally:
+                    watch.cancel()
+        await send({"type": "http.response.body", "body": b""})
 
     async def _send_refusal(self, message: str, code: int, request: Request, send: Send) -> None:
         answer = self._create_error_response(message, HTTPStatus.BAD_REQUEST, code)
@@ -281,9 +362,7 @@ def _build_chunk(text: bytes) -> dict[str, object]:
     return {"type": "http.response.body", "body": text, "more_body": True}
 
 
-async def _close_on_disconnect(
-    receive: Receive, events: MemoryObjectSendStream[EventMessage]
-) -> None:
+async def _close_on_disconnect(receive: Receive, events: MemoryObjectSendStream[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     events.close()

@@ -90,6 +90,7 @@ class Sessions(StreamableHTTPSessionManager):
             return None
         session_id = uuid4().hex
         transport = LegacyTransport(
+            holder=requestor["client_id"],
             mcp_session_id=session_id,
             idle_timeout=self.session_idle_timeout,
             security_settings=self.security_settings,

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from execution.planning.references import resolve_references
 from execution.running import results
+from gateway_project.foundation.references import make_reference
 
 
 def text(*texts):
@@ -59,3 +61,26 @@ def test_pointers_start_from_the_structured_content_else_json_else_text(result, 
 )
 def test_any_text_can_be_sent(value):
     json.dumps(results.extract_root(text(json.dumps(value))), ensure_ascii=False).encode()
+
+
+PICTURE = {"type": "image", "mimeType": "image/png", "data": "iVBO"}
+
+
+@pytest.mark.parametrize(
+    ("result", "pointer", "expected"),
+    [
+        ({"content": [{"type": "text", "text": "taken"}, PICTURE]}, "", "taken"),
+        ({"content": [{"type": "text", "text": "taken"}, PICTURE]}, "/content/1/data", "iVBO"),
+        ({"content": [PICTURE]}, "/content/0", PICTURE),
+        ({"content": [PICTURE], "structuredContent": {"n": 1}}, "/n", 1),
+        ({"content": [PICTURE], "structuredContent": {"n": 1}}, "/content/0/data", "iVBO"),
+        ({"content": [PICTURE], "structuredContent": {"content": [7]}}, "/content/0", 7),
+    ],
+)
+def test_references_reach_pictures_among_the_content(result, pointer, expected):
+    for measure in (results.measure_root, results.measure_small_root):
+        root = measure(result)
+        found = resolve_references(
+            make_reference("a", pointer), results=lambda _task, root=root: root.value
+        )
+        assert found == expected

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -30,6 +31,7 @@ from gateway_project.mcp.http.service import HttpService
 from gateway_project.mcp.runtime import PreparedRuntime, RequestHandler
 from gateway_project.readiness import Gateway, Readiness
 from tests.patience import PATIENCE_S
+from tools.catalogue import Catalogue
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
@@ -76,7 +78,7 @@ class Handled:
     """What calls did.
 
     `echo` returns its text, `request_id`, `session`, `group` and `scopes` those, `hang` never
-    returns, `count` reports progress.
+    returns, `count` reports progress, `count_and_hang` does both.
     `half` and `deep` return what cannot be written, `ask` asks it of the client.
     """
 
@@ -87,7 +89,9 @@ class Handled:
     async def __call__(self, readiness: Any, ctx: Any, params: Any) -> CallToolResult:
         given = params.arguments or {}
         asked = given.get("arguments", {})
-        if given["tool"] == "hang":
+        if given["tool"] == "count_and_hang":
+            await ctx.session.report_progress(1, 2)
+        if given["tool"] in ("hang", "count_and_hang"):
             self.began.set()
             try:
                 await self.release.wait()
@@ -228,7 +232,7 @@ async def listening(
     tokens.give("tok-bob", caller("bob"))
 
     async def wire(readiness: Any) -> None:
-        readiness.serve(Gateway(effects=None, caller=LOCAL))
+        readiness.serve(Gateway(effects=SimpleNamespace(catalogue=Catalogue), caller=LOCAL))
         await asyncio.Event().wait()
 
     def prepare() -> PreparedRuntime:

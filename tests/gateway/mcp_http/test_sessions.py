@@ -5,8 +5,8 @@ import pytest
 from mcp.server.streamable_http import EventMessage
 from mcp_types import JSONRPCNotification
 
-from gateway_project.foundation.shares import Bound
-from gateway_project.mcp.http import legacy
+from gateway_project.foundation.shares import Bound, Shares
+from gateway_project.mcp.http import kept_events, legacy
 from tests.gateway.mcp_http.conftest import (
     ACCEPT,
     LEGACY,
@@ -136,6 +136,9 @@ async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
         headers = await gateway.session()
         async with gateway.legacy("tools/call", called("hang"), headers) as response:
             assert response.content_type == "text/event-stream"
+            assert await response.content.readline() == b"id: 1-1\r\n"
+            for _ in range(2):
+                await response.content.readline()
             for _ in range(2):
                 assert await response.content.readline() == b": ping\r\n"
                 await response.content.readline()
@@ -173,6 +176,78 @@ async def test_a_client_that_takes_events_alone_gets_plain_results_as_an_event()
         headers = await gateway.session() | {"Accept": "text/event-stream"}
         async with gateway.legacy("ping", {}, headers) as response:
             assert json.loads(await read_event(response))["result"] == {}
+
+
+async def interrupt(gateway, headers):
+    """Lose the connection of a call that is not answered yet; return headers to resume it."""
+    params = called("count_and_hang") | {"_meta": {"progressToken": 5}}
+    async with gateway.legacy("tools/call", params, headers) as response:
+        event_id = (await response.content.readline()).decode().strip().removeprefix("id: ")
+        assert '"notifications/progress"' in await read_event(response)
+        response.close()
+    return headers | {"Last-Event-ID": event_id}
+
+
+async def test_a_client_that_lost_its_connection_gets_the_rest_of_its_call():
+    async with listening() as gateway:
+        headers = await gateway.session()
+        resuming = await interrupt(gateway, headers)
+        async with gateway.http.get(gateway.url, headers=resuming) as response:
+            assert response.status == 200
+            gateway.handled.release.set()
+            assert '"ann:"' in await response.text()
+        async with gateway.http.get(gateway.url, headers=resuming) as late:
+            assert '"ann:"' in await late.text()
+
+
+async def test_the_rest_of_a_call_is_told_in_its_session_alone():
+    async with listening() as gateway:
+        resuming = await interrupt(gateway, await gateway.session())
+        for bearer in ("tok-ann", "tok-bob"):
+            other = resuming | await gateway.session(bearer)
+            async with gateway.http.get(gateway.url, headers=other) as response:
+                assert response.status == 400
+        stolen = resuming | {"Authorization": "Bearer tok-bob"}
+        async with gateway.http.get(gateway.url, headers=stolen) as response:
+            assert response.status == 404
+
+
+@pytest.mark.parametrize("event_id", ["", "1", "1-99", "9-1", "x-1", "1-x", "²-²"])
+async def test_an_id_of_no_event_resumes_nothing(event_id):
+    async with listening() as gateway:
+        resuming = await interrupt(gateway, await gateway.session())
+        asked = resuming | {"Last-Event-ID": event_id}
+        async with gateway.http.get(gateway.url, headers=asked) as response:
+            assert response.status == 400
+
+
+async def test_a_result_too_large_to_keep_is_an_error_to_a_client_that_resumes(monkeypatch):
+    bound = Bound(total=2_000, each=400, fraction=1.0)
+    monkeypatch.setattr(kept_events, "kept_bytes", Shares(bound))
+    async with listening() as gateway:
+        headers = await gateway.session()
+        params = called("count", text="x" * 1_000) | {"_meta": {"progressToken": 5}}
+        async with gateway.legacy("tools/call", params, headers) as response:
+            event_id = (await response.content.readline()).decode().strip().removeprefix("id: ")
+            await response.content.read()
+        resuming = headers | {"Last-Event-ID": event_id}
+        async with gateway.http.get(gateway.url, headers=resuming) as response:
+            assert "too large to keep" in await response.text()
+
+
+async def test_what_is_kept_is_bounded_in_bytes_and_time(monkeypatch):
+    monkeypatch.setattr(kept_events, "kept_bytes", Shares(kept_events.KEPT_BYTES))
+    monkeypatch.setattr(kept_events, "KEPT_S", 0.05)
+    async with listening() as gateway:
+        headers = await gateway.session()
+        for number in range(3):
+            params = called("count", text="x") | {"_meta": {"progressToken": 5}}
+            async with gateway.legacy("tools/call", params, headers, id_=number) as response:
+                await response.content.read()
+        await until(lambda: not len(kept_events.kept_bytes))
+        resuming = headers | {"Last-Event-ID": "3-1"}
+        async with gateway.http.get(gateway.url, headers=resuming) as response:
+            assert response.status == 400
 
 
 async def test_an_id_in_use_is_refused():

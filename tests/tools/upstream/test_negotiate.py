@@ -217,15 +217,15 @@ def exiting(starts: Path, *, code: int, says: str = "") -> ServerSpec:
 @pytest.mark.parametrize(
     ("code", "says", "started"),
     [
-        (1, "", 1),
-        (1, "KeyError: 'TOKEN'\n", 1),
-        (0, "usage: counting FILE\n", 1),
+        (1, "", 2),
+        (1, "KeyError: 'TOKEN'\n", 2),
+        (0, "usage: counting FILE\n", 2),
         (0, "", 2),
         (1, "panicked: ExpectedInitializeRequest\n", 2),
-        (1, "no such method: server/discover\n", 2),
+        (1, "unsupported protocol version\n", 5),
     ],
 )
-async def test_a_server_that_exits_is_started_again_only_if_the_probe_ended_it(
+async def test_a_server_that_exits_is_started_again_only_as_often_as_there_are_other_questions(
     tmp_path, code, says, started
 ):
     starts = tmp_path / "starts"
@@ -235,11 +235,25 @@ async def test_a_server_that_exits_is_started_again_only_if_the_probe_ended_it(
     assert len(starts.read_text().splitlines()) == started
 
 
-async def test_a_legacy_server_that_the_probe_ends_without_a_word_works_at_the_next_try():
-    async with UpstreamPool([legacy(options=("unknown=vanish",))], policy=SOON) as pool:
-        with pytest.raises(ServerExited):
-            await asked(pool)
+async def test_a_legacy_server_that_the_probe_ends_is_started_again_without_it():
+    async with UpstreamPool([legacy(options=("unknown=vanish",))]) as pool:
         assert await asked(pool) == HANDSHAKE
+
+
+@pytest.mark.parametrize("reaction", ["error", "unnamed", "once", "exit"])
+async def test_a_server_that_refuses_a_version_is_asked_for_older_ones_and_then_at_once(
+    tmp_path, reaction
+):
+    spec = legacy(options=(f"newest=2025-03-26:{reaction}", f"log={tmp_path / 'asked'}"))
+    async with UpstreamPool([spec]) as pool:
+        assert await asked(pool)
+        assert pool.list_statuses()["legacy"].protocol_version == "2025-03-26"
+        versions = (tmp_path / "asked").read_text().split()
+        assert versions[0] == "2025-11-25"
+        assert versions[-1] == "2025-03-26"
+        await pool.restart("legacy")
+        assert await asked(pool)
+        assert (tmp_path / "asked").read_text().split() == [*versions, "2025-03-26"]
 
 
 async def test_a_modern_server_that_crashed_once_at_its_start_works_at_the_next_try(tmp_path):

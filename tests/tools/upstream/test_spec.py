@@ -11,6 +11,15 @@ def test_only_the_few_variables_a_program_needs_are_inherited():
     assert select_inherited_variables(environ) == {"HOME": "/h", "PATH": "/bin", "LANG": "C"}
 
 
+def test_a_server_gets_the_proxies_and_authorities_of_the_machine_and_never_tells_their_password():
+    proxy = "http://ann:pa55-w0rd@proxy.corp.example:3128"
+    around = {"HTTPS_PROXY": proxy, "no_proxy": "corp.example", "SSL_CERT_FILE": "/ca.pem"}
+    spec = ServerSpec(name="s", command="run", env={"SSL_CERT_FILE": "/own.pem"})
+    launch = resolve_launch(spec, around)
+    assert launch.env == {**around, "SSL_CERT_FILE": "/own.pem"}
+    assert "pa55-w0rd" in launch.secrets
+
+
 def test_every_field_is_interpolated():
     spec = ServerSpec(
         name="s", command="${BIN}/run", args=("--key=${KEY}",), env={"A": "${KEY}"}, cwd="${BIN}"

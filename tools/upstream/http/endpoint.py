@@ -49,6 +49,11 @@ class HttpEndpoint:
         self._user = caller.user if spec.authorization == "oauth_per_user" else ""
         self._learn = learn
 
+    @property
+    def has_sign_in(self) -> bool:
+        """Whether requests carry the tokens of a sign-in, so that a refusal concerns these."""
+        return self._authorize is not None
+
     async def open(
         self,
         method: str,

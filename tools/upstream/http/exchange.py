@@ -23,6 +23,7 @@ from tools.upstream.errors import (
     ProtocolViolation,
     ServerUnreachable,
     SessionExpired,
+    SignInRequired,
     TooManyValuesSent,
     UpstreamError,
 )
@@ -37,14 +38,16 @@ from tools.upstream.limits import UpstreamLimits
 from tools.upstream.parse import MessageTooDeep, receive_message
 from tools.upstream.salvage import examine_line
 
-OK, REDIRECTION, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED = 200, 300, 400, 404, 405
+OK, REDIRECTION, NOT_FOUND, NOT_ALLOWED = 200, 300, 404, 405
 TOO_MANY_REQUESTS, SERVER_FAILED = 429, 500
+# Sent by servers for a session they have forgotten. The protocol says 404; the others mean that
+# only if the session fails for a request that cannot be wrong, too.
+SESSION_STATUSES = frozenset({400, 401, 403, NOT_FOUND, 409, 410, 412, 422, SERVER_FAILED, 503})
+PROOFS = frozenset({"ping", "tools/list", "prompts/list", "resources/list"})
 ERROR_BYTES = 1024 * 1024  # of an error's body
 RESUME_WAIT_S, RESUME_LONGEST_S = 1.0, 60.0
 RESUME_FAILURES = 3
 SETTLE_S, SETTLE_BYTES = 1.0, 64 * 1024  # for data after the answer on its stream
-
-_SERVER_ERROR = -32000  # sent by the TypeScript SDK's examples for an unknown session
 
 
 class HttpExchange:
@@ -98,7 +101,12 @@ class HttpExchange:
         Raises:
             UpstreamError: If there is no answer to deliver.
         """
-        self._answer = await self._endpoint.open("POST", headers, body)
+        try:
+            self._answer = await self._endpoint.open("POST", headers, body)
+        except SignInRequired:
+            if not self._endpoint.has_sign_in and await self._is_session_gone():
+                raise SessionExpired(self._server) from None
+            raise
         try:
             if opened is not None:
                 opened(self._answer)
@@ -149,33 +157,60 @@ class HttpExchange:
                 server=self._server,
             )
         message.id = self._request.id
+        if isinstance(message, JSONRPCResponse) and _is_proof(self._request):
+            self._session.proof = self._request
         self._intake.deliver_answer(message)
         return True
 
     async def _handle_failure(self, answer: aiohttp.ClientResponse) -> None:
         """Deliver the JSON-RPC error of a failed response; raise if it carries none."""
-        error = await self._read_rpc_error(answer)
-        if self._session.id and not self._modern and _is_session_unknown(answer.status, error):
-            raise SessionExpired(self._server)
+        body, error = await self._read_failure(answer)
+        status = answer.status
+        if status == NOT_FOUND and not _lacks_method(error):
+            if self._session.id and not self._modern:
+                raise SessionExpired(self._server)
+        elif status in SESSION_STATUSES and await self._is_session_gone():
+            # Only a refusal for the session's sake says that nothing was carried out.
+            is_refusal = status < SERVER_FAILED and b"session" in body.lower()
+            raise SessionExpired(self._server, status=0 if is_refusal else status)
         if error is None:
-            raise HttpRefused(
-                server=self._server, status=answer.status, advice=_advise(answer.status)
-            )
+            raise HttpRefused(server=self._server, status=status, advice=_advise(status))
+        # Its id may be missing: the request may have been refused before it was parsed.
+        error.id = self._request.id
         self._intake.deliver_answer(error)
 
-    async def _read_rpc_error(self, answer: aiohttp.ClientResponse) -> JSONRPCError | None:
-        if "json" not in answer.headers.get("Content-Type", "").lower():
-            answer.close()
-            return None
+    async def _read_failure(
+        self, answer: aiohttp.ClientResponse
+    ) -> tuple[bytes, JSONRPCError | None]:
+        """Return the body of a failed response, and the JSON-RPC error in it."""
         try:
-            message = await receive_message(await read_body(answer, max_bytes=ERROR_BYTES))
-        except (ValueError, BodyTooLong):
-            return None
-        if not isinstance(message, JSONRPCError):
-            return None
-        # Its id may be missing: the request may have been refused before it was parsed.
-        message.id = self._request.id
-        return message
+            body = await read_body(answer, max_bytes=ERROR_BYTES)
+            message = await receive_message(body)
+        except BodyTooLong:
+            return b"", None
+        except ValueError:
+            return body, None
+        return body, message if isinstance(message, JSONRPCError) else None
+
+    async def _is_session_gone(self) -> bool:
+        """Whether the server refuses even a request that it answered before in the session."""
+        if self._modern or not self._session.id or self._request.method == "initialize":
+            return False
+        proof = self._session.proof or JSONRPCRequest(jsonrpc="2.0", id=0, method="ping")
+        probe = proof.model_copy(update={"id": f"session-{self._request.id}"})
+        body = probe.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        try:
+            answer = await self._endpoint.open(
+                "POST", self._session.post_headers(probe.method, {}), body
+            )
+        except UpstreamError as error:
+            return isinstance(error, SignInRequired)
+        try:
+            if answer.status not in SESSION_STATUSES:
+                return False
+            return not _lacks_method((await self._read_failure(answer))[1])
+        finally:
+            answer.close()
 
     async def _follow_until_answered(self) -> None:
         """Follow the request's stream to the answer, resuming it in the handshake era."""
@@ -302,15 +337,12 @@ def _is_same_id(answered: RequestId | None, requested: RequestId) -> bool:
     return answered is None or str(answered) == str(requested)
 
 
-def _is_session_unknown(status: int, error: JSONRPCError | None) -> bool:
-    if status == NOT_FOUND:
-        return error is None or error.error.code != METHOD_NOT_FOUND
-    return (
-        status == BAD_REQUEST
-        and error is not None
-        and error.error.code == _SERVER_ERROR
-        and "session" in error.error.message.lower()
-    )
+def _is_proof(request: JSONRPCRequest) -> bool:
+    return request.method in PROOFS and "cursor" not in (request.params or {})
+
+
+def _lacks_method(error: JSONRPCError | None) -> bool:
+    return error is not None and error.error.code == METHOD_NOT_FOUND
 
 
 def _explain_no_answer(status: int, kind: str) -> str:
@@ -324,10 +356,7 @@ def _explain_no_answer(status: int, kind: str) -> str:
 
 def _advise(status: int) -> str:
     if status in (NOT_FOUND, NOT_ALLOWED):
-        return (
-            "check that its address is that of an MCP endpoint; an older server may need the "
-            "transport sse"
-        )
+        return "check that its address is that of an MCP endpoint"
     if status >= SERVER_FAILED:
         return "see the server's log, or try again later"
     if status == TOO_MANY_REQUESTS:

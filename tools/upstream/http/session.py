@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mcp_types import JSONRPCRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 VERSION_HEADER = "mcp-protocol-version"
@@ -22,10 +23,13 @@ class HttpSession:
 
     Attributes:
         id: Assigned by the server, or empty.
+        proof: The last request without effects that the server answered in the session; None:
+            none yet.
     """
 
     def __init__(self) -> None:
         self.id = ""
+        self.proof: JSONRPCRequest | None = None
         self._version = ""
 
     @property
@@ -41,7 +45,7 @@ class HttpSession:
             stamped: Headers from the message's metadata.
         """
         if method == "initialize":
-            self._version = ""  # it negotiates the version, so no earlier one applies
+            self.id = self._version = ""  # a handshake that was refused left none
         else:
             self._version = stamped.get(VERSION_HEADER, self._version)
         return {**POST_HEADERS, **self._common_headers(), **stamped}

@@ -38,6 +38,8 @@ from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.reader import MessageReader
 from tools.upstream.streams import MessageInbox, MessageOutbox
 
+TARGET_TIMEOUT_S = 10.0  # servers of this transport name the address at once
+
 
 class SseTransport(RemoteSession):
     """One session with a remote server; an `UpstreamTransport`.
@@ -91,7 +93,7 @@ class SseTransport(RemoteSession):
         headers = {**POST_HEADERS, **read_stamped_headers(item)}
         async with self.interrupt_at_end():
             if self._target is None:
-                await self._target_known.wait()
+                await self._wait_for_target()
             self._track_message(message)
             try:
                 body = await encode_for_origin(message, self.origin)
@@ -102,6 +104,16 @@ class SseTransport(RemoteSession):
             except UpstreamError as error:
                 self._handle_send_failure(message, error)
                 raise
+
+    async def _wait_for_target(self) -> None:
+        try:
+            async with asyncio.timeout(TARGET_TIMEOUT_S):
+                await self._target_known.wait()
+        except TimeoutError:
+            raise ProtocolViolation(
+                "opened a stream of events, but named no address for messages; check its address",
+                server=self._server,
+            ) from None
 
     def _track_message(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
@@ -155,12 +167,11 @@ class SseTransport(RemoteSession):
             raise HttpRefused(
                 server=self._server,
                 status=answer.status,
-                advice="check its address; a newer server may need the transport http",
+                advice="check that its address is that of an MCP endpoint",
             )
         if not answer.headers.get("Content-Type", "").lower().startswith("text/event-stream"):
             raise ProtocolViolation(
-                "does not answer with a stream of events; check its address, or register it with "
-                "the transport http",
+                "does not answer with a stream of events; check its address",
                 server=self._server,
             )
 

@@ -7,6 +7,7 @@ import pytest
 from gateway_project.foundation.caller import Caller
 from tests.patience import PATIENCE_S
 from tests.servers import http_sdk
+from tests.servers.http_legacy import LegacyServer
 from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.http.conftest import remote, text
@@ -21,6 +22,7 @@ from tools.upstream.errors import (
     SessionExpired,
     UpstreamError,
 )
+from tools.upstream.http import sse
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
@@ -135,8 +137,45 @@ async def test_what_is_no_stream_is_said_so(status, kind, error):
         RawServer(handle) as server,
         UpstreamPool([remote(server.url, transport="sse")]) as pool,
     ):
-        with pytest.raises(error, match="transport http"):
+        with pytest.raises(error, match="check"):
             await call_tool(pool, "s", "good", {})
+        assert server.methods()[0] == "GET"
+        assert "initialize" in server.methods()
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_server_of_the_other_transport_is_found_and_then_asked_at_once(transport):
+    server = LegacyServer() if transport == "sse" else SseServer()
+    if transport == "http":
+        server.taken = lambda asked: (405, b"") if asked.path == "/sse" else (202, b"ok")
+    async with server:
+        url = server.url if transport == "sse" else server.sse_url
+        async with UpstreamPool([remote(url, transport=transport)]) as pool:
+            assert (await pool.list_tools("s")).tools is not None
+            before = server.methods()
+            await pool.restart("s")
+        after = server.methods()[len(before) :]
+        assert before[0] == ("GET" if transport == "sse" else "server/discover")
+        expected = "initialize" if transport == "sse" else "GET"
+        assert next(each for each in after if each != "DELETE") == expected
+
+
+async def test_a_stream_that_names_no_address_for_messages_is_of_the_other_transport(monkeypatch):
+    monkeypatch.setattr(sse, "TARGET_TIMEOUT_S", 0.05)
+
+    async def listening(asked, reply):
+        await reply.stream()
+        await reply.gone()
+
+    class Open(LegacyServer):
+        async def _answer(self, asked, reply):
+            if asked.method == "GET":
+                await listening(asked, reply)
+            else:
+                await super()._answer(asked, reply)
+
+    async with Open() as server, UpstreamPool([remote(server.url, transport="sse")]) as pool:
+        assert (await pool.list_tools("s")).tools
 
 
 async def test_silence_ends_with_the_connect_timeout():

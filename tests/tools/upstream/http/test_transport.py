@@ -8,7 +8,7 @@ import pytest
 from gateway_project.foundation.caller import Caller
 from tests.patience import PATIENCE_S
 from tests.servers import http_sdk
-from tests.servers.http_legacy import LegacyServer, news
+from tests.servers.http_legacy import Behaviour, LegacyServer, news
 from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import SOON, Seen, eventually
@@ -18,6 +18,7 @@ from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
     ConnectionLost,
     ForbiddenAddress,
+    HttpRefused,
     ServerUnreachable,
     SessionExpired,
     SignInRequired,
@@ -177,6 +178,37 @@ async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_
         assert pool.list_statuses()["s"].protocol_version == "2025-11-25"
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (400, b"Bad Request: Unsupported protocol version", "text/plain"),
+        (400, b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "no"}}', "json"),
+        (200, b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "no"}}', "json"),
+        (500, b"", "text/plain"),
+    ],
+)
+async def test_a_server_that_refuses_newer_versions_is_asked_for_older_ones_once(refusal):
+    asked_versions = []
+
+    class Strict(LegacyServer):
+        async def _initialize(self, asked, reply):
+            asked_versions.append(asked.json["params"]["protocolVersion"])
+            if asked_versions[-1] > "2024-11-05":
+                status, body, kind = refusal
+                kind = "application/json" if kind == "json" else kind
+                headers = {"content_type": kind, "mcp_session_id": "none"}
+                await reply.whole(status, body, **headers)
+            else:
+                assert "mcp-session-id" not in asked.headers
+                await super()._initialize(asked, reply)
+
+    async with Strict() as server, UpstreamPool([remote(server.url)]) as pool:
+        assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
+        assert asked_versions == ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+        await pool.restart("s")
+        assert asked_versions[4:] == ["2024-11-05"]
+
+
 async def test_pools_end_at_once_while_a_server_is_just_ending(legacy):
     async with asyncio.timeout(PATIENCE_S):
         async with UpstreamPool([remote(legacy.url)]) as pool:
@@ -213,6 +245,80 @@ async def test_a_call_that_finds_the_session_gone_is_sent_again_in_a_new_one(unk
         assert server.methods().count("initialize") == 2
         sent = [asked.headers for asked in server.asked if b"lost" in asked.body]
         assert [each["mcp-session-id"] for each in sent] == ["session-1", "session-2"]
+
+
+def in_json(status: int, code: int, message: str) -> Behaviour:
+    async def refuse(asked, reply):
+        error = {"code": code, "message": message}
+        await reply.json({"jsonrpc": "2.0", "id": None, "error": error}, status=status)
+
+    return refuse
+
+
+def in_text(status: int, message: str) -> Behaviour:
+    async def refuse(asked, reply):
+        await reply.whole(status, message.encode(), content_type="text/plain")
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        in_json(400, -32600, "Bad Request: No valid session ID provided"),
+        in_text(400, "Invalid session ID"),
+        in_text(401, "Unauthorized: Session not found"),
+        in_text(401, ""),
+        in_json(409, 1, "session unknown"),
+        in_text(410, "Session gone"),
+    ],
+)
+async def test_a_session_refused_in_any_words_is_opened_anew_and_the_call_repeated(unknown):
+    async with LegacyServer(unknown=unknown) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            await pool.list_tools("s")
+            server.sessions.clear()
+            assert text(await call_tool(pool, "s", "echo", {"text": "lost"})) == "lost"
+            assert pool.list_statuses()["s"].last_error == ""
+        assert server.methods().count("initialize") == 2
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        in_json(500, -32603, "Session not found or expired"),
+        in_json(503, -32000, "MCP session is unknown on this instance"),
+        in_text(500, "Internal Server Error"),
+        in_text(400, "Bad Request"),
+    ],
+)
+async def test_after_a_failure_that_says_less_only_reads_are_repeated(unknown):
+    async with LegacyServer(unknown=unknown) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            await pool.list_tools("s")
+            server.sessions.clear()
+            with pytest.raises(SessionExpired, match="may have been carried out") as caught:
+                await call_tool(pool, "s", "echo", {"text": "lost"})
+            assert not caught.value.is_unsent
+            assert text(await call_tool(pool, "s", "echo", {"text": "next"})) == "next"
+            server.sessions.clear()
+            assert (await pool.list_tools("s")).tools
+        assert server.methods().count("initialize") == 3
+        assert len([asked for asked in server.asked if b"lost" in asked.body]) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [in_json(400, -32602, "no such session id: x"), in_text(500, "failed"), in_text(400, "no")],
+)
+async def test_a_failure_of_one_tool_leaves_the_session_as_it_is(refusal):
+    async with LegacyServer(own={"refuse": refusal}) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            await pool.list_tools("s")
+            with pytest.raises((UpstreamRefused, HttpRefused)):
+                await call_tool(pool, "s", "refuse", {})
+            assert text(await call_tool(pool, "s", "echo", {"text": "on"})) == "on"
+        assert server.methods().count("initialize") == 1
 
 
 async def test_a_server_that_forgets_every_session_is_asked_twice_and_no_more():
@@ -378,6 +484,21 @@ async def test_without_a_sign_in_that_does_the_error_says_how_to_get_one():
         async with UpstreamPool([remote(server.url)]) as pool:
             with pytest.raises(SignInRequired, match="no authorization by OAuth"):
                 await call_tool(pool, "s", "echo", {})
+
+
+async def test_a_refused_sign_in_is_no_forgotten_session():
+    tokens = Tokens("good")
+    async with GuardedServer() as server:
+        pool = UpstreamPool(
+            [remote(server.url, authorization="oauth")],
+            remote=RemoteTransports(authorize=lambda _: tokens),
+        )
+        async with pool:
+            await pool.list_tools("s")
+            tokens.tokens = ["bad"]
+            with pytest.raises(SignInRequired):
+                await call_tool(pool, "s", "echo", {})
+        assert server.methods().count("initialize") == 1
 
 
 async def test_no_secret_shows_in_errors_or_reprs(caplog):
