@@ -11,7 +11,14 @@ from gateway_project.console import oauth_server
 from gateway_project.foundation.shares import Bound
 from gateway_project.live import hub
 from gateway_project.mcp import parking
-from gateway_project.mcp.http import body, gate, protocol, request_threads, sessions
+from gateway_project.mcp.http import (
+    body,
+    gate,
+    kept_events,
+    protocol,
+    request_threads,
+    sessions,
+)
 from gateway_project.use_cases import curate_webhooks
 from gateway_project.webhooks import send, store
 from tools.upstream.limits import UpstreamLimits
@@ -31,6 +38,10 @@ BOUNDS = {
     "bytes of bodies in memory, of those over 16 KiB": (
         body.BODY_BYTES,
         "gateway/mcp_http/test_gate.py::test_bodies_of_one_user_leave_room_for_others",
+    ),
+    "bytes of events kept for broken connections": (
+        kept_events.KEPT_BYTES,
+        "gateway/mcp_http/test_sessions.py::test_what_is_kept_is_bounded_in_bytes_and_time",
     ),
     "threads for the console and the REST API": (
         request_threads.REQUESTS,

@@ -28,7 +28,7 @@ from tools.upstream.errors import (
 )
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.spec import ServerSpec
+from tools.upstream.spec import INHERITED_VARIABLES, ServerSpec
 
 
 def text(result) -> str:
@@ -101,9 +101,8 @@ async def test_a_server_gets_a_minimal_environment_and_its_folder(tmp_path, monk
     assert told["cwd"] == str(tmp_path.resolve())
     assert told["env"]["MODE"] == "here"
     assert "DATABASE_URL" not in told["env"]
-    allowed = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR"}
-    allowed |= {"MODE", "FOREGATE_UPSTREAM", "LC_CTYPE"}  # Python sets the last one itself
-    assert set(told["env"]) <= allowed
+    given = {"MODE", "FOREGATE_UPSTREAM", "LC_CTYPE"}  # Python sets the last one itself
+    assert set(told["env"]) <= {*INHERITED_VARIABLES, *given}
 
 
 @pytest.mark.parametrize("tool", ["extra", "odd"])
