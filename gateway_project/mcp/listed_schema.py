@@ -9,7 +9,7 @@ them refuses is left out here, so that the schema accepts more, never less.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -27,7 +27,7 @@ _SCHEMAS: Final = frozenset(
 )
 _REFUSED_KEYWORDS: Final = frozenset(
     # Ajv keeps identifiers of all tools of a client in one table, so two tools can conflict.
-    {"$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveAnchor", "$recursiveRef"}
+    {"$dynamicAnchor", "$dynamicRef", "$id", "$recursiveAnchor", "$recursiveRef"}
     | {"$async", "$vocabulary", "id", "contentSchema"}
     | {"formatExclusiveMaximum", "formatExclusiveMinimum", "formatMaximum", "formatMinimum"}
 )
@@ -42,6 +42,7 @@ _DIALECTS: Final = (
     "http://json-schema.org/draft-07/schema#",
     "https://json-schema.org/draft/2020-12/schema",
 )
+_ANCHOR: Final = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _REFERENCE: Final = re.compile(r"#(?:/[\w$~%.+-]*)*", re.ASCII)
 _SHARED_PATTERN: Final = re.compile(
     r"""(?:
@@ -93,18 +94,25 @@ def adapt_schema(published: Mapping[str, Any], *, is_result: bool = False) -> di
             break
         # References to what was left out lead nowhere now.
         pointers = pointers & left if rounds_left > 1 else set()
+    _keep_first_anchors(adapted)
     compared = {key: value for key, value in published.items() if key != "$schema"}
-    is_taken = adapted == compared and published.get("$schema", _DIALECTS[-1]) in _DIALECTS
-    return dict(published) if is_taken else adapted
+    dialect = published.get("$schema", _DIALECTS[-1])
+    if adapted == compared and dialect in _DIALECTS:
+        return dict(published)
+    is_stated = "$schema" in published and dialect == _DIALECTS[-1]
+    return {"$schema": dialect, **adapted} if is_stated else adapted
 
 
 def _list_pointers(schema: Any) -> set[_Pointer]:
     """Return the JSON Pointers of a normalised schema and of its subschemas."""
-    pointers: set[_Pointer] = set()
+    return {pointer for pointer, _ in _iterate_parts(schema)}
+
+
+def _iterate_parts(schema: Any) -> Iterator[tuple[_Pointer, Any]]:
     pending: list[tuple[_Pointer, Any]] = [((), schema)]
     while pending:
         pointer, part = pending.pop()
-        pointers.add(pointer)
+        yield pointer, part
         for key, value in part.items() if isinstance(part, dict) else ():
             if key in _SCHEMA_MAPS:
                 pending += (((*pointer, key, name), item) for name, item in value.items())
@@ -112,7 +120,18 @@ def _list_pointers(schema: Any) -> set[_Pointer]:
                 pending += (((*pointer, key, str(i)), item) for i, item in enumerate(value))
             elif key in _SCHEMAS:
                 pending.append(((*pointer, key), value))
-    return pointers
+
+
+def _keep_first_anchors(adapted: dict[str, Any]) -> None:
+    """Leave out anchors that Ajv refuses: those of another form, or used before."""
+    found: set[str] = set()
+    for _, part in _iterate_parts(adapted):
+        if isinstance(part, dict) and "$anchor" in part:
+            anchor = part["$anchor"]
+            if not isinstance(anchor, str) or not _ANCHOR.fullmatch(anchor) or anchor in found:
+                del part["$anchor"]
+            else:
+                found.add(anchor)
 
 
 def _adapt_part(schema: Any, pointers: set[_Pointer], *, has_own_base: bool = False) -> Any:

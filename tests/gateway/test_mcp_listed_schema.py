@@ -20,6 +20,9 @@ ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL
 MODULES = Path(__file__).parents[2] / ".venv" / "node" / "test" / "node_modules"
 
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
 def one(**keywords):
     return {"type": "object", "properties": {"a": keywords}}
 
@@ -45,7 +48,7 @@ REFUSED = [
     (one(enum=None, description=None, title=3), one()),
     (one(minLength="3", maximum="x"), one(minLength=3)),
     (one(anyOf=None, items=None), one(items={})),
-    (one(id="old", **{"$id": "new", "$anchor": "x"}), one()),
+    (one(id="old", **{"$id": "new", "$anchor": "x"}), one(**{"$anchor": "x"})),
     (one(**{"$async": True}), one()),
     (one(format="date", formatMinimum="2020-01-01"), one(format="date")),
     ({"type": "object", "properties": {"a": True, "b": None, "c": False}}, None),
@@ -57,6 +60,15 @@ REFUSED = [
         one(prefixItems=[{"type": "string"}], items={}),
     ),
     ({"type": "object", "$schema": 5}, {"type": "object"}),
+    (
+        {"$schema": DIALECT, "type": "object", "$anchor": "9"},
+        {"$schema": DIALECT, "type": "object"},
+    ),
+    (one(**{"$anchor": 5}), one()),
+    (
+        {"$anchor": "a", "type": "object", "$defs": {"A": {"$anchor": "a"}}},
+        {"$anchor": "a", "type": "object", "$defs": {"A": {}}},
+    ),
     (
         one(patternProperties={"(?i)x": {}, "^y": {}}, additionalProperties=False),
         one(patternProperties={"^y": {}}),
@@ -84,6 +96,7 @@ REFUSED = [
 ]
 TAKEN = [
     {"type": "object"},
+    {"$schema": DIALECT, "type": "object", "$defs": {"A": {"$anchor": "a"}}},
     {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
     {"$schema": "http://json-schema.org/draft-07/schema#", **one(type="integer", minimum=1)},
     one(type="string", pattern=r"^[\w.+-]+@[a-z0-9-]+\.(?:com|org)$", format="email"),
