@@ -213,7 +213,7 @@ HOLDER_KEY: Final = "servers"
 HOLDERS: Final = CLIENTS["vscode"].holders
 SERVERS_KEYS: Final = (
     *dict.fromkeys(client.servers_key for client in CLIENTS.values()),
-    "amp.mcpServers",
+    _OTHERS["amp"].servers_key,
 )
 _BY_NAME: Final = {
     "claude_desktop_config.json": "claude-desktop",

@@ -48,7 +48,7 @@ def read_filter(value: Any, *, use: KeyUse, key: str, server: str) -> ToolFilter
     names = _read_names(value, key)
     if use is KeyUse.EXCLUDE:
         return exclude_names(names, server=server)
-    return ToolFilter(include=() if not names else tuple(names))
+    return ToolFilter(include=None if "*" in names else tuple(names))
 
 
 def exclude_names(names: Iterable[str], *, server: str) -> ToolFilter:

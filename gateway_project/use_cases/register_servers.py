@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
 from gateway_project.access import audit
+from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from tools.store import servers
 from tools.store.servers import RegistrationResult, ServerRegistration
+from tools.upstream import remote_entry
 
 
 class RegistrationNotPermitted(Exception):
@@ -38,6 +40,39 @@ def register_servers(
     require_superuser(caller)
     with transaction.atomic():
         return tuple(_register_server(caller, item, sealer) for item in registrations)
+
+
+def make_registration(
+    entry: ConfiguredServer, environ: Mapping[str, str], *, source: str
+) -> ServerRegistration:
+    """Return the registration of an entry.
+
+    Args:
+        entry: As a client has it.
+        environ: The gateway's environment, whose variables entries may use.
+        source: Where the entry comes from.
+    """
+    return ServerRegistration(
+        name=entry.name,
+        transport=entry.transport,
+        command=entry.command,
+        args=entry.args,
+        env=entry.env,
+        cwd=entry.cwd,
+        url=entry.url,
+        headers=entry.headers,
+        private_network=remote_entry.is_private_host(entry.url, environ),
+        authorization="oauth" if entry.signs_in else None,
+        oauth_client_id=entry.client_id,
+        oauth_client_secret=entry.client_secret,
+        oauth_scopes=entry.scopes,
+        extra=entry.extra,
+        source=source,
+        enabled=entry.enabled,
+        tools=entry.tools,
+        connect_timeout_s=entry.connect_timeout_s,
+        call_timeout_s=entry.call_timeout_s,
+    )
 
 
 def require_superuser(caller: Caller) -> None:

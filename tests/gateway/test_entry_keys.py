@@ -49,6 +49,7 @@ def test_a_restriction_of_tools_holds_in_every_clients_file(client, key, use):
         ({"disallowedTools": ["mcp__git__push"]}, ToolFilter(exclude=("mcp__git__push", "push"))),
         ({"blockedTools": "push, log"}, ToolFilter(exclude=("push", "log"))),
         ({"allowedTools": ["read_*"]}, ToolFilter(include=("read_*",))),
+        ({"tools": ["*"]}, ToolFilter()),
         ({"includeTools": []}, ToolFilter(include=())),
         ({"includeTools": ["run(ls)"]}, ToolFilter(include=("run",))),
         ({"includeTools": ["a", "b"], "enabledTools": ["b"]}, ToolFilter(include=("b",))),

@@ -15,6 +15,7 @@ from gateway_project.client_config import read_config
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.read_config import NoServerList, ParsedConfig, UnreadableConfig
 from gateway_project.client_config.unset_variables import find_unset_variables
+from gateway_project.use_cases.register_servers import make_registration
 from tools.store.servers import ServerRegistration
 from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
@@ -313,39 +314,6 @@ def draft_server(entry: ConfiguredServer, environ: Mapping[str, str]) -> ServerD
         asked=find_unset_variables(changed, environ),
         sealed=list_secret_places(entry.args, entry.url),
         notes=entry.notes,
-    )
-
-
-def make_registration(
-    entry: ConfiguredServer, environ: Mapping[str, str], *, source: str
-) -> ServerRegistration:
-    """Return the registration of an entry.
-
-    Args:
-        entry: As a client has it.
-        environ: The gateway's environment, whose variables entries may use.
-        source: Where the entry comes from.
-    """
-    return ServerRegistration(
-        name=entry.name,
-        transport=entry.transport,
-        command=entry.command,
-        args=entry.args,
-        env=entry.env,
-        cwd=entry.cwd,
-        url=entry.url,
-        headers=entry.headers,
-        private_network=remote_entry.is_private_host(entry.url, environ),
-        authorization="oauth" if entry.signs_in else None,
-        oauth_client_id=entry.client_id,
-        oauth_client_secret=entry.client_secret,
-        oauth_scopes=entry.scopes,
-        extra=entry.extra,
-        source=source,
-        enabled=entry.enabled,
-        tools=entry.tools,
-        connect_timeout_s=entry.connect_timeout_s,
-        call_timeout_s=entry.call_timeout_s,
     )
 
 

@@ -19,13 +19,12 @@ from gateway_project.client_config import addresses, locate, own_entry
 from gateway_project.client_config.gather import DetectedClient, find_client_files, gather_servers
 from gateway_project.client_config.read_config import ConfiguredServer, UnreadableConfig
 from gateway_project.client_config.unset_variables import find_unset_variables
-from gateway_project.console.rooms import server_draft
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question
 from gateway_project.management.trust import TRUST_ALL, TRUST_NONE, TrustChoices, parse_trust
-from gateway_project.use_cases.register_servers import register_servers
+from gateway_project.use_cases.register_servers import make_registration, register_servers
 from tools.hidden_text import reveal_hidden
 from tools.store.servers import RegistrationResult, ServerRegistration
 from tools.upstream import remote_entry
@@ -82,7 +81,7 @@ class Command(BaseCommand):
         source = origin if known else str(Path(origin).expanduser().absolute())
         registrations = [
             replace(
-                server_draft.make_registration(entry, os.environ, source=source),
+                make_registration(entry, os.environ, source=source),
                 trusted=choice.decision_for(entry.name),
                 team=options["team"],
             )

@@ -36,6 +36,7 @@ class _KeptEvent(NamedTuple):
 @dataclass
 class _Stream:
     last: int = 0
+    kept: int = 0
     has_ended: bool = False
     followers: list[MemoryObjectSendStream[bytes]] = field(default_factory=list)
 
@@ -96,7 +97,9 @@ class KeptEvents:
         if kept:
             expires_at = asyncio.get_running_loop().time() + KEPT_S
             self._events.append(_KeptEvent(stream, state.last, kept, expires_at))
-            self._expire()
+            state.kept += 1
+            if self._timer is None:
+                self._timer = asyncio.get_running_loop().call_at(expires_at, self._expire)
         return chunk
 
     def end_stream(self, stream: int) -> None:
@@ -106,7 +109,7 @@ class KeptEvents:
         for follower in state.followers:
             follower.close()
         state.followers.clear()
-        self._forget_stream(stream)
+        self._forget_if_unused(stream)
 
     def follow(self, last_id: str) -> EventFollower | None:
         """Return the events that follow one of a request; None if there are none."""
@@ -144,8 +147,6 @@ class KeptEvents:
         loop = asyncio.get_running_loop()
         while self._events and self._events[0].expires_at <= loop.time():
             self._forget_oldest()
-        if self._timer is not None:
-            self._timer.cancel()
         self._timer = (
             loop.call_at(self._events[0].expires_at, self._expire) if self._events else None
         )
@@ -153,12 +154,13 @@ class KeptEvents:
     def _forget_oldest(self) -> None:
         event = self._events.popleft()
         kept_bytes.give_back(self._holder, len(event.chunk))
-        self._forget_stream(event.stream)
+        self._streams[event.stream].kept -= 1
+        self._forget_if_unused(event.stream)
 
-    def _forget_stream(self, stream: int) -> None:
+    def _forget_if_unused(self, stream: int) -> None:
         """Forget a stream that has ended and of which no event is kept."""
-        state = self._streams.get(stream)
-        if state and state.has_ended and all(each.stream != stream for each in self._events):
+        state = self._streams[stream]
+        if state.has_ended and not state.kept:
             del self._streams[stream]
 
 
