@@ -23,6 +23,7 @@ from tools import overview
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import make_embedder
 from tools.upstream.network import parse_networks
+from tools.upstream.proxies import read_proxy
 from tools.upstream.spec import CERTIFICATE_VARIABLES, PROXY_VARIABLES
 
 LOW_SPACE_BYTES = 500_000_000
@@ -70,13 +71,33 @@ def check_proxies(environ: Mapping[str, str]) -> Iterator[Finding]:
     authorities = [name for name in CERTIFICATE_VARIABLES if environ.get(name)]
     if proxies:
         detail = (
-            f"local servers get {name_some(proxies)}; remote servers are contacted directly, "
-            "without a proxy, so a server that only the proxy reaches needs a local bridge"
+            f"{name_some(proxies)} apply to local and remote servers; a proxy resolves names "
+            "itself, so private addresses are refused only as far as names resolve here, and the "
+            "proxy's own rules decide the rest"
+        )
+        yield Finding(check="proxy", verdict="ok", detail=detail)
+    if unusable := [name for name in proxies if _is_unusable_proxy(name, environ[name])]:
+        detail = (
+            f"{name_some(unusable)} names no HTTP proxy, so remote servers are not reached "
+            "through it; name one like http://proxy.example:3128"
         )
         yield Finding(check="proxy", verdict="warning", detail=detail)
     if authorities:
-        detail = f"local servers get {name_some(authorities)}"
-        yield Finding(check="certificates", verdict="ok", detail=detail)
+        unreadable = [
+            name
+            for name in authorities
+            if not all(os.access(each, os.R_OK) for each in environ[name].split(os.pathsep))
+        ]
+        if unreadable:
+            detail = f"what {name_some(unreadable)} names cannot be read; correct it"
+            yield Finding(check="certificates", verdict="warning", detail=detail)
+        else:
+            detail = f"{name_some(authorities)} apply to local and remote servers"
+            yield Finding(check="certificates", verdict="ok", detail=detail)
+
+
+def _is_unusable_proxy(name: str, value: str) -> bool:
+    return name.lower() != "no_proxy" and read_proxy(value) is None
 
 
 def check_demonstration(config: Config) -> Iterator[Finding]:

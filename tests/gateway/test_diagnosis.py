@@ -225,13 +225,21 @@ def test_networks_that_cannot_be_read_are_a_failure(config):
 
 def test_proxies_in_force_are_named_without_their_passwords():
     proxy = "http://ann:pa55@proxy.corp.example:3128"
-    environ = {"HTTPS_PROXY": proxy, "SSL_CERT_FILE": "/ca.pem", "HTTP_PROXY": ""}
+    environ = {"HTTPS_PROXY": proxy, "SSL_CERT_FILE": __file__, "HTTP_PROXY": ""}
     first, second = check_installation.check_proxies(environ)
-    assert (first.verdict, second.verdict) == ("warning", "ok")
-    assert "get HTTPS_PROXY; remote servers are contacted directly" in first.detail
+    assert (first.verdict, second.verdict) == ("ok", "ok")
+    assert "HTTPS_PROXY apply" in first.detail
     assert "SSL_CERT_FILE" in second.detail
     assert "pa55" not in first.detail
     assert not list(check_installation.check_proxies({}))
+
+
+def test_proxies_and_authorities_that_cannot_be_used_are_warned_of():
+    environ = {"ALL_PROXY": "socks5://p:1080", "NO_PROXY": "x", "SSL_CERT_DIR": "/nowhere:/no"}
+    _, proxy, certificates = check_installation.check_proxies(environ)
+    assert (proxy.verdict, certificates.verdict) == ("warning", "warning")
+    assert proxy.detail.startswith("ALL_PROXY names no HTTP proxy")
+    assert "SSL_CERT_DIR names cannot be read" in certificates.detail
 
 
 def test_a_second_home_is_a_warning(config, tmp_path):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +61,15 @@ class Reply:
         """Wait until the client has closed the connection."""
         await self._reader.read()
 
+    async def tunnel(self, port: int) -> None:
+        """Pass all bytes between the client and a server on this machine."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await self.raw(b"HTTP/1.1 200 Connected\r\n\r\n")
+        try:
+            await asyncio.gather(_pass(self._reader, writer), _pass(reader, self._writer))
+        finally:
+            writer.close()
+
     def close(self) -> None:
         self.closed = True
         self._writer.close()
@@ -74,8 +84,9 @@ class RawServer:
     stalls_beyond: int | None = None
     """Bytes of a body from which it stops reading in the middle."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, *, tls: ssl.SSLContext | None = None) -> None:
         self._handler = handler
+        self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
         self.asked: list[Asked] = []
         self.connections = 0
@@ -93,7 +104,7 @@ class RawServer:
         return [asked.rpc or asked.method for asked in self.asked]
 
     async def __aenter__(self) -> "RawServer":
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -122,6 +133,13 @@ class RawServer:
             writer.close()
             if asyncio.current_task().cancelling():  # what is unsent stays so
                 writer.transport.abort()
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while piece := await reader.read(65_536):
+        writer.write(piece)
+        await writer.drain()
+    writer.close()
 
 
 async def _read(reader: asyncio.StreamReader, max_bytes: int | None) -> Asked | None:

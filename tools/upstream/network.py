@@ -120,6 +120,20 @@ class NetworkRules:
         return "" if special is None or (local and special.is_local) else special.description
 
 
+class AddressRefused(OSError):
+    """The rules do not allow an address.
+
+    Attributes:
+        address: The address.
+        what: Description of its special network.
+    """
+
+    def __init__(self, address: str, what: str) -> None:
+        super().__init__(f"{address} is {what}")
+        self.address = address
+        self.what = what
+
+
 def parse_networks(text: str) -> tuple[Network, ...]:
     """Parse networks separated by commas; a single address is a network of one.
 

@@ -20,9 +20,10 @@ from tools.upstream.errors import (
 )
 from tools.upstream.http.address import host_and_port, is_same_origin, redact_address
 from tools.upstream.http.body import BodyTooLong, read_body
-from tools.upstream.http.guard import AddressRefused, make_connector
+from tools.upstream.http.guard import make_connector
 from tools.upstream.http.problems import make_forbidden_error, translate_errors
-from tools.upstream.network import NetworkRules, is_address
+from tools.upstream.network import AddressRefused, NetworkRules, is_address
+from tools.upstream.proxies import MachineProxies
 
 CONNECT_TIMEOUT_S = 10.0
 MAX_REDIRECTS = 5
@@ -53,8 +54,8 @@ class FetchedResponse:
 class HttpClient:
     """Sends HTTP requests over pooled connections.
 
-    Uses no proxies, cookies or `.netrc`: a request carries only what its caller passed. Use and
-    close it in one event loop.
+    Goes through the machine's proxies. Uses no cookies or `.netrc`: a request carries only what
+    its caller passed. Use and close it in one event loop.
 
     Args:
         rules: Which addresses may be connected to.
@@ -62,6 +63,7 @@ class HttpClient:
 
     def __init__(self, rules: NetworkRules | None = None) -> None:
         self._rules = rules or NetworkRules()
+        self._proxies = MachineProxies(self._rules)
         # Two pools: a private connection that one entry allows must not serve another server.
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self._closed = False
@@ -187,9 +189,17 @@ class HttpClient:
     ) -> aiohttp.ClientResponse:
         local = own is not None and host_and_port(url) == own
         self._check_literal(url, local=local, server=server)
+        proxy = self._proxies.find(url)
+        if proxy is not None:
+            try:
+                await self._proxies.check_name(url.host or "", local=local)
+            except AddressRefused as error:
+                raise make_forbidden_error(error, server=server, url=url) from None
+        # The proxy itself may be private: who names it rules over the machine. A connection to it
+        # is pooled apart from those to servers.
         with translate_errors(server, url):
-            return await self._get_session(local).request(
-                method, url, data=body, headers=headers, allow_redirects=False
+            return await self._get_session(local or proxy is not None).request(
+                method, url, data=body, headers=headers, allow_redirects=False, proxy=proxy
             )
 
     def _check_literal(self, url: URL, *, local: bool, server: str) -> None:

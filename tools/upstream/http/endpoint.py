@@ -15,6 +15,7 @@ from tools.upstream.http.client import HttpClient
 from tools.upstream.spec import ServerSpec
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
+COOKIE_CHARACTERS = 8 * 1024  # servers refuse headers beyond 8 KiB or so
 
 
 class HttpEndpoint:
@@ -48,6 +49,8 @@ class HttpEndpoint:
         self._caller = caller
         self._user = caller.user if spec.authorization == "oauth_per_user" else ""
         self._learn = learn
+        # Load balancers keep the requests of a session at one machine by a cookie.
+        self._cookies = aiohttp.CookieJar(unsafe=True)  # also of hosts that are IP addresses
 
     @property
     def has_sign_in(self) -> bool:
@@ -102,9 +105,25 @@ class HttpEndpoint:
             for value in tokens.values():
                 self._learn(value.rpartition(" ")[2])
             merged.update(_lower_names(tokens))
-        return await self._client.open(
+        self._add_cookies(merged, target)
+        answer = await self._client.open(
             method, target, headers=merged, body=body, own=self._own, server=self.server
         )
+        self._keep_cookies(answer)
+        return answer
+
+    def _add_cookies(self, headers: dict[str, str], target: URL) -> None:
+        kept = self._cookies.filter_cookies(target).values()
+        pairs = [f"{each.key}={each.coded_value}" for each in kept]
+        if pairs:
+            headers["cookie"] = "; ".join([*filter(None, [headers.get("cookie")]), *pairs])
+
+    def _keep_cookies(self, answer: aiohttp.ClientResponse) -> None:
+        if not answer.cookies:
+            return
+        self._cookies.update_cookies(answer.cookies, answer.url)
+        if sum(len(each.key) + len(each.value) for each in self._cookies) > COOKIE_CHARACTERS:
+            self._cookies.clear()
 
     async def _renew_credentials(self, answer: aiohttp.ClientResponse) -> bool:
         answer.close()

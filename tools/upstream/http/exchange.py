@@ -31,7 +31,7 @@ from tools.upstream.http.body import BodyTooLong, read_body
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.intake import MessageIntake
-from tools.upstream.http.problems import translate_errors
+from tools.upstream.http.problems import PROXY_SIGN_IN, advise_proxy, translate_errors
 from tools.upstream.http.session import HttpSession
 from tools.upstream.http.stream import EventStream
 from tools.upstream.limits import UpstreamLimits
@@ -359,6 +359,8 @@ def _advise(status: int) -> str:
         return "check that its address is that of an MCP endpoint"
     if status >= SERVER_FAILED:
         return "see the server's log, or try again later"
+    if status == PROXY_SIGN_IN:
+        return advise_proxy(status)
     if status == TOO_MANY_REQUESTS:
         return "it wants fewer requests; try again later"
     return "check its address and headers"

@@ -5,33 +5,27 @@ Checks the very address a socket is about to connect to, so DNS rebinding gains 
 
 from __future__ import annotations
 
+import os
 import socket
+import ssl
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from tools.upstream.network import NetworkRules
+from tools.upstream.network import AddressRefused, NetworkRules
 
 # Node and uvicorn close a connection idle for 5 s; a request sent at that moment would be lost,
 # and requests are never sent twice.
 KEEP_ALIVE_S = 4.0
 MAX_CONNECTIONS_PER_HOST = 500  # so that no server exhausts the gateway's file descriptors
 TCP_IDLE_S = 60  # before the first TCP keep-alive probe
-
-
-class AddressRefused(OSError):
-    """The rules do not allow an address.
-
-    Attributes:
-        address: The address.
-        what: Description of its special network.
-    """
-
-    def __init__(self, address: str, what: str) -> None:
-        super().__init__(f"{address} is {what}")
-        self.address = address
-        self.what = what
+# OpenSSL reads SSL_CERT_FILE and SSL_CERT_DIR itself; these add authorities for Node's, Python's
+# and curl's clients, which remote servers were reached with before.
+EXTRA_AUTHORITIES = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 def make_connector(rules: NetworkRules, *, local: bool) -> aiohttp.TCPConnector:
@@ -55,6 +49,7 @@ def make_connector(rules: NetworkRules, *, local: bool) -> aiohttp.TCPConnector:
     return aiohttp.TCPConnector(
         resolver=_Resolver(rules, local=local),
         socket_factory=make_socket,
+        ssl=make_tls_context() or True,
         limit=0,
         limit_per_host=MAX_CONNECTIONS_PER_HOST,
         keepalive_timeout=KEEP_ALIVE_S,
@@ -83,6 +78,22 @@ class _Resolver(AbstractResolver):
 
     async def close(self) -> None:
         await self._system.close()
+
+
+@lru_cache(maxsize=1)
+def make_tls_context() -> ssl.SSLContext | None:
+    """Return a context that trusts the machine's extra authorities too; None if it has none."""
+    places = [place for name in EXTRA_AUTHORITIES if (place := os.environ.get(name))]
+    if not places:
+        return None
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    for place in places:
+        with suppress(OSError):  # `doctor` tells what cannot be read
+            context.load_verify_locations(
+                **{"capath" if Path(place).is_dir() else "cafile": place}
+            )
+    return context
 
 
 def _enable_keep_alive(connection: socket.socket) -> None:

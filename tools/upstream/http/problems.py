@@ -19,8 +19,9 @@ from tools.upstream.errors import (
     UpstreamError,
 )
 from tools.upstream.http.address import redact_address
-from tools.upstream.http.guard import AddressRefused
-from tools.upstream.network import NetworkRules, is_address
+from tools.upstream.network import AddressRefused, NetworkRules, is_address
+
+PROXY_SIGN_IN = 407
 
 
 @contextmanager
@@ -53,11 +54,7 @@ def translate_client_error(error: aiohttp.ClientError, *, server: str, url: URL)
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         return InvalidAddress(f"{where} cannot be connected to; correct its entry", server=server)
     if isinstance(error, aiohttp.ClientResponseError):
-        return ProtocolViolation(
-            f"{where} answered with something that is not HTTP, or with headers beyond the limit; "
-            "check the address",
-            server=server,
-        )
+        return _make_response_error(error, server=server, where=where)
     if isinstance(error, aiohttp.ClientPayloadError) and _is_undecodable(error):
         return ProtocolViolation(
             "sent a body that does not match its declared encoding; update or repair the server",
@@ -70,10 +67,41 @@ def translate_client_error(error: aiohttp.ClientError, *, server: str, url: URL)
     )
 
 
+def _make_response_error(
+    error: aiohttp.ClientResponseError, *, server: str, where: str
+) -> UpstreamError:
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return ServerUnreachable(
+            f"the machine's proxy does not connect to {where} (status {error.status}); "
+            f"{advise_proxy(error.status)}",
+            server=server,
+        )
+    return ProtocolViolation(
+        f"{where} answered with something that is not HTTP, or with headers beyond the limit; "
+        "check the address",
+        server=server,
+    )
+
+
+def advise_proxy(status: int) -> str:
+    """Return what to do about a refusal of the proxy."""
+    if status == PROXY_SIGN_IN:
+        return "put its user and password into HTTP_PROXY and HTTPS_PROXY (http://user:pw@host)"
+    return "ask whoever runs it to allow that host, or name the host in NO_PROXY"
+
+
 def _make_connect_error(
     error: aiohttp.ClientConnectorError, *, server: str, url: URL
 ) -> UpstreamError:
     where, cause = redact_address(url), error.os_error
+    if error.host != url.raw_host or isinstance(error, aiohttp.ClientProxyConnectionError):
+        why = str(cause) if isinstance(cause, AddressRefused) else _system_reason(cause)
+        return ServerUnreachable(
+            f"the proxy {error.host}:{error.port}, through which {where} is reached, cannot be "
+            f"connected to ({why}); correct HTTP_PROXY or HTTPS_PROXY, or name the host in "
+            "NO_PROXY",
+            server=server,
+        )
     if isinstance(cause, AddressRefused):
         return make_forbidden_error(cause, server=server, url=url)
     if isinstance(error, aiohttp.ClientConnectorDNSError):

@@ -3,8 +3,8 @@
 import pytest
 from yarl import URL
 
-from tools.upstream.http.guard import AddressRefused
 from tools.upstream.http.problems import make_forbidden_error
+from tools.upstream.network import AddressRefused
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,24 @@ async def test_a_legacy_session_is_named_listened_to_and_ended(
     assert {each["mcp-protocol-version"] for each in later} == {"2025-11-25"}
 
 
+async def test_cookies_of_a_server_last_as_long_as_its_connection():
+    async def set_cookie(asked, reply):
+        cookie = asked.json["params"]["arguments"]["cookie"]
+        await reply.json(answer(asked, "ok"), set_cookie=cookie)
+
+    given = ["node=a1; HttpOnly", "x=1; Path=/elsewhere", "x=2; Secure", "node=; Max-Age=0"]
+    async with LegacyServer(own={"set": set_cookie}) as server:
+        entry = remote(server.url, headers={"Cookie": "own=me"})
+        for cookies in (given, [*(f"{name}={'x' * 3000}" for name in "abc"), "node=b"]):
+            async with UpstreamPool([entry]) as pool:
+                for cookie in cookies:
+                    await call_tool(pool, "s", "set", {"cookie": cookie})
+        calls = [asked.headers["cookie"] for asked in server.asked if asked.rpc == "tools/call"]
+        assert calls[:4] == ["own=me", *["own=me; node=a1"] * 3]
+        assert [len(each) for each in calls[4:]] == [6, 3010, 6014, 6]
+        assert server.asked[-1].headers["cookie"] == "own=me; node=b"
+
+
 @pytest.mark.parametrize("status", [400, 404, 405, 500])
 async def test_a_server_that_refuses_the_probe_in_its_own_words_is_of_the_older_era(status):
     class Older(LegacyServer):
