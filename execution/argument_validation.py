@@ -54,25 +54,43 @@ def validate_within_loop_budget(tool: CatalogueTool, arguments: Mapping[str, Any
     return True
 
 
+def may_server_judge(tool: CatalogueTool, arguments: Mapping[str, Any]) -> bool:
+    """Whether arguments that do not fit a tool's schema may be passed on as they are.
+
+    Servers take more than they declare, and who calls them directly never learns it. So a tool
+    that declares that it only reads may get them, unless anything says that it does worse. The
+    declaration need not be trusted: a server that lies does so with valid arguments too.
+    """
+    only_reads = tool.annotations.get("readOnlyHint") is True
+    try:
+        _require_sendable(tool, arguments)
+    except InvalidArguments:
+        return False
+    return only_reads and not (tool.danger.may_destroy or tool.vetoed)
+
+
 def convert_invalid(
     tool: CatalogueTool, arguments: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], list[Conversion]]:
     """Return arguments in the form that the tool's schema wants, and what was converted.
 
     Valid arguments are returned as they are, and so are those that no unambiguous conversion
-    makes valid, or that are too large to be examined on the event loop.
+    makes valid, or that are too large to be examined on the event loop; where the server may
+    judge these itself, what does not fit is noted.
     """
     converted: list[Conversion] = []
     try:
         if not _has_only_plain_values(arguments) and json_size.is_small(arguments):
             arguments, converted = schema_conversion.replace_half_surrogates(arguments)
         validate_within_loop_budget(tool, arguments)
-    except InvalidArguments:
+    except InvalidArguments as error:
         found = schema_conversion.convert_arguments(
             arguments, lambda changed: _find_problems(tool, changed)
         )
         if found is not None:
             return found[0], [*converted, *found[1]]
+        if may_server_judge(tool, arguments):
+            converted += [schema_conversion.note_misfit(each) for each in error.problems]
     except DefinitionUnusable:
         pass  # the call itself reports it
     return arguments, converted

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from execution import approval, argument_validation, retry
-from execution.argument_validation import validate_fully, validate_within_loop_budget
+from execution.argument_validation import (
+    may_server_judge,
+    validate_fully,
+    validate_within_loop_budget,
+)
 from execution.availability import require_usable
 from execution.call_errors import (
     ApprovalRequired,
@@ -206,13 +210,26 @@ def convert_arguments(
     return replace(request, params={**request.params, "arguments": fitting}), converted
 
 
-async def admit(request: UpstreamRequest, *, caller: Caller, catalogue: Catalogue) -> Admission:
+async def admit(
+    request: UpstreamRequest,
+    *,
+    caller: Caller,
+    catalogue: Catalogue,
+    passes_misfits: bool = False,
+) -> Admission:
     """Check permission and validate arguments in full; raises as `call` does."""
     tool = _require_callable_tool(request, caller, catalogue)
-    is_small = validate_within_loop_budget(tool, request.arguments)
-    if not is_small:
-        whose = (caller.user, caller.team)
-        await computing.run_in_validation_thread(whose, validate_fully, tool, request.arguments)
+    try:
+        is_small = validate_within_loop_budget(tool, request.arguments)
+        if not is_small:
+            whose = (caller.user, caller.team)
+            await computing.run_in_validation_thread(
+                whose, validate_fully, tool, request.arguments
+            )
+    except InvalidArguments:
+        if not (passes_misfits and may_server_judge(tool, request.arguments)):
+            raise
+        is_small = False
     return Admission(tool=tool, is_small=is_small)
 
 
@@ -229,6 +246,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
     on_ended: OnCallEnded = ignore_ended_call,
     speculation: Speculation = NO_SPECULATION,
     is_fresh: bool = False,
+    passes_misfits: bool = False,
 ) -> CallOutcome:
     """Call an upstream tool on behalf of a caller.
 
@@ -253,6 +271,8 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         on_ended: Called once the call has ended, successfully or not.
         speculation: Calls made ahead.
         is_fresh: Whether the caller wants a new answer.
+        passes_misfits: Whether a server may judge arguments that do not fit a schema of its own,
+            where that is harmless.
 
     Raises:
         UnknownTool: If the caller sees no such tool.
@@ -274,6 +294,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
             latest=latest,
             speculation=speculation,
             is_fresh=is_fresh,
+            passes_misfits=passes_misfits,
         )
         result, served = outcome.result, outcome.served
         code = _INPUT_REQUIRED if result.needs_input else TOOL_ERROR if result.is_error else ""
@@ -327,8 +348,12 @@ async def _admit_and_send(  # noqa: PLR0913 - as `call`
     latest: Callable[[], Catalogue] | None,
     speculation: Speculation,
     is_fresh: bool,
+    passes_misfits: bool,
 ) -> CallOutcome:
-    tool = (await admit(request, caller=caller, catalogue=catalogue)).tool
+    admission = await admit(
+        request, caller=caller, catalogue=catalogue, passes_misfits=passes_misfits
+    )
+    tool = admission.tool
     approval_reason = approval.explain_approval(tool, caller=caller, catalogue=catalogue)
     if approval_reason and not await _is_grant_for_call(
         grant, tool, request.arguments, caller, digest

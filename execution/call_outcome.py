@@ -50,7 +50,8 @@ class CallOutcome:
         result: As received; may be an error of the tool.
         duration_s: From dispatch to answer.
         served: How a call made ahead answered it; None: none did.
-        converted: What of its arguments was converted, for the `_meta` of the answer.
+        converted: What of its arguments was converted, or does not fit and was passed on, for the
+            `_meta` of the answer.
     """
 
     tool: str

@@ -283,8 +283,8 @@ async def call_tool(
 
     A call made ahead may answer it, unless the caller wants a new answer (`is_fresh`).
 
-    Arguments in a wrong form are converted where the tool's schema leaves no doubt, which
-    `CallOutcome.converted` says.
+    Arguments in a wrong form are converted where the tool's schema leaves no doubt, or passed on
+    where the server may judge them, which `CallOutcome.converted` says.
 
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
@@ -300,6 +300,7 @@ async def call_tool(
             on_ended=partial(sinks.record_call, effects),
             speculation=effects.speculation,
             is_fresh=is_fresh,
+            passes_misfits=True,
         )
     except ApprovalRequired:
         outcome = await direct_call.conclude_call(

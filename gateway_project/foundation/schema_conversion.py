@@ -18,6 +18,7 @@ MAX_ROUNDS: Final = 3
 MAX_TEXT: Final = 200_000
 """Characters of a text that is read as JSON."""
 LEFT_OUT: Final = "left out"
+PASSED_ON: Final = "passed on"
 REPLACEMENT: Final = "\ufffd"
 
 Conversion = dict[str, str]
@@ -59,6 +60,16 @@ def convert_arguments(
             return None
         conversions += made
     return (dict(current), conversions) if not any(find_problems(current)) else None
+
+
+def note_misfit(problem: ArgumentProblem) -> Conversion:
+    """Return the note on a value that is passed on though it does not fit.
+
+    Example:
+        >>> note_misfit(ArgumentProblem(path="/n", message="n: not a number", expected=""))
+        {'pointer': '/n', 'from': 'n: not a number', 'to': 'passed on'}
+    """
+    return {"pointer": problem.path, "from": problem.message, "to": PASSED_ON}
 
 
 def replace_half_surrogates(value: Any) -> tuple[Any, list[Conversion]]:

@@ -9,6 +9,7 @@ from gateway_project.mcp.arguments import CONVERTED_KEY
 from gateway_project.mcp.failure import META_KEY as ERROR_KEY
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import ERAS
+from tools.danger import Danger
 
 FIELDS = {
     "type": "object",
@@ -51,6 +52,39 @@ async def test_arguments_of_a_servers_tool_are_converted_and_it_is_said(
             }
             assert said == pointers
     assert [call.arguments for call in world.upstream.calls] == [sent, sent]
+
+
+READS = {"readOnlyHint": True}
+
+
+@pytest.mark.parametrize(
+    ("described", "is_sent"),
+    [
+        ({"annotations": READS}, True),
+        ({"annotations": READS, "danger": Danger.READ}, True),
+        ({"annotations": {}}, False),
+        ({"annotations": {"readOnlyHint": False}}, False),
+        ({"annotations": READS, "danger": Danger.DESTRUCTIVE}, False),
+        ({"annotations": READS, "vetoed": True}, False),
+    ],
+)
+async def test_a_server_judges_what_does_not_fit_only_if_its_tool_declares_that_it_reads(
+    connect, world, described, is_sent
+):
+    world.catalogue = catalogue(tool("git:log", input_schema=FIELDS, **described))
+    given = {"count": "many", "labels": "a"}
+    async with connect("auto") as client:
+        result = await client.call_tool("git__log", given)
+    if is_sent:
+        assert [call.arguments for call in world.upstream.calls] == [given]
+        assert {(note["pointer"], note["to"]) for note in result.meta[CONVERTED_KEY]} == {
+            ("/count", "passed on"),
+            ("/labels", "passed on"),
+        }
+        assert "'many'" in result.meta[CONVERTED_KEY][0]["from"]
+    else:
+        assert result.meta[ERROR_KEY]["code"] == "invalid_arguments"
+        assert not world.upstream.calls
 
 
 async def test_arguments_as_json_text_are_read(connect, world):
