@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.dataset import DatasetQuery
+    from benchmarks.evaluation.dataset import DatasetQuery
 
 Floats = NDArray[np.float32]
 
@@ -171,7 +171,7 @@ class Encoder:
 
 def load_set(folder: Path) -> WishSet:
     """Load a set and embed its tools, on which no adapter has any influence."""
-    from gateway_project.evaluation.dataset import load_dataset
+    from benchmarks.evaluation.dataset import load_dataset
     from tools.definition import Definition
     from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_tools
@@ -255,7 +255,7 @@ def _contrast(vectors: Any, one: WishSet, rows: Sequence[int]) -> Any:
 
 def judge(one: WishSet, vectors: Floats) -> tuple[float, float]:
     """Return how often the nearest tool is right, and the mean nDCG@10, in [0, 1]."""
-    from gateway_project.evaluation import metrics
+    from benchmarks.evaluation import metrics
 
     cosines = vectors @ one.tools.T
     firsts, gains = [], []

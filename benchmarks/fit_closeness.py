@@ -71,8 +71,8 @@ def _gather(folders: Sequence[Path]) -> Mapping[str, tuple[Rows, Rows]]:
     """Return the evidence for the best matches of own and of foreign queries, by set."""
     from django.conf import settings
 
-    from gateway_project.evaluation import dataset, run
-    from gateway_project.evaluation.scratch import open_scratch_schema
+    from benchmarks.evaluation import dataset, run
+    from benchmarks.evaluation.scratch import open_scratch_schema
     from tools.embed.cache import CachedEmbedder
     from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_missing

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scratch_home import scratch_home
-from gateway_project.evaluation.prefetch import (
+from benchmarks.evaluation.prefetch import (
     FindTools,
     PlanCalls,
     Replay,
@@ -22,7 +21,8 @@ from gateway_project.evaluation.prefetch import (
     plan_nothing,
     prepare_replay,
 )
-from gateway_project.evaluation.session_files import SessionDataset
+from benchmarks.evaluation.session_files import SessionDataset
+from benchmarks.scratch_home import scratch_home
 from graph.suggestion.next_call import chance, fitting
 from graph.suggestion.next_call.chance import FEATURES, ChanceModel, LogisticChance
 from graph.suggestion.next_call.fitting import LabelledCandidates

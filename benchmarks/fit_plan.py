@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from benchmarks.evaluation.inputs import EncodedQuery
     from benchmarks.fit_adapter import Encoder
-    from gateway_project.evaluation.inputs import EncodedQuery
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.intent.requests import StatedRequest
     from graph.suggestion.ranking.rank import Ranking
@@ -129,8 +129,8 @@ def gather(
         queries: Embeds the wishes; None: the shipped model.
         foreign: Wishes that no tool of the set serves.
     """
+    from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
-    from gateway_project.evaluation.inputs import encode_queries
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
@@ -231,7 +231,7 @@ def _is_exact(tools: Sequence[int], needs: Sequence[set[int]]) -> bool:
 def gather_everyday(root: Path) -> dict[str, list[WishEvidence]]:
     """Gather the evidence of the sets of everyday wishes, each read by the others' adapter."""
     from benchmarks import fit_adapter
-    from gateway_project.evaluation.dataset import load_dataset
+    from benchmarks.evaluation.dataset import load_dataset
 
     folders = sorted(path.parent for path in root.glob(f"{EVERYDAY_PREFIX}*/queries.jsonl"))
     wishes = {

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.dataset import DatasetQuery
+    from benchmarks.evaluation.dataset import DatasetQuery
     from tools.embed.embedder import Embedder
     from tools.search_index import IndexHit, SearchIndex
 
@@ -55,7 +55,7 @@ class JudgedQuery:
 
     def ndcg(self, worth: Floats, slots: tuple[frozenset[str], ...] | None = None) -> float:
         """NDCG@10 of the ranking by a value of each candidate; -inf leaves one out."""
-        from gateway_project.evaluation import metrics
+        from benchmarks.evaluation import metrics
 
         wanted = self.slots if slots is None else slots
         order = np.argsort(-worth, kind="stable")[:10]
@@ -92,8 +92,8 @@ def gather(folder: Path, *, limit: int) -> list[JudgedQuery]:
     """Search for a sample of a set's queries; return the evidence for their candidates."""
     from django.conf import settings
 
-    from gateway_project.evaluation import dataset, run, vector_cache
-    from gateway_project.evaluation.scratch import open_scratch_schema
+    from benchmarks.evaluation import dataset, run, vector_cache
+    from benchmarks.evaluation.scratch import open_scratch_schema
     from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_missing
     from tools.store import search_index

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fit_next_call import LabelledSet, fit_priors
-from execution.speculation.waste_budget import WasteBudget
-from gateway_project.evaluation import prefetch
-from gateway_project.evaluation.prefetch import FindTools, PlanCalls
-from gateway_project.evaluation.session_files import (
+from benchmarks.evaluation import prefetch
+from benchmarks.evaluation.prefetch import FindTools, PlanCalls
+from benchmarks.evaluation.session_files import (
     RecordedSession,
     SessionDataset,
     load_sessions,
 )
+from benchmarks.fit_next_call import LabelledSet, fit_priors
+from execution.speculation.waste_budget import WasteBudget
 from graph.suggestion.next_call.call import CompletedCall
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.predict import predict_calls
@@ -73,8 +73,8 @@ def make_searches(
     from tools.embed.load import make_embedder
 
     django.setup()
-    from gateway_project.evaluation.plan_words import plan_statements
-    from gateway_project.evaluation.search_words import make_word_search
+    from benchmarks.evaluation.plan_words import plan_statements
+    from benchmarks.evaluation.search_words import make_word_search
     from gateway_project.foundation.postgres import migrate
 
     migrate.migrate_once()

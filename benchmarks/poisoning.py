@@ -199,7 +199,7 @@ class _World:
 
     def ask(self) -> dict[str, _Seen]:
         """Fit what was learned, and have one of the others suggested what to do."""
-        from gateway_project.evaluation.run import MAX_INDEX_BYTES
+        from benchmarks.evaluation.run import MAX_INDEX_BYTES
         from gateway_project.wiring.thresholds import make_thresholds
         from graph import fit_models
         from learning import outcomes

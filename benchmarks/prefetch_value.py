@@ -34,8 +34,8 @@ from benchmarks.tables import markdown, percentile
 if TYPE_CHECKING:
     from mcp import Client
 
-    from gateway_project.evaluation.prefetch import Replay
-    from gateway_project.evaluation.session_files import RecordedCall, RecordedSession
+    from benchmarks.evaluation.prefetch import Replay
+    from benchmarks.evaluation.session_files import RecordedCall, RecordedSession
 
 SETS: Final = ("traces_airline", "traces_retail", "traces_bfcl")
 LATENCY_S: Final = 0.3
@@ -132,9 +132,9 @@ def run(*, pause_s: float = PAUSE_S) -> str:
 
 
 def _load_set(folder: Path, home: Path) -> PlayedSet:
+    from benchmarks.evaluation import prefetch
+    from benchmarks.evaluation.session_files import load_sessions
     from benchmarks.next_call import split_sessions
-    from gateway_project.evaluation import prefetch
-    from gateway_project.evaluation.session_files import load_sessions
 
     data = load_sessions(folder, sessions=folder / "sessions.jsonl")
     tested, history = split_sessions(data.sessions, FOLD)
@@ -218,8 +218,8 @@ def _store_history(played: PlayedSet) -> None:
 
 def _evaluate(played: PlayedSet) -> tuple[float, float]:
     """Return what `evaluate --sessions` finds: reads found ready, and waste."""
+    from benchmarks.evaluation import prefetch
     from execution.speculation.waste_budget import WasteBudget
-    from gateway_project.evaluation import prefetch
 
     replayed, thresholds = prefetch.replay_sessions(
         played.replay, played.tested, played.history, with_intent=False

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _graph(folder: Path) -> tuple[Needs, Mapping[str, int]]:
-    from gateway_project.evaluation import dataset
+    from benchmarks.evaluation import dataset
     from graph.enhance.required import collect_required
     from graph.relations import Relation, RelationKind
     from graph.topology import Topology, accept_every_tool
@@ -179,7 +179,7 @@ def _fit(rows: Sequence[Row]) -> Floats:
 
 
 def _figures(query: JudgedQuery, order: Sequence[str], needs: Needs) -> list[float]:
-    from gateway_project.evaluation import metrics
+    from benchmarks.evaluation import metrics
 
     shown = list(dict.fromkeys(tool for name in order for tool in (name, *needs[name])))
     gained, needed = metrics.compute_gains(shown, query.slots), len(query.slots)

@@ -27,7 +27,7 @@ from benchmarks.gateway_process import BASE
 from benchmarks.tables import markdown
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.dataset import DatasetQuery
+    from benchmarks.evaluation.dataset import DatasetQuery
 
 SET: Final = "toole"
 KINDS: Final = 12
@@ -111,7 +111,7 @@ def _draw_wishes(queries: Sequence[DatasetQuery]) -> list[DatasetQuery]:
 def _ask_all(folder: Path) -> Iterator[Asked]:
     from django.conf import settings
 
-    from gateway_project.evaluation import dataset, run
+    from benchmarks.evaluation import dataset, run
     from tools.embed.cache import CachedEmbedder
     from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_missing
@@ -143,7 +143,7 @@ class _Client:
     def __init__(self, embedder: Any, index: Any) -> None:
         from django.contrib.auth import get_user_model
 
-        from gateway_project.evaluation.inputs import make_ephemeral_sealer
+        from benchmarks.evaluation.inputs import make_ephemeral_sealer
         from learning.dependencies import LearningDependencies
         from learning.direct_use import DirectUse
         from tools.store import teams
@@ -184,7 +184,7 @@ class _Client:
 
     def fit_models(self) -> None:
         """Fit the models to what was learned, as a gateway does in the background."""
-        from gateway_project.evaluation.run import MAX_INDEX_BYTES
+        from benchmarks.evaluation.run import MAX_INDEX_BYTES
         from graph import fit_models
         from graph.ranker_cache import TeamModels
         from graph.store import fitted_models

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.definitions import definitions
+from benchmarks.evaluation.graph import EVALUATION_CALLER
 from benchmarks.search_catalogue import PER_SERVER, WordEmbedder
 from benchmarks.search_speed import MAX_BYTES
 from benchmarks.tables import markdown, percentile
-from gateway_project.evaluation.graph import EVALUATION_CALLER
 from gateway_project.intent import suggest
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.intent.suggest import SuggestionView

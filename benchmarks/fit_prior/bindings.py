@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchmarks.fit_prior.indexed import indexed
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.inputs import EncodedQuery
+    from benchmarks.evaluation.inputs import EncodedQuery
     from graph.patterns import PastRun
     from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.binding.steps import BindTool
@@ -36,9 +36,9 @@ class BindingChoices:
 
 def gather(folder: Path) -> BindingChoices:
     """Collect the choices of a set: for each parameter of each gold call, the stated values."""
-    from gateway_project.evaluation import inputs
-    from gateway_project.evaluation.gold_calls import GoldToolNames
-    from gateway_project.evaluation.past_runs import iterate_past_runs
+    from benchmarks.evaluation import inputs
+    from benchmarks.evaluation.gold_calls import GoldToolNames
+    from benchmarks.evaluation.past_runs import iterate_past_runs
     from graph.store import team_names
 
     with indexed(folder) as one:

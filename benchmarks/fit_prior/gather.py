@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.fit_prior.indexed import indexed
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.dataset import DatasetQuery
+    from benchmarks.evaluation.dataset import DatasetQuery
     from graph.suggestion.ranking.past_intents import PastIntent
     from graph.suggestion.ranking.tool_view import ToolView
 
@@ -49,7 +49,7 @@ class TrainingSet:
 
 def gather(folder: Path, *, is_ordered: bool) -> TrainingSet:
     """Store and index a set, and encode a sample of its queries."""
-    from gateway_project.evaluation import inputs
+    from benchmarks.evaluation import inputs
     from graph.suggestion.ranking.tool_view import ToolView
 
     with indexed(folder) as one:

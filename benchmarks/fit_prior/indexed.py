@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.dataset import Dataset
+    from benchmarks.evaluation.dataset import Dataset
     from tools.embed.embedder import Embedder
     from tools.search_index import SearchIndex
 
@@ -38,8 +38,8 @@ def indexed(folder: Path) -> Iterator[IndexedSet]:
     """Store and index a set; the tables are dropped at the end."""
     from django.conf import settings
 
-    from gateway_project.evaluation import dataset, run, vector_cache
-    from gateway_project.evaluation.scratch import open_scratch_schema
+    from benchmarks.evaluation import dataset, run, vector_cache
+    from benchmarks.evaluation.scratch import open_scratch_schema
     from tools.embed.load import make_embedder
     from tools.embed_catalogue import embed_missing
     from tools.store import search_index

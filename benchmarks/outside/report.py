@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from benchmarks.evaluation.calibration_figures import measure_calibration
 from benchmarks.outside.score import WishVerdict
 from benchmarks.tables import markdown, percentile
 from execution.mode import SUGGESTION_THRESHOLD
-from gateway_project.evaluation.calibration_figures import measure_calibration
 
 LANGUAGES = {"en": "English", "de": "German", "zh": "Chinese", "es": "Spanish"}
 STEPS = {0: "served by no tool", 1: "one step", 2: "two steps", 3: "three steps"}

@@ -7,6 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from benchmarks.evaluation import judge_suggestions, workflow_figures
+from benchmarks.evaluation.dataset import DatasetQuery
+from benchmarks.evaluation.judge_suggestions import JudgedSuggestion
+from benchmarks.evaluation.learn_history import (
+    LearnedHistory,
+    learn_from_history,
+    record_history,
+    refit_ranking,
+)
+from benchmarks.evaluation.past_runs import iterate_past_runs
+from benchmarks.evaluation.suggest_answers import suggest_answer
 from benchmarks.suggestion import folds
 from benchmarks.suggestion.boosting import LEAST_RUNS, Boosting
 from benchmarks.suggestion.copying import copy_nearest, pick_best_per_clause
@@ -14,17 +25,6 @@ from benchmarks.suggestion.folds import Split
 from benchmarks.suggestion.plan import Job
 from benchmarks.suggestion.prepared import PreparedSet
 from benchmarks.suggestion.priors import Priors
-from gateway_project.evaluation import judge_suggestions, workflow_figures
-from gateway_project.evaluation.dataset import DatasetQuery
-from gateway_project.evaluation.judge_suggestions import JudgedSuggestion
-from gateway_project.evaluation.learn_history import (
-    LearnedHistory,
-    learn_from_history,
-    record_history,
-    refit_ranking,
-)
-from gateway_project.evaluation.past_runs import iterate_past_runs
-from gateway_project.evaluation.suggest_answers import suggest_answer
 from graph.suggestion.ranking.families import FEATURE_FAMILIES
 
 Json = dict[str, Any]

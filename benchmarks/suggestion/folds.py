@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gateway_project.evaluation.dataset import DatasetQuery
+from benchmarks.evaluation.dataset import DatasetQuery
 
 FOLDS = 5
 FOLD_SEED = 7

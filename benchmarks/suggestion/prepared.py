@@ -10,17 +10,17 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.suggestion.boosting import Catalogue
-from gateway_project.evaluation import dataset, graph, run, vector_cache
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery
-from gateway_project.evaluation.gold_calls import GoldToolNames
-from gateway_project.evaluation.inputs import (
+from benchmarks.evaluation import dataset, graph, run, vector_cache
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery
+from benchmarks.evaluation.gold_calls import GoldToolNames
+from benchmarks.evaluation.inputs import (
     EncodedQuery,
     SuggestionInputs,
     encode_queries,
     make_ephemeral_sealer,
 )
-from gateway_project.evaluation.scratch import open_scratch_schema
+from benchmarks.evaluation.scratch import open_scratch_schema
+from benchmarks.suggestion.boosting import Catalogue
 from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
 from tools.store import search_index

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evaluation.judge_suggestions import SIMILARITY_BANDS
+from benchmarks.evaluation.metrics import BootstrapInterval
 from benchmarks.suggestion import summary
 from benchmarks.suggestion.plan import SIZES, Job
 from benchmarks.suggestion.summary import EDGE, EXACT, NODE, Row, SizeResults, bound
 from benchmarks.tables import markdown
 from execution.mode import SUGGESTION_THRESHOLD
-from gateway_project.evaluation.judge_suggestions import SIMILARITY_BANDS
-from gateway_project.evaluation.metrics import BootstrapInterval
 
 MAIN = "ultratool"
 NONE = "\N{EN DASH}"

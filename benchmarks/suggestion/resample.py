@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_project.evaluation.metrics import CONFIDENCE_LEVEL, RESAMPLES, BootstrapInterval
+from benchmarks.evaluation.metrics import CONFIDENCE_LEVEL, RESAMPLES, BootstrapInterval
 
 SEED = 0
 CHUNK = 500

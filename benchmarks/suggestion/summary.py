@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.evaluation import binding_figures, calibration_figures
+from benchmarks.evaluation.binding_figures import BindingCounts
+from benchmarks.evaluation.metrics import BootstrapInterval
 from benchmarks.suggestion.plan import Job
 from benchmarks.suggestion.resample import compute_mean_intervals, compute_share_intervals
-from gateway_project.evaluation import binding_figures, calibration_figures
-from gateway_project.evaluation.binding_figures import BindingCounts
-from gateway_project.evaluation.metrics import BootstrapInterval
 
 FIGURES = ("node_f1", "edge_f1", "exact_set", "exact_dag")
 NODE, EDGE, EXACT = 0, 1, 2

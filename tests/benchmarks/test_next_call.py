@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import next_call
-from gateway_project.evaluation import prefetch
-from gateway_project.evaluation.session_files import SessionDataset, load_sessions
+from benchmarks.evaluation import prefetch
+from benchmarks.evaluation.session_files import SessionDataset, load_sessions
 
 TOOLS = [
     {"id": "s:get_user", "server": "s", "name": "get_user", "access": "read",

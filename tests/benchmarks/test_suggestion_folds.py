@@ -1,7 +1,7 @@
 import pytest
 
+from benchmarks.evaluation.dataset import DatasetQuery
 from benchmarks.suggestion import folds
-from gateway_project.evaluation.dataset import DatasetQuery
 
 QUERIES = [
     DatasetQuery(id=str(number), text="t", slots=(), group=str(number // 2))

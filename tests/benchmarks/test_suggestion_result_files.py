@@ -10,7 +10,7 @@ from benchmarks.suggestion.result_files import PRIOR_FILES, RESULT_FILES, ROOT
 FOLLOWED = (
     "benchmarks/fit_prior/",
     "gateway_project/find/alternatives.py",
-    "gateway_project/evaluation/",
+    "benchmarks/evaluation/",
     "gateway_project/intent/suggest.py",
     "tools/visibility.py",
     "graph/",

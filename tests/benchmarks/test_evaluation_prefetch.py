@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from benchmarks.evaluation import prefetch
+from benchmarks.evaluation.dataset import DatasetError
+from benchmarks.evaluation.session_files import load_sessions
 from execution.speculation.waste_budget import WasteBudget
-from gateway_project.evaluation import prefetch
-from gateway_project.evaluation.dataset import DatasetError
-from gateway_project.evaluation.session_files import load_sessions
 from graph.suggestion.next_call.call import PredictedCall
 
 TOOLS = [

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from gateway_project.evaluation.dataset import DatasetTool
-from gateway_project.evaluation.prefetch import FindTools
+from benchmarks.evaluation.dataset import DatasetTool
+from benchmarks.evaluation.prefetch import FindTools
 from tools.catalogue import CatalogueTool
 from tools.catalogue_index import index_words
 from tools.danger import Danger

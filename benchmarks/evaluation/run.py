@@ -9,26 +9,26 @@ from functools import partial
 
 import numpy as np
 
-from gateway_project.evaluation import data_flow, graph, judge_suggestions, metrics
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from gateway_project.evaluation.graph import EvaluationWorld
-from gateway_project.evaluation.inputs import (
+from benchmarks.evaluation import data_flow, graph, judge_suggestions, metrics
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from benchmarks.evaluation.graph import EvaluationWorld
+from benchmarks.evaluation.inputs import (
     SuggestionInputs,
     encode_queries,
     make_ephemeral_sealer,
 )
-from gateway_project.evaluation.learn_history import LearnedHistory, learn_from_dataset
-from gateway_project.evaluation.metrics import BootstrapInterval
-from gateway_project.evaluation.notes import write_notes
-from gateway_project.evaluation.report import (
+from benchmarks.evaluation.learn_history import LearnedHistory, learn_from_dataset
+from benchmarks.evaluation.metrics import BootstrapInterval
+from benchmarks.evaluation.notes import write_notes
+from benchmarks.evaluation.report import (
     COMPARED_FIGURE,
     RANKING_METHODS,
     RETRIEVAL_FIGURES,
     EvaluationReport,
     RetrievalFigures,
 )
-from gateway_project.evaluation.scratch import open_scratch_schema
-from gateway_project.evaluation.suggest_answers import suggest_answer
+from benchmarks.evaluation.scratch import open_scratch_schema
+from benchmarks.evaluation.suggest_answers import suggest_answer
 from graph.suggestion.intent import reading
 from graph.weigh_past_use import weigh_past_use
 from tools import definition, ids, query_text, search

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
 from gateway_project.foundation import canonical
 from gateway_project.foundation.references import make_reference, parse_reference
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway_project.evaluation import graph, judge_suggestions
-from gateway_project.evaluation.judge_suggestions import JudgedSuggestions
-from gateway_project.evaluation.metrics import BootstrapInterval
+from benchmarks.evaluation import graph, judge_suggestions
+from benchmarks.evaluation.judge_suggestions import JudgedSuggestions
+from benchmarks.evaluation.metrics import BootstrapInterval
 
 COMPARED_FIGURE = "ndcg@10"
 RANKING_METHODS = {

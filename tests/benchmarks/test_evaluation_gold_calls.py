@@ -1,8 +1,8 @@
 import pytest
 
-from gateway_project.evaluation import gold_calls
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from gateway_project.evaluation.past_runs import iterate_past_runs
+from benchmarks.evaluation import gold_calls
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from benchmarks.evaluation.past_runs import iterate_past_runs
 
 
 def tool(identity, name, **properties):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from gateway_project.evaluation.dataset import DatasetQuery, DatasetTool
+from benchmarks.evaluation.dataset import DatasetQuery, DatasetTool
 from graph.data_flow.derive import FlowTool, derive_flows
 
 OFFER_THRESHOLD: Final = 0.5

@@ -9,6 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evaluation.calibration_figures import calibration_error
+from benchmarks.evaluation.session_files import (
+    RecordedCall,
+    RecordedSession,
+    SessionDataset,
+)
 from execution.speculation.pending import (
     PendingPredictions,
     PredictionOutcome,
@@ -16,12 +22,6 @@ from execution.speculation.pending import (
 )
 from execution.speculation.warm_up import find_threshold, measure_waste
 from execution.speculation.waste_budget import WasteBudget
-from gateway_project.evaluation.calibration_figures import calibration_error
-from gateway_project.evaluation.session_files import (
-    RecordedCall,
-    RecordedSession,
-    SessionDataset,
-)
 from gateway_project.foundation.canonical import hash_json
 from graph.suggestion.next_call.call import CompletedCall, PlannedCall, PredictedCall
 from graph.suggestion.next_call.chance import ChanceModel, load_priors

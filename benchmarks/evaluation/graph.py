@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gateway_project.evaluation.dataset import Dataset
+from benchmarks.evaluation.dataset import Dataset
 from gateway_project.find import arrange
 from gateway_project.find.arrange import AnswerContext
 from gateway_project.foundation.caller import Caller

@@ -1,9 +1,9 @@
 import pytest
 
-from gateway_project.evaluation import binding_figures
-from gateway_project.evaluation.answer import SuggestedCall
-from gateway_project.evaluation.equivalence import is_equivalent
-from gateway_project.evaluation.gold_calls import GoldCall
+from benchmarks.evaluation import binding_figures
+from benchmarks.evaluation.answer import SuggestedCall
+from benchmarks.evaluation.equivalence import is_equivalent
+from benchmarks.evaluation.gold_calls import GoldCall
 
 REQUIRED = {"a": frozenset({"x"}), "b": frozenset({"y", "z"})}
 

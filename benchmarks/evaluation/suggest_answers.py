@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_project.evaluation.answer import SuggestedAnswer, SuggestedCall
-from gateway_project.evaluation.gold_calls import GoldCall
-from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs
-from gateway_project.evaluation.learn_history import LearnedHistory
+from benchmarks.evaluation.answer import SuggestedAnswer, SuggestedCall
+from benchmarks.evaluation.gold_calls import GoldCall
+from benchmarks.evaluation.inputs import EncodedQuery, SuggestionInputs
+from benchmarks.evaluation.learn_history import LearnedHistory
 from gateway_project.intent import suggest
 from gateway_project.intent.planned_calls import list_planned_calls
 from gateway_project.intent.suggest import SuggestionView

@@ -5,9 +5,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from gateway_project.evaluation import run, scratch, vector_cache
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from gateway_project.evaluation.report import RANKING_METHODS, RETRIEVAL_FIGURES, report_to_json
+from benchmarks.evaluation import run, scratch, vector_cache
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from benchmarks.evaluation.report import RANKING_METHODS, RETRIEVAL_FIGURES, report_to_json
 from graph.exchange.document import StatedRelation
 from graph.relations import RelationKind
 from tests.factories import ToolFactory

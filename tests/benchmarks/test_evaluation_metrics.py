@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.evaluation import metrics
+from benchmarks.evaluation import metrics
 
 ids = st.sampled_from("abcdefgh")
 rankings = st.lists(ids, unique=True, max_size=8)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateway_project.evaluation.dataset import Dataset
-from gateway_project.evaluation.judge_suggestions import JudgedSuggestions
+from benchmarks.evaluation.dataset import Dataset
+from benchmarks.evaluation.judge_suggestions import JudgedSuggestions
 
 
 def write_notes(dataset: Dataset, found: JudgedSuggestions | None) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def write_notes(dataset: Dataset, found: JudgedSuggestions | None) -> tuple[str,
 
 
 def _note_on_prior() -> str:
-    from graph.suggestion.ranking import prior  # noqa: PLC0415 - heavy
+    from graph.suggestion.ranking import prior
 
     names = ", ".join(prior.load_prior().learned_on)
     return (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway_project.evaluation.dataset import (
+from benchmarks.evaluation.dataset import (
     TOOLS_FILE,
     DatasetError,
     DatasetTool,

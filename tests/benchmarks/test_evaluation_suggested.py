@@ -5,11 +5,11 @@ from itertools import pairwise
 import pytest
 from django.core.management import call_command
 
-from gateway_project.evaluation import run
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from gateway_project.evaluation.judge_suggestions import JudgedSuggestions
-from gateway_project.evaluation.notes import write_notes
-from gateway_project.evaluation.report import report_to_json
+from benchmarks.evaluation import run
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
+from benchmarks.evaluation.judge_suggestions import JudgedSuggestions
+from benchmarks.evaluation.notes import write_notes
+from benchmarks.evaluation.report import report_to_json
 from graph.models import PatternRun
 from tests.fakes import FakeEmbedder
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from gateway_project.evaluation.dataset import DatasetQuery
-from gateway_project.evaluation.gold_calls import (
+from benchmarks.evaluation.dataset import DatasetQuery
+from benchmarks.evaluation.gold_calls import (
     GoldCall,
     GoldToolNames,
     gold_calls_of,

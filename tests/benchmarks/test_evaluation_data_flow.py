@@ -1,7 +1,7 @@
 import pytest
 
-from gateway_project.evaluation import data_flow
-from gateway_project.evaluation.dataset import DatasetQuery, DatasetTool
+from benchmarks.evaluation import data_flow
+from benchmarks.evaluation.dataset import DatasetQuery, DatasetTool
 
 
 def tool(name, *inputs, says=""):

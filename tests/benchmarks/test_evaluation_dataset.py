@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from gateway_project.evaluation import dataset
-from gateway_project.evaluation.dataset import DatasetError, load_dataset
+from benchmarks.evaluation import dataset
+from benchmarks.evaluation.dataset import DatasetError, load_dataset
 from graph.relations import RelationKind
 
 TOOL = {"id": "a/b c.d", "server": "s:1", "name": "t", "description": "D."}

@@ -1,8 +1,8 @@
 import pytest
 
-from gateway_project.evaluation import workflow_figures
-from gateway_project.evaluation.answer import SuggestedAnswer
-from gateway_project.evaluation.dataset import DatasetQuery
+from benchmarks.evaluation import workflow_figures
+from benchmarks.evaluation.answer import SuggestedAnswer
+from benchmarks.evaluation.dataset import DatasetQuery
 
 
 def query(*tools, edges=None, slots=None):

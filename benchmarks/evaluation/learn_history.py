@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gateway_project.evaluation.gold_calls import GoldToolNames
-from gateway_project.evaluation.inputs import EncodeProgress, SuggestionInputs
-from gateway_project.evaluation.past_runs import iterate_past_runs
+from benchmarks.evaluation.gold_calls import GoldToolNames
+from benchmarks.evaluation.inputs import EncodeProgress, SuggestionInputs
+from benchmarks.evaluation.past_runs import iterate_past_runs
 from graph.patterns import PastRun
 from graph.ranker_cache import TeamModels
 from graph.record_runs import MAX_SAMPLED, record_runs
@@ -22,7 +22,7 @@ from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.ranker import Ranker
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.dataset import Dataset
+    from benchmarks.evaluation.dataset import Dataset
     from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.ranking.past_intents import PastIntent
     from graph.suggestion.ranking.prior import Prior

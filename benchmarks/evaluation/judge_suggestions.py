@@ -9,20 +9,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from gateway_project.evaluation import (
+from benchmarks.evaluation import (
     binding_figures,
     calibration_figures,
     metrics,
     workflow_figures,
 )
-from gateway_project.evaluation.answer import SuggestedAnswer
-from gateway_project.evaluation.binding_figures import BindingCounts
-from gateway_project.evaluation.dataset import Dataset, DatasetQuery
-from gateway_project.evaluation.gold_calls import GoldCall, GoldToolNames, gold_calls_of
-from gateway_project.evaluation.inputs import EncodedQuery, SuggestionInputs, encode_queries
-from gateway_project.evaluation.learn_history import LearnedHistory, refit_ranking
-from gateway_project.evaluation.suggest_answers import bind_gold_calls, suggest_answer
-from gateway_project.evaluation.workflow_figures import WorkflowFigures
+from benchmarks.evaluation.answer import SuggestedAnswer
+from benchmarks.evaluation.binding_figures import BindingCounts
+from benchmarks.evaluation.dataset import Dataset, DatasetQuery
+from benchmarks.evaluation.gold_calls import GoldCall, GoldToolNames, gold_calls_of
+from benchmarks.evaluation.inputs import EncodedQuery, SuggestionInputs, encode_queries
+from benchmarks.evaluation.learn_history import LearnedHistory, refit_ranking
+from benchmarks.evaluation.suggest_answers import bind_gold_calls, suggest_answer
+from benchmarks.evaluation.workflow_figures import WorkflowFigures
 
 SIMILARITY_BANDS: Final = (-1.0, 0.6, 0.75, 0.85)
 """Lower bounds of the bands of similarity to the nearest past intent."""

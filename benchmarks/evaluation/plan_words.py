@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gateway_project.evaluation import graph, run
-from gateway_project.evaluation.dataset import Dataset
-from gateway_project.evaluation.inputs import (
+from benchmarks.evaluation import graph, run
+from benchmarks.evaluation.dataset import Dataset
+from benchmarks.evaluation.inputs import (
     SuggestionInputs,
     encode_queries,
     make_ephemeral_sealer,
 )
-from gateway_project.evaluation.learn_history import learn_from_history
-from gateway_project.evaluation.scratch import open_scratch_schema
-from gateway_project.evaluation.suggest_answers import suggest_calls
+from benchmarks.evaluation.learn_history import learn_from_history
+from benchmarks.evaluation.scratch import open_scratch_schema
+from benchmarks.evaluation.suggest_answers import suggest_calls
 from tools.embed_catalogue import embed_missing
 from tools.query_text import QueryError
 from tools.store import search_index
 
 if TYPE_CHECKING:
-    from gateway_project.evaluation.prefetch import PlanCalls, ReportProgress
-    from gateway_project.evaluation.session_files import SessionDataset
+    from benchmarks.evaluation.prefetch import PlanCalls, ReportProgress
+    from benchmarks.evaluation.session_files import SessionDataset
     from graph.suggestion.next_call.call import PlannedCall
     from tools.embed.embedder import Embedder
 

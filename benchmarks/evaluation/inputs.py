@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from gateway_project.evaluation.graph import EVALUATION_CALLER, EvaluationWorld
+from benchmarks.evaluation.graph import EVALUATION_CALLER, EvaluationWorld
 from gateway_project.foundation import schema
 from gateway_project.foundation.sealing import Sealer, load_or_create_sealer
 from graph import encode

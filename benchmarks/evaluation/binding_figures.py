@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gateway_project.evaluation.answer import SuggestedCall
-from gateway_project.evaluation.equivalence import is_equivalent
-from gateway_project.evaluation.gold_calls import GoldCall, is_reference
+from benchmarks.evaluation.answer import SuggestedCall
+from benchmarks.evaluation.equivalence import is_equivalent
+from benchmarks.evaluation.gold_calls import GoldCall, is_reference
 
 BINDING_FIGURES = ("precision", "recall", "unresolved_required")
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.evaluation import calibration_figures as figures
+from benchmarks.evaluation import calibration_figures as figures
 
 ANSWERS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
 

@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from gateway_project.evaluation.answer import DatasetToolPair, SuggestedAnswer
-from gateway_project.evaluation.dataset import DatasetQuery
-from gateway_project.evaluation.metrics import compute_gains
+from benchmarks.evaluation.answer import DatasetToolPair, SuggestedAnswer
+from benchmarks.evaluation.dataset import DatasetQuery
+from benchmarks.evaluation.metrics import compute_gains
 
 
 @dataclass(frozen=True, kw_only=True)
