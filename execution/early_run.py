@@ -18,7 +18,8 @@ class EarlyTask:
         tool: Canonical id.
         arguments: As they were sent.
         started_s: Seconds from the start of the run.
-        duration_ms: Milliseconds that the server took.
+        duration_ms: Milliseconds until the answer, or until nobody waited for it any more.
+        trouble: What went wrong, in a few words; empty if nothing did.
     """
 
     task: str
@@ -26,6 +27,7 @@ class EarlyTask:
     arguments: Mapping[str, Any]
     started_s: float
     duration_ms: float
+    trouble: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

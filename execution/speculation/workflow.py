@@ -115,18 +115,33 @@ class _Calls:
         except SpeculationRefused as refused:
             self.refusal = self.refusal or _name_task(refused.reasons, task.id)
             self.was_sent |= refused.was_sent
+            if refused.was_sent:
+                self._note(invocation, started_s, "no usable answer")
+            raise
+        except asyncio.CancelledError:
+            self._note(invocation, started_s, "not answered in time")
+            raise
+        except Exception:
+            self._note(invocation, started_s, "failed")
             raise
         self.made[invocation.task, invocation.item] = outcome
+        self._note(invocation, started_s, "", took_s=outcome.duration_s)
+        return outcome
+
+    def _note(
+        self, invocation: Invocation, started_s: float, trouble: str, took_s: float | None = None
+    ) -> None:
+        ended_s = time.monotonic() - self.started_at
         self.calls.append(
             EarlyTask(
-                task=task.id,
+                task=invocation.task,
                 tool=invocation.tool,
                 arguments=invocation.arguments,
                 started_s=started_s,
-                duration_ms=MS_PER_S * outcome.duration_s,
+                duration_ms=MS_PER_S * (ended_s - started_s if took_s is None else took_s),
+                trouble=trouble,
             )
         )
-        return outcome
 
     def prepare(self, tool: str, arguments: Mapping[str, Any]) -> PreparedCall:
         """Check a call."""

@@ -99,7 +99,7 @@ class NewSpeculation:
         tokens: Tokens that a client writes to run the workflow; None: not counted.
         at: When it was made.
         fallback: Code of the reason for which it was not run ahead; empty: none.
-        tasks: Tool and milliseconds of each call that was made ahead; None: none was.
+        tasks: Tool, milliseconds and trouble of each call that was made ahead; None: none was.
         took_ms: Milliseconds that running it ahead took; None: it was not.
         content: Its intent, calls and results, sealed; None: not kept.
     """
@@ -122,7 +122,7 @@ class NewSpeculation:
     tokens: int | None = None
     at: datetime
     fallback: str = ""
-    tasks: tuple[tuple[str, float], ...] | None = None
+    tasks: tuple[tuple[str, float, str], ...] | None = None
     took_ms: float | None = None
     content: bytes | None = None
 
@@ -188,7 +188,10 @@ def insert_speculations(found: Iterable[NewSpeculation]) -> None:
             fallback=one.fallback,
             tasks=None
             if one.tasks is None
-            else [{"tool": tool, "ms": round(took, 1)} for tool, took in one.tasks],
+            else [
+                {"tool": tool, "ms": round(took, 1)} | ({"outcome": trouble} if trouble else {})
+                for tool, took, trouble in one.tasks
+            ],
             took_ms=one.took_ms,
             content=one.content,
             created_at=one.at,

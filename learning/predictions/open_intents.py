@@ -101,7 +101,11 @@ class PredictedIntent:
         results that are too large only the size is left.
         """
         run = self.ran.run
-        sent = {} if run is None else {call.task: call.arguments for call in run.tasks}
+        sent = (
+            {}
+            if run is None
+            else {call.task: call.arguments for call in run.tasks if not call.trouble}
+        )
         results = {} if run is None else run.raw_results
         calls = []
         left = MAX_RESULT_CHARACTERS

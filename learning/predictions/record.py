@@ -207,7 +207,7 @@ def _record_predictions(
                 fallback=one.ran.fallback,
                 tasks=None
                 if run is None
-                else tuple((task.tool, task.duration_ms) for task in run.tasks),
+                else tuple((task.tool, task.duration_ms, task.trouble) for task in run.tasks),
                 took_ms=None if run is None else MS_PER_S * run.took_s,
                 content=None
                 if sealer is None

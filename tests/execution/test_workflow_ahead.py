@@ -128,6 +128,19 @@ async def test_each_call_is_judged_again_with_its_final_arguments(world):
     assert (list(made.raw_results), world.sent) == (["page"], 1)
 
 
+async def test_calls_that_failed_are_listed_with_those_that_did_not(world):
+    def fail_once(_server, request):
+        return answer(request, is_error=request.arguments == {"id": "y8"})
+
+    world.upstream.answer = fail_once
+    tasks = (task("good", id="x7"), task("bad", OTHER, depends_on=["good"], id="y8"))
+    made = await run(world, *tasks)
+    assert [(one.task, one.trouble) for one in made.tasks] == [
+        ("good", ""),
+        ("bad", "no usable answer"),
+    ]
+
+
 @pytest.mark.parametrize("is_error", [True, False])
 async def test_a_call_that_fails_is_named(world, is_error):
     def fail(_server, request):
@@ -227,6 +240,10 @@ async def test_what_succeeded_is_not_thrown_away_for_what_did_not(slow, is_known
         wait_s=BELOW_SLOW_S if is_known else 0.1,
     )
     assert (list(made.raw_results), codes(made.reasons)) == (["quick"], ["too_slow"])
+    troubles = {one.task: one.trouble for one in made.tasks}
+    assert troubles.pop("quick") == ""
+    assert list(troubles) in ([], ["slow"])
+    assert is_known or troubles["slow"] == "not answered in time"
     assert slow.sent == 2
 
 

@@ -6,19 +6,21 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
 from execution.grant_proposals import GrantProposal
 from execution.prediction_outcome import LISTED_OUTCOMES, OPEN, Evidence, Outcome, Verdict
+from execution.speculation_rules import ReasonCode
 from execution.store import agreements, grants, prediction_contents, speculations
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
@@ -50,15 +52,20 @@ MAX_GAINS: Final = 20
 MIN_SAVED_S: Final = 1.0
 """Seconds a day that trust in a server must save to be worth a sentence."""
 MAX_PROPOSALS: Final = 50
+MAX_MORE: Final = 1_000
+"""Characters of tools in a correction that are shown again after a mistake."""
 FORMS: Final[Mapping[str, str]] = {
     "intent": "a whole workflow",
     "prefetch": "a next call",
     "next_layer": "tasks of a run that waited",
 }
-EVIDENCE: Final[Mapping[str, str]] = {
-    Evidence.NONE: "nothing of note yet",
+_FALLBACKS: Final[Mapping[str, str]] = {
+    ReasonCode.TOO_SLOW: "too slow, at its latest call at least",
+    ReasonCode.UNUSABLE_RESULT: "a call had no usable answer",
+}
+_EVIDENCE: Final[Mapping[str, str]] = {
     Evidence.RUN: "the client ran the workflow as suggested",
-    Evidence.CALLS: "the client made the suggested calls one by one",
+    Evidence.CALLS: "the client asked for the suggested calls one by one",
     Evidence.CHANGED_RUN: "the client ran a workflow that shares tools with it",
     Evidence.SOME_CALLS: "the client called some of its tools, or with other arguments",
     Evidence.OTHER_RUN: "the client ran a workflow that shares no tool with it",
@@ -131,12 +138,14 @@ def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
         prediction=_describe_prediction(row, visibility),
         row=row,
         tools=tools,
-        evidence=EVIDENCE[row.evidence],
+        evidence=_describe_evidence(row),
         threshold=thresholds.find_nearest(
             row.team_id, domain=row.domain_hash, context=row.context_hash
         ),
         **_describe_content(request, row, visibility),
-        may_judge=request.caller.has_scope(CURATE) and row.outcome in ("", Outcome.EXPIRED),
+        is_curator=request.caller.has_scope(CURATE),
+        is_open=row.outcome in ("", Outcome.EXPIRED),
+        more=request.GET.get("more", "")[:MAX_MORE],
     )
 
 
@@ -178,7 +187,12 @@ def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
         raise InvalidInput("verdict: accept, reject or modify") from None
     changed = None
     if verdict is Verdict.MODIFY:
-        changed = _read_correction(request, row)
+        try:
+            changed = _read_correction(request, row)
+        except InvalidInput as error:
+            messages.error(request, f"Nothing was recorded: {error}.")
+            more = urlencode({"more": request.POST.get("more", "")[:MAX_MORE]})
+            return redirect(f"{reverse('prediction', args=[speculation])}?{more}")
     judged = judge_suggestions(
         request.caller, [speculation], verdict, at=timezone.now(), changed_tools=changed
     )
@@ -288,8 +302,25 @@ def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
     return redirect("speculation-grants")
 
 
+def _describe_evidence(row: Any) -> str:
+    """Return in words what the client did since."""
+    if row.evidence == Evidence.NONE:
+        if not row.outcome:
+            return "the client has done nothing of note yet"
+        if row.outcome == Outcome.HIT and not row.explicit:
+            return "the client did nothing more, though it used to make these calls itself"
+        return "the client did nothing of note in time, which says nothing"
+    if row.evidence == Evidence.CALLS and not row.shadow and not row.has_failed:
+        return f"{_EVIDENCE[row.evidence]}, and got these results while they were fresh"
+    return _EVIDENCE[row.evidence]
+
+
 def _read_correction(request: RoomRequest, row: Any) -> list[int]:
-    """Return the tools that would have been right, as the person says."""
+    """Return the tools that would have been right, as the person says.
+
+    Raises:
+        InvalidInput: If there is no such tool, or none is named.
+    """
     visibility = load_visibility(request)
     kept = [pk for pk in row.tools if str(pk) in request.POST.getlist("keep")]
     for name in request.POST.get("more", "").replace(",", " ").split():
@@ -339,7 +370,7 @@ def _describe_prediction(row: Any, visibility: Visibility) -> dict[str, Any]:
         **_describe_threshold(row),
         "form": FORMS.get(row.form, row.form),
         "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools),
-        "fallback": row.fallback.replace("_", " "),
+        "fallback": _FALLBACKS.get(row.fallback) or row.fallback.replace("_", " "),
         "outcome": row.outcome or OPEN,
         "kind": _KINDS.get(row.outcome, "muted"),
     }

@@ -206,8 +206,12 @@ def test_a_prediction_is_corrected(root):
     row = predict(tools=[kept.pk, dropped.pk])
     url = f"/speculation/{row.pk}/judge/"
     given = {"verdict": "modify", "keep": [kept.pk], "more": "notes:c"}
-    assert root.post(url, {**given, "more": "notes:none"}).status_code == 400
-    assert root.post(url, {"verdict": "modify"}).status_code == 400
+    again = root.post(url, {**given, "more": "notes:none"}, follow=True).content.decode()
+    assert "there is no tool" in again
+    assert 'value="notes:none"' in again
+    root.post(url, {"verdict": "modify"})
+    row.refresh_from_db()
+    assert row.outcome == ""
     assert root.post(url, {"verdict": "perhaps"}).status_code == 400
     root.post(url, given)
     row.refresh_from_db()
@@ -286,6 +290,30 @@ def test_what_is_said_of_a_threshold_fits_the_confidence_beside_it(
 @pytest.mark.parametrize("evidence", list(Evidence))
 def test_every_evidence_has_its_words(root, evidence):
     text(root, f"/speculation/{predict(evidence=evidence).pk}/")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "has done nothing of note yet"),
+        ({"outcome": "hit", "weight": 0.5}, "though it used to make these calls"),
+        ({"outcome": "expired"}, "which says nothing"),
+        ({"outcome": "hit", "evidence": "calls", "shadow": False}, "got these results"),
+        ({"outcome": "hit", "evidence": "calls", "shadow": True}, "one by one"),
+    ],
+)
+def test_what_the_client_did_is_said_as_it_was_counted(root, values, words):
+    resolved = timezone.now() if "outcome" in values else None
+    row = predict(resolved_at=resolved, **values)
+    shown = text(root, f"/speculation/{row.pk}/")
+    assert words in shown
+    assert ("got these results" in shown) == ("got these results" in words)
+
+
+def test_a_call_ahead_without_an_answer_is_listed_with_why(root):
+    calls = [{"tool": "git:log", "ms": 3}, {"tool": "git:show", "ms": 300, "outcome": "failed"}]
+    shown = text(root, f"/speculation/{predict(shadow=False, tasks=calls).pk}/")
+    assert re.search(r"git:show.{0,200}300.{1,8}ms, failed", shown, re.DOTALL)
 
 
 def test_predictions_of_others_are_not_found(member):
