@@ -6,7 +6,8 @@ import hashlib
 import math
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -19,9 +20,11 @@ from gateway_project.foundation import (
     schema_conversion,
     surrogates,
 )
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.foundation.schema_steps import MAX_LOOP_SECONDS, MAX_LOOP_STEPS
-from tools.catalogue import CatalogueTool
+from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
+from tools.upstream.request import UpstreamRequest
 
 MAX_DEPTH: Final = 190
 """Nesting levels of arguments. Message parsers accept 200, and a message wraps the arguments."""
@@ -69,7 +72,21 @@ def may_server_judge(tool: CatalogueTool, arguments: Mapping[str, Any]) -> bool:
     return only_reads and not (tool.danger.may_destroy or tool.vetoed)
 
 
-def convert_invalid(
+def convert_request(
+    request: UpstreamRequest, *, caller: Caller, catalogue: Catalogue
+) -> tuple[UpstreamRequest, Sequence[Mapping[str, str]]]:
+    """Return a call with arguments in the form that its tool wants, and what was converted."""
+    try:
+        tool = catalogue.find_tool(request.tool, caller)
+    except UnknownTool:
+        return request, ()
+    fitting, converted = _convert_invalid(tool, request.arguments)
+    if not converted:
+        return request, ()
+    return replace(request, params={**request.params, "arguments": fitting}), converted
+
+
+def _convert_invalid(
     tool: CatalogueTool, arguments: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], list[Conversion]]:
     """Return arguments in the form that the tool's schema wants, and what was converted.

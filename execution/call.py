@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from execution import approval, argument_validation, retry
+from execution import approval, retry
 from execution.argument_validation import (
     may_server_judge,
     validate_fully,
@@ -194,20 +194,6 @@ def prepare(
         ),
         repeatable=tool.repeatable,
     )
-
-
-def convert_arguments(
-    request: UpstreamRequest, *, caller: Caller, catalogue: Catalogue
-) -> tuple[UpstreamRequest, Sequence[Mapping[str, str]]]:
-    """Return a call with arguments in the form that its tool wants, and what was converted."""
-    tool = _find_visible_tool(request.tool, caller, catalogue)
-    arguments = request.arguments
-    if tool is None:
-        return request, ()
-    fitting, converted = argument_validation.convert_invalid(tool, arguments)
-    if not converted:
-        return request, ()
-    return replace(request, params={**request.params, "arguments": fitting}), converted
 
 
 async def admit(

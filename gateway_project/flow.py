@@ -14,6 +14,7 @@ from uuid import UUID
 import structlog
 
 from execution import call, mode
+from execution.argument_validation import convert_request
 from execution.call import CallOutcome
 from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
@@ -281,15 +282,13 @@ async def call_tool(
 ) -> CallOutcome:
     """Call an upstream tool; raises what `execution.call.call` raises.
 
-    A call made ahead may answer it, unless the caller wants a new answer (`is_fresh`).
-
-    Arguments in a wrong form are converted where the tool's schema leaves no doubt, or passed on
-    where the server may judge them, which `CallOutcome.converted` says.
+    A call made ahead may answer it, unless the caller wants a new answer. Arguments in a wrong
+    form are converted, or passed on if the server may judge them, as `CallOutcome.converted` says.
 
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
     catalogue = effects.catalogue()
-    request, converted = call.convert_arguments(request, caller=caller, catalogue=catalogue)
+    request, converted = convert_request(request, caller=caller, catalogue=catalogue)
     try:
         outcome = await call.call(
             request,

@@ -19,7 +19,7 @@ FOLLOWED = (
 FIT_PRIOR = sorted((ROOT / "benchmarks" / "fit_prior").glob("*.py"))
 COMPUTE = [ROOT / "benchmarks" / "suggestion" / f"{name}.py" for name in ("compute", "prepared")]
 STORES_AND_NAMES_ONLY = {
-    ROOT / "gateway_project" / "evaluation" / name for name in ("run.py", "graph.py")
+    ROOT / "benchmarks" / "evaluation" / name for name in ("run.py", "graph.py")
 }
 """What a prior is learned with takes from them how tools are stored, and who asks; no more."""
 

@@ -81,7 +81,7 @@ async def test_a_server_judges_what_does_not_fit_only_if_its_tool_declares_that_
             ("/count", "passed on"),
             ("/labels", "passed on"),
         }
-        assert "'many'" in result.meta[CONVERTED_KEY][0]["from"]
+        assert "many" in result.meta[CONVERTED_KEY][0]["from"]
     else:
         assert result.meta[ERROR_KEY]["code"] == "invalid_arguments"
         assert not world.upstream.calls
