@@ -324,7 +324,7 @@ def _tidy_metadata(request: HttpRequest) -> None:
     grants = tidy.get("grant_types")
     if isinstance(grants, list) and SERVED_GRANTS[0] in grants:
         tidy["grant_types"] = [grant for grant in SERVED_GRANTS if grant in grants]
-    request._body = json.dumps(tidy).encode()  # type: ignore[attr-defined]
+    request._body = json.dumps(tidy).encode()
 
 
 def _complete_registration(answer: HttpResponse) -> dict[str, Any]:
