@@ -158,7 +158,7 @@ async def find_resource(
     """Resolve a resource's exposed URI, or its own URI if that is unambiguous.
 
     An own URI is resolved to the one server that lists it, or whose templates match it; otherwise
-    to the server without a prefix.
+    to the server whose result linked to it, or else to the server without a prefix.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
@@ -180,6 +180,11 @@ async def find_resource(
             servers, "templates", caller=caller, downstream=downstream
         )
         found = _find_owners(listed, "uriTemplate", uri, matches=resource_uris.matches_template)
+    if len(found) != 1:
+        linking = effects.item_lists.find_linking_server(uri, caller=caller)
+        found = [
+            ResourceAddress(server=s.name, uri=uri) for s in servers if s.name == linking
+        ] or found
     if len(found) > 1:
         raise AmbiguousResource(uri, found)
     found = found or [

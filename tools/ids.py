@@ -63,9 +63,10 @@ def split_id(tool_id: str) -> tuple[str, str]:
 def exposed_name(server: str, tool: str) -> str:
     """Return the name under which clients list a tool.
 
-    Characters outside [a-zA-Z0-9_-] become `_`. A name that was changed or is longer than
-    `MAX_EXPOSED_LENGTH` ends in a hash of the canonical id, so that replacement cannot make two
-    ids share a name, and the same id always gets the same name.
+    Characters outside [a-zA-Z0-9_-] become `_`, which also precedes a digit or `-` at the start.
+    A name that was changed or is longer than `MAX_EXPOSED_LENGTH` ends in a hash of the canonical
+    id, so that replacement cannot make two ids share a name, and the same id always gets the same
+    name.
 
     Example:
         >>> exposed_name("git", "git_log")
@@ -74,7 +75,7 @@ def exposed_name(server: str, tool: str) -> str:
         'my_files__read_file_12003d'
     """
     plain = f"{server}{EXPOSED_SEPARATOR}{tool}"
-    name = _UNSAFE_CHARACTER.sub("_", plain)
+    name = _make_safe(plain)
     ambiguous = EXPOSED_SEPARATOR in server or EXPOSED_SEPARATOR in tool or server.endswith("_")
     if name == plain and len(name) <= MAX_EXPOSED_LENGTH and not ambiguous:
         return name
@@ -93,7 +94,7 @@ def bare_name(server: str, tool: str) -> str:
         >>> bare_name("git", "call_tool")
         'call_tool_e98cf9'
     """
-    name = _UNSAFE_CHARACTER.sub("_", tool)
+    name = _make_safe(tool)
     ambiguous = EXPOSED_SEPARATOR in tool or tool in RESERVED_NAMES
     if name == tool and len(name) <= MAX_BARE_LENGTH and not ambiguous:
         return name
@@ -125,6 +126,12 @@ def map_exposed_names(tool_ids: Iterable[str], *, bare: Collection[str] = ()) ->
             name = _append_hash(name, server, tool, length=LONG_HASH_LENGTH)
         names[name] = tool_id
     return names
+
+
+def _make_safe(name: str) -> str:
+    """Return a name of characters that every client takes; Gemini's begin with a letter or `_`."""
+    safe = _UNSAFE_CHARACTER.sub("_", name)
+    return f"_{safe}" if safe[:1].isdigit() or safe.startswith("-") else safe
 
 
 def _append_hash(name: str, server: str, tool: str, *, length: int = HASH_LENGTH) -> str:

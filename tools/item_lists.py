@@ -11,8 +11,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import structlog
@@ -34,6 +43,9 @@ LIST_TIMEOUT_S: Final = 5.0
 RETRY_S: Final = 30.0
 """Wait after a failed fetch before the next."""
 MAX_CACHED_LISTS: Final = 4_000
+MAX_LINKS: Final = 20_000
+MAX_LINKS_OF_RESULT: Final = 200
+MAX_LINK_CHARS: Final = 2_000
 _CAPABILITY_OF_KIND: Final[Mapping[ItemKind, str]] = {
     "resources": "resources",
     "templates": "resources",
@@ -120,6 +132,7 @@ class ItemLists:
         self._memory = memory
         self._wait_s = wait_s
         self._cached_lists: OrderedDict[ListKey, _CachedList] = OrderedDict()
+        self._links: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._group = TaskGroup()
 
     async def __aenter__(self) -> Self:
@@ -173,6 +186,18 @@ class ItemLists:
             },
             missing=tuple(name for name, cached in wanted.items() if not cached.is_fresh),
         )
+
+    def note_links(self, server: str, result: Mapping[str, Any], *, caller: Caller) -> None:
+        """Note which resources a server's result links to, as no list need have them."""
+        for uri in islice(_iterate_links(result), MAX_LINKS_OF_RESULT):
+            self._links[caller.user, uri] = server
+            self._links.move_to_end((caller.user, uri))
+        while len(self._links) > MAX_LINKS:
+            self._links.popitem(last=False)
+
+    def find_linking_server(self, uri: str, *, caller: Caller) -> str | None:
+        """Return the server whose result last linked to a resource for a caller."""
+        return self._links.get((caller.user, uri))
 
     def mark_changed(self, server: str, kinds: Iterable[ItemKind]) -> None:
         """Mark lists of a server as outdated, including those being fetched."""
@@ -322,3 +347,17 @@ class ItemLists:
     def _cancel_fetch(cached: _CachedList) -> None:
         if cached.fetch_task is not None:
             cached.fetch_task.cancel()
+
+
+def _iterate_links(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the URIs of linked and embedded resources in a result, which may be of any form."""
+    pending = [result.get("content"), result.get("messages")]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, list):
+            pending += part
+        elif isinstance(part, Mapping):
+            pending += [part.get("resource"), part.get("content")]
+            uri = part.get("uri")
+            if isinstance(uri, str) and len(uri) <= MAX_LINK_CHARS:
+                yield uri

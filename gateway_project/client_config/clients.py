@@ -213,7 +213,7 @@ HOLDER_KEY: Final = "servers"
 HOLDERS: Final = CLIENTS["vscode"].holders
 SERVERS_KEYS: Final = (
     *dict.fromkeys(client.servers_key for client in CLIENTS.values()),
-    _OTHERS["amp"].servers_key,
+    *(_OTHERS[name].servers_key for name in ("amp", "opencode")),
 )
 _BY_NAME: Final = {
     "claude_desktop_config.json": "claude-desktop",
@@ -260,6 +260,16 @@ def guess_client(path: Path) -> KnownClient | None:
         return _OTHERS["kiro"]
     name = _BY_NAME.get(path.name) or _BY_FOLDER.get(path.parent.name.lower(), "")
     return CLIENTS.get(name) or _OTHERS.get(name)
+
+
+def has_form(document: Any, client: KnownClient) -> bool:
+    """Whether a file has a list of servers where a client keeps it, or lists of its projects."""
+    if not isinstance(document, Mapping):
+        return False
+    holders = (follow_path(document, path) for path in client.holders)
+    return not document.keys().isdisjoint((client.servers_key, "projects")) or any(
+        isinstance(holder, Mapping) and HOLDER_KEY in holder for holder in holders
+    )
 
 
 def guess_by_form(document: Any) -> KnownClient | None:

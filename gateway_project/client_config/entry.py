@@ -20,13 +20,13 @@ from tools.upstream import remote_entry
 MAX_NAME_LENGTH = 100
 MAX_LIMIT_S = 1e6
 _SCALAR_TYPES = str | int | float
-_REMOTE_KEYS = ("httpUrl", "url", "serverUrl")
+_REMOTE_KEYS = ("httpUrl", "url", "serverUrl", "baseUrl")
 _OFF_KEYS = ("disabled", "isDisabled")
 _ON_KEYS = ("enabled", "isActive", "isEnabled", "active")
 _LEFT = {KeyUse.REPORTED, KeyUse.NO_EFFECT}
 _FILTERS = {KeyUse.INCLUDE, KeyUse.EXCLUDE, KeyUse.TOOLS}
 _LIMITS = {KeyUse.START_LIMIT: "connect_timeout_s", KeyUse.CALL_LIMIT: "call_timeout_s"}
-_HTTP_TYPES = {"http", "streamable-http", "streamable_http", "streamablehttp", "remote"}
+_HTTP_TYPE = re.compile(r"http|stream|^remote$|^url$")
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
@@ -111,7 +111,7 @@ def read_entry(
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise ValueError(f"a name has 1 to {MAX_NAME_LENGTH} characters; rename it")
     _require_storable(value)
-    flat = _flatten_command(value)
+    flat = _flatten(value)
     read_fields = _read_remote_fields if _is_remote(flat) else _read_stdio_fields
     fields = read_fields(flat, translator, sse=client == "gemini")
     fields |= _read_settings(name, value, translator.notes, client)
@@ -124,12 +124,25 @@ def read_entry(
     )
 
 
-def _flatten_command(value: dict[str, Any]) -> dict[str, Any]:
-    """Convert an entry of opencode or older Zed, whose command is no text, to the common form."""
+def is_entry(value: Any) -> bool:
+    """Whether a value can be a server's entry, by what it says how to start or reach one.
+
+    Example:
+        >>> is_entry({"command": "uvx"}), is_entry({"url": "https://x.example"}), is_entry({})
+        (True, True, False)
+    """
+    return isinstance(value, dict) and any(value.get(key) for key in ("command", *_REMOTE_KEYS))
+
+
+def _flatten(value: dict[str, Any]) -> dict[str, Any]:
+    """Convert an entry whose command or transport is an object or a list to the common form."""
+    if isinstance(transport := value.get("transport"), dict):
+        value = {key: value[key] for key in value if key != "transport"} | transport
+    if "environment" in value:
+        value = {"env": value["environment"], **value}
     command = value.get("command")
     if isinstance(command, list) and command and "args" not in value:
-        env = {"env": value["environment"]} if "environment" in value else {}
-        return {**value, **env, "command": command[0], "args": command[1:]}
+        return {**value, "command": command[0], "args": command[1:]}
     if isinstance(command, dict):
         inner = {key: command[key] for key in ("args", "env") if key in command}
         return {**value, **inner, "command": command.get("path")}
@@ -150,10 +163,12 @@ def _read_transport(value: Mapping[str, Any]) -> str:
     written = (value.get(key) for key in ("type", "transport", "transportType"))
     declared = next(filter(None, written), "")
     kind = declared.lower() if isinstance(declared, str) else "?"
-    if kind in _HTTP_TYPES:
-        return "http"
-    if kind in {"", "stdio", "sse"}:
+    if kind in {"", "stdio"}:
         return kind
+    if "sse" in kind:
+        return "sse"
+    if _HTTP_TYPE.search(kind):
+        return "http"
     if kind in {"ws", "websocket"}:
         raise ValueError("uses WebSocket, which Foregate does not support; left out")
     if isinstance(value.get("command"), str):

@@ -229,7 +229,7 @@ _ANY_FILE: Final = {
     **_rules(
         KeyUse.REPORTED, "timeout", advice="its unit is not known; set the server's call_timeout_s"
     ),
-    **_rules(KeyUse.READ, "transport", "isActive", "isDisabled", "isEnabled", "active"),
+    **_rules(KeyUse.READ, "transport", "baseUrl", "isActive", "isDisabled", "isEnabled", "active"),
     **_rules(KeyUse.NO_EFFECT, "$schema", "icon", "notes", "tags", "title"),
 }
 

@@ -82,12 +82,25 @@ def read_config(
     if file.content is None:
         raise MissingConfig(f"{path} does not exist; name an existing file")
     owner = client or clients.guess_client(path)
-    if path.name == extension.MANIFEST or owner is None:
+    if path.name == extension.MANIFEST or (client is None and not (owner and owner.is_toml)):
         document = _parse_document(file.text, str(path), None)
         if path.name == extension.MANIFEST and extension.is_manifest(document):
             return _parse_extension(path, document)
-        owner = owner or clients.guess_by_form(document)
+        if client is None and (owner is None or _is_of_another(document, owner)):
+            owner = clients.guess_by_form(document)
     return parse_config(file.text, source=str(path), project=project, client=owner)
+
+
+def _is_of_another(document: Any, client: KnownClient) -> bool:
+    """Whether a file has servers, in a form that is not its client's."""
+    if not isinstance(document, dict) or clients.has_form(document, client):
+        return False
+    return _holds_entries(document) or not document.keys().isdisjoint(clients.SERVERS_KEYS)
+
+
+def _holds_entries(document: dict[str, Any]) -> bool:
+    """Whether a file holds entries without a key above them, as those of plugins do."""
+    return bool(document) and all(map(entry.is_entry, document.values()))
 
 
 def _parse_extension(path: Path, document: dict[str, Any]) -> ParsedConfig:
@@ -147,8 +160,15 @@ def parse_config(
 
 def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
     try:
-        return tomllib.loads(text) if client and client.is_toml else jsonc.loads(text)
+        if client and client.is_toml:
+            return tomllib.loads(text)
+        is_empty = jsonc.skip_trivia(text, 0) == len(text)
+        return JsonObject() if is_empty else jsonc.loads(text)
     except JSONDecodeError as error:
+        if source.endswith((".yaml", ".yml")):
+            raise UnreadableConfig(
+                f"{source}: YAML is not read; {_describe_expected('mcpServers', None)} in JSON"
+            ) from None
         raise UnreadableConfig(
             f"{source}: line {error.lineno}, column {error.colno}: {error.msg}; fix the JSON"
         ) from None
@@ -181,6 +201,8 @@ def _extract_servers(
     if not isinstance(document, dict):
         raise UnreadableConfig(f"{source}: {_describe_expected(keys[0], client)}")
     key = next((key for key in keys if key in document), keys[0])
+    if client is None and key not in document and _holds_entries(document):
+        document = {key: document}
     projects = document.get("projects")
     own = projects.get(str(project)) if isinstance(projects, dict) else None
     if not isinstance(own, dict):

@@ -216,7 +216,7 @@ class RegistrationView(views.DynamicClientRegistrationView):  # type: ignore[mis
             with transaction.atomic():
                 made: HttpResponse = super().post(request, *args, **kwargs)
                 if made.status_code == HTTPStatus.CREATED:
-                    client = json.loads(made.content)
+                    client = _complete_registration(made)
                     oauth_tokens.admit_client(client["client_id"], network=network)
                     audit.record_audit(_NOBODY, "oauth.registered", client["client_id"])
         except _UNSTORABLE:
@@ -304,7 +304,41 @@ def _check_registration(request: HttpRequest) -> HttpResponse | None:
     _REGISTRATIONS.record_failure(address, now=now)
     if len(request.body) > MAX_REGISTRATION_BYTES:
         return _refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the metadata is too large")
+    _tidy_metadata(request)
     return None
+
+
+def _tidy_metadata(request: HttpRequest) -> None:
+    """Leave out empty metadata, and grants beside those that are served.
+
+    References:
+        RFC 7591, section 2: omitted metadata have defaults, and the server may replace values.
+    """
+    try:
+        given = json.loads(request.body)
+    except (ValueError, RecursionError):  # reported by the library
+        return
+    if not isinstance(given, dict):
+        return
+    tidy = {name: value for name, value in given.items() if value not in (None, "", [])}
+    grants = tidy.get("grant_types")
+    if isinstance(grants, list) and SERVED_GRANTS[0] in grants:
+        tidy["grant_types"] = [grant for grant in SERVED_GRANTS if grant in grants]
+    request._body = json.dumps(tidy).encode()
+
+
+def _complete_registration(answer: HttpResponse) -> dict[str, Any]:
+    """Add what strict clients look for in the answer to a registration, and return its content.
+
+    References:
+        RFC 7591, section 3.2.1.
+    """
+    client: dict[str, Any] = json.loads(answer.content)
+    client |= {"response_types": ["code"], "client_id_issued_at": int(time.time())}
+    if "client_secret" in client:
+        client["client_secret_expires_at"] = 0  # never
+    answer.content = json.dumps(client).encode()
+    return client
 
 
 def _refuse(

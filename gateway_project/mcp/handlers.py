@@ -42,6 +42,7 @@ from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs.direct_call import UserChannel
 from gateway_project.runs.task_results import early_run_to_json
+from tools import ids
 from tools.catalogue import UnknownTool
 from tools.upstream.request import CALL_METHOD
 
@@ -197,6 +198,8 @@ async def _execute_call(
             user_channel=_make_user_channel(request, turn),
             is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
         )
+        server, _ = ids.split_id(outcome.tool)
+        effects.item_lists.note_links(server, outcome.result.raw, caller=caller)
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
         if outcome.converted:

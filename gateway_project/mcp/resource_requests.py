@@ -103,6 +103,7 @@ async def _conclude_request(
         return ServerReply(raw=raw)
 
     reply = await request.conclude_request(lambda: ids.join_id(server, name), operation)
+    request.effects.item_lists.note_links(server, reply.raw, caller=request.caller)
     results.carry_result(reply.raw)
 
 

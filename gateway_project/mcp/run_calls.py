@@ -35,6 +35,7 @@ from gateway_project.runs.plan import ControlResult
 from gateway_project.runs.request import ControlRequest
 from gateway_project.runs.task_results import TaskResults
 from gateway_project.use_cases import decide_approval
+from tools import ids
 
 PREVIEW_LENGTH: Final = 500
 """Characters of a result that are shown beside its link."""
@@ -160,6 +161,9 @@ async def _build_run_reply(
     request: ClientRequest, turn: UpstreamTurn, controlled: ControlResult
 ) -> ServerReply:
     view = controlled.view
+    for task in view.tasks:
+        server, _ = ids.split_id(task.tool)
+        request.effects.item_lists.note_links(server, task.result or {}, caller=request.caller)
     # A small answer costs less than the hand-over to a thread.
     is_large = _is_large_view(view)
     task_results = (

@@ -295,8 +295,9 @@ class LineReader:
     def _decode_line(self, line: bytearray) -> Iterator[Line]:
         if len(line) > self._max_line_bytes:
             yield self._report_dropped()
-        elif line.strip():
-            yield line.decode("utf-8", "replace")
+        # Codex on Windows, among others, begins with a byte order mark.
+        elif (text := line.decode("utf-8", "replace").removeprefix("\ufeff")).strip():
+            yield text
 
     def _report_dropped(self) -> LineTooLong:
         log.warning("dropped a message longer than %d bytes", self._max_line_bytes)

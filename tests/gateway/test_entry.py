@@ -41,14 +41,37 @@ URL = "https://example.com/mcp"
         ("gemini", {"url": URL}, "sse"),
         ("gemini", {"url": URL, "type": "http"}, "http"),
         (None, {"transport": "streamable_http", "url": URL}, "http"),
+        (None, {"transport": "sse-first", "url": URL}, "sse"),
+        (None, {"type": "http-stream", "url": URL}, "http"),
+        (None, {"type": "HTTP+SSE", "url": URL}, "sse"),
+        (None, {"type": "streamableHttp", "baseUrl": URL}, "http"),
     ],
 )
 def test_a_remote_server_is_read_in_every_clients_format(client, entry, transport):
     found = only({**entry, "headers": {"X-Key": "1"}, "note": "mine"}, client)
     assert (found.transport, found.command) == (transport, "")
-    assert found.url == next(entry[key] for key in ("httpUrl", "url", "serverUrl") if key in entry)
+    assert found.url == next(value for key, value in entry.items() if "url" in key.lower())
     assert found.headers == {"X-Key": "1"}
     assert found.extra == {"note": "mine"}
+
+
+@pytest.mark.parametrize("command", ["uvx", ["uvx"]])
+def test_variables_may_be_called_environment(command):
+    assert only({"command": command, "environment": {"A": "1"}}).env == {"A": "1"}
+
+
+@pytest.mark.parametrize(
+    ("transport", "expected"),
+    [
+        ({"type": "stdio", "command": "uvx", "args": ["x"]}, ("stdio", "uvx", ("x",), "")),
+        ({"type": "sse", "url": URL}, ("sse", "", (), URL)),
+        ({"type": "http"}, ("http", "", (), "https://other.example")),
+    ],
+)
+def test_a_transport_may_be_an_object(transport, expected):
+    beside = {} if "command" in transport or "url" in transport else {"url": expected[3]}
+    found = only({"transport": transport, **beside})
+    assert (found.transport, found.command, found.args, found.url) == expected
 
 
 @pytest.mark.parametrize(

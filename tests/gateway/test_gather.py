@@ -69,6 +69,13 @@ def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
     assert found.problems == ()
 
 
+def test_an_empty_file_has_no_servers_and_is_no_problem(keep, project):
+    keep(user=listed(git="u"))
+    (project / ".mcp.json").write_text(" \n")
+    found = gather_servers("claude-code")
+    assert (commands(found), found.problems) == ({"git": "u"}, ())
+
+
 @pytest.mark.parametrize("broken", [".mcp.json", "../.claude.json"])
 def test_a_broken_file_is_reported_and_does_not_affect_others(keep, project, broken):
     keep(shared=listed(git="s"), user=listed(git="u"))

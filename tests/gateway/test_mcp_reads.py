@@ -1,6 +1,7 @@
 """Resources, prompts and completions through the gateway, in both eras."""
 
 import asyncio
+from dataclasses import replace
 
 import mcp_types
 import pytest
@@ -13,6 +14,7 @@ from tests.gateway.conftest import ERAS
 from tests.patience import PATIENCE_S
 from tools import resource_uris
 from tools.upstream.errors import ServerStopped, UpstreamRefused
+from tools.upstream.result import UpstreamResult
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
 READER = frozenset({"read"})
@@ -161,6 +163,51 @@ async def test_an_ambiguous_uri_is_refused_with_instructions(connect, world, era
             await client.read_resource("both:///")
         assert refused.value.data["foregate/error"]["code"] == "ambiguous_resource"
         assert (await client.read_resource(refused.value.data["uris"][1])).contents[0].text == "b"
+
+
+LINKS = {
+    "link": {"type": "resource_link", "uri": "made:///1", "name": "n"},
+    "embedded": {"type": "resource", "resource": {"uri": "made:///1", "text": "t"}},
+    "ambiguous": {"type": "resource_link", "uri": "both:///", "name": "n"},
+    "listed": {"type": "resource_link", "uri": "b:///x", "name": "n"},
+}
+
+
+@pytest.mark.parametrize(
+    ("block", "at"), [("link", "a"), ("embedded", "a"), ("ambiguous", "a"), ("listed", "b")]
+)
+@pytest.mark.parametrize("is_prompt", [True, False])
+async def test_a_resource_that_no_list_has_is_read_where_a_result_linked_to_it(
+    connect, world, era, block, at, is_prompt
+):
+    linked, answer = LINKS[block], world.requests.answer
+
+    async def answer_call(*_):
+        return UpstreamResult.from_wire({"content": [{"type": "text", "text": "t"}, linked]})
+
+    async def answer_prompt(requested):
+        if requested.method == "prompts/get":
+            return {"messages": [{"role": "user", "content": linked}]}
+        return await answer(requested)
+
+    world.upstream.answer, world.requests.answer = answer_call, answer_prompt
+    uri = linked.get("resource", linked)["uri"]
+    async with connect(era) as client:
+        if is_prompt:
+            await client.get_prompt("a__greet", {"who": "me"})
+        else:
+            await client.call_tool("call_tool", {"tool": "a:x"})
+        assert (await client.read_resource(uri)).contents[0].text == at
+
+
+async def test_a_link_is_known_to_its_caller_alone(connect, world, era):
+    world.catalogue = catalogue(tool("a:x"), servers=(server("a"), server("c", team=7)))
+    async with connect(era) as client:
+        for linking, user in (("a", "someone"), ("c", world.caller.user)):
+            of_user = replace(world.caller, user=user)
+            world.lists.note_links(linking, {"content": [LINKS["link"]]}, caller=of_user)
+            with pytest.raises(MCPError, match="unknown_resource"):
+                await client.read_resource("made:///1")
 
 
 @pytest.mark.parametrize(

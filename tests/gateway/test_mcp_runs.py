@@ -15,6 +15,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import run_calls
 from gateway_project.runs import timeline as run_timeline
 from tests.gateway import run_views
+from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS
 from tests.gateway.run_requests import FLOW, called, refused, run_done
 from tests.gateway.run_views import BEGAN, RUN
@@ -194,6 +195,28 @@ async def test_a_large_result_becomes_a_link_to_the_whole(connect, world):
     assert [block.type for block in result.content] == ["text", "resource_link", "resource_link"]
     assert json.loads(read.contents[0].text) == run_views.text("x" * 2_000)
     assert link["begins"] == "x" * 500
+
+
+async def test_a_resource_that_a_result_of_a_run_links_to_is_read_at_its_server(connect, world):
+    world.catalogue = catalogue(
+        tool("git:git_log"),
+        tool("time:get_current_time"),
+        servers=(server("git"), server("time")),
+    )
+    link = {"type": "resource_link", "uri": "made:///1", "name": "n"}
+
+    def linking(view):
+        log = run_views.task("log", result={"content": [link]})
+        tasks = (replace(log, tool="git:git_log"),)
+        return replace(view, tasks=tasks, status=RunStatus.SUCCEEDED)
+
+    async def answer(requested):
+        return {"contents": [{"uri": requested.params["uri"], "text": requested.server}]}
+
+    world.runs.becomes, world.requests.answer = linking, answer
+    async with connect() as client:
+        await called(client, "run_workflow", workflow=FLOW)
+        assert (await client.read_resource("made:///1")).contents[0].text == "git"
 
 
 @pytest.mark.parametrize("size", [3_000_000, 6_000_000])

@@ -86,6 +86,13 @@ async def test_bytes_that_are_no_text_are_replaced(pipe):
     assert await read_all(lines) == ["\ufffd\ufffd"]
 
 
+async def test_a_byte_order_mark_blank_lines_and_carriage_returns_do_not_matter(pipe):
+    lines = reader(pipe)
+    pipe.write(b"\xef\xbb\xbfb\r\n\r\n \n\xef\xbb\xbf\n\xef\xbb\xbfc\n")
+    pipe.close(pipe.write_fd)
+    assert [line.rstrip("\r") for line in await read_all(lines)] == ["b", "c"]
+
+
 async def test_an_oversized_message_is_reported_and_the_next_is_read(pipe, caplog):
     lines = reader(pipe, max_line_bytes=10)
     pipe.write(b"x" * 30)

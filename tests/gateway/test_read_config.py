@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from gateway_project.client_config import raw_file, read_config
+from gateway_project.client_config.clients import CLIENTS
 from gateway_project.client_config.read_config import (
     ConfiguredServer,
     UnreadableConfig,
@@ -128,11 +129,9 @@ def test_a_broken_entry_is_reported_and_does_not_affect_others(name, value, said
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("", "line 1, column 1"),
         ('{"mcpServers": {\n  "git": {"command": "x",,}\n}}', "line 2, column 26"),
         ('{\n"mcpServers": {} / none\n}', "line 2, column 18"),
         ('{"mcpServers": {}, /* open', "line 1, column 20"),
-        ("// only a comment", "line 1, column 18"),
         ("{'mcpServers': {}}", "line 1, column 2"),
         ('{"mcpServers" {}}', "line 1, column 15"),
         ('{"mcpServers": {"a": [1 2]} // x\n}', "line 1, column 25"),
@@ -150,6 +149,8 @@ def test_broken_json_is_named_with_its_line_and_column(text, where):
         ("[]", EXPECTED),
         ("7", EXPECTED),
         ("{}", "no mcpServers in it"),
+        ("", "no mcpServers in it"),
+        ("// only a comment", "no mcpServers in it"),
         ('{"mcp_servers": []}', "must be an object"),
         ('{"mcpServers": NaN}', "must be an object"),
         ('{"mcpServers": []}', "must be an object"),
@@ -163,6 +164,51 @@ def test_an_invalid_server_list_is_one_line_with_the_expected_form(text, said):
     with pytest.raises(UnreadableConfig, match=said) as caught:
         parse_config(text, source="x.json")
     assert "\n" not in str(caught.value)
+
+
+FLAT = {"time": {"command": "uvx"}, "web": {"url": "https://x.example/mcp"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "names"),
+    [
+        (".mcp.json", FLAT, ["time", "web"]),
+        ("any.json", FLAT, ["time", "web"]),
+        (".mcp.json", {"mcp_servers": FLAT}, ["time", "web"]),
+        (".mcp.json", {"inputs": [], "servers": FLAT}, ["time", "web"]),
+        ("crush.json", {"$schema": "x", "mcp": FLAT}, ["time", "web"]),
+        (".mcp.json", {"mcpServers": {"command": {"command": "x"}}}, ["command"]),
+        ("any.json", {"mcpServers": {"command": {"command": "x"}}}, ["command"]),
+    ],
+)
+def test_a_named_file_is_read_in_whatever_form_it_has(tmp_path, name, document, names):
+    file = tmp_path / name
+    file.write_text(json.dumps(document))
+    found = read_config.read_config(file)
+    assert ([entry.name for entry in found.entries], found.problems) == (names, ())
+
+
+def test_a_file_of_a_client_holds_what_the_client_would_start(tmp_path):
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps(FLAT))
+    with pytest.raises(read_config.NoServerList, match="no mcpServers"):
+        read_config.read_config(file, client=CLIENTS["claude-code"])
+
+
+@pytest.mark.parametrize("text", ["{}", '{"time": {}}', '{"a": {"command": "x"}, "b": 1}'])
+def test_a_file_of_a_client_without_servers_is_described_as_the_clients(tmp_path, text):
+    file = tmp_path / ".vscode" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    with pytest.raises(read_config.NoServerList, match=r'expected \{"servers"'):
+        read_config.read_config(file)
+
+
+def test_yaml_is_named_as_such(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text("extensions:\n  time:\n    cmd: uvx\n")
+    with pytest.raises(UnreadableConfig, match="YAML is not read"):
+        read_config.read_config(file)
 
 
 def test_an_empty_server_list_is_valid():

@@ -8,7 +8,7 @@ from gateway_project.mcp import meta_tools
 from tools import ids
 from tools.ids import MalformedToolId
 
-EXPOSABLE = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+EXPOSABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,39}")
 SERVERS = st.text(min_size=1, max_size=60).filter(lambda name: ":" not in name)
 TOOLS = st.text(min_size=1, max_size=60)
 # Few letters, so that different ids come close to sharing an exposed name.
@@ -79,6 +79,8 @@ def test_a_short_plain_name_stays_readable(server, tool, name):
         ("a", "b__c", "a__b__c_"),
         ("a_", "b", "a___b_"),
         ("工具", "读", "_____"),
+        ("1password", "get", "_1password__get_"),
+        ("-x", "get", "_-x__get_"),
     ],
 )
 def test_a_changed_long_or_ambiguous_name_ends_in_a_hash(server, tool, start):
@@ -119,7 +121,7 @@ def test_an_id_that_is_none_is_refused_where_names_are_mapped():
 @given(TOOLS)
 def test_a_bare_name_is_one_that_clients_accept_and_none_of_the_gateway_s(tool):
     name = ids.bare_name("s", tool)
-    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name)
+    assert re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", name)
     assert name not in ids.RESERVED_NAMES
 
 

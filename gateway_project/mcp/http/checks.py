@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_types import HEADER_MISMATCH, PROTOCOL_VERSION_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.types import Scope
 
 from gateway_project.foundation.json_pieces import LARGE_BYTES
 from gateway_project.mcp.http.answers import HttpAnswer, RequestRejected, reject
@@ -15,6 +17,7 @@ from gateway_project.mcp.http.names import AllowedNames
 ALLOWED_METHODS: Final = frozenset({"GET", "POST", "DELETE"})
 ALLOW_HEADER: Final = (b"allow", b"GET, POST, DELETE, OPTIONS")
 _VERSION_KEY: Final = PROTOCOL_VERSION_META_KEY.encode()
+_SESSION, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
 _PREFLIGHT_HEADERS: Final = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
     (
@@ -98,7 +101,7 @@ def check_era(headers: HeaderMap, body: bytes) -> None:
         RequestRejected: If the body names a version and the headers do not.
     """
     # A large body is not parsed twice: the handshake era rejects it too, with its own error.
-    if b"mcp-protocol-version" in headers or len(body) > LARGE_BYTES or _VERSION_KEY not in body:
+    if _VERSION in headers or len(body) > LARGE_BYTES or _VERSION_KEY not in body:
         return
     request = _parse_object(body)
     params = request.get("params")
@@ -115,6 +118,31 @@ def check_era(headers: HeaderMap, body: bytes) -> None:
             code=HEADER_MISMATCH,
             request_id=identifier if isinstance(identifier, str | int) else None,
         )
+
+
+def drop_misleading_headers(scope: Scope, headers: HeaderMap, body: bytes) -> Scope:
+    """Return the scope of a request without headers that contradict what it is.
+
+    An `initialize` of the handshake era opens a session, whichever one its client lost, and
+    negotiates the version in its body. Some clients name the newest version that they know in
+    every header; one that names a session too, and has no envelope, is of the handshake era.
+
+    Args:
+        scope: Of the request.
+        headers: Its headers.
+        body: Its body; empty if it has none.
+    """
+    if len(body) > LARGE_BYTES or _VERSION_KEY in body:
+        return scope
+    misleading: tuple[bytes, ...] = ()
+    if b'"initialize"' in body and _parse_object(body).get("method") == "initialize":
+        misleading = (_SESSION, _VERSION)
+    elif _SESSION in headers and header_text(headers, _VERSION) in MODERN_PROTOCOL_VERSIONS:
+        misleading = (_VERSION,)
+    if headers.keys().isdisjoint(misleading):
+        return scope
+    kept = [pair for pair in scope["headers"] if pair[0] not in misleading]
+    return {**scope, "headers": kept}
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

@@ -220,6 +220,7 @@ class EndpointGate:
             async with bearer.enforce_validity() as end:
                 with self._endless.track_request(end, endless=endless):
                     if scope["method"] != "POST":
+                        scope = checks.drop_misleading_headers(scope, headers, b"")
                         await self._serve(scope, receive, reply.send)
                         return
                     caller = scope[callers.CALLER_SCOPE_KEY]
@@ -227,6 +228,7 @@ class EndpointGate:
                     holder = caller.user if caller else ""
                     async with body.hold_body(receive, declared=declared, holder=holder) as held:
                         checks.check_era(headers, held)
+                        scope = checks.drop_misleading_headers(scope, headers, held)
                         await self._serve(scope, body.replay_body(held, receive), reply.send)
         except TimeoutError:
             if not end.expired():

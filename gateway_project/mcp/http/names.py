@@ -88,7 +88,8 @@ def load_allowed_names(
     listed += [
         f"[{host}]" if ":" in host else host for host in bound if host not in UNSPECIFIED_HOSTS
     ]
-    allowed = {item.strip().lower().rstrip("/") for item in origins.split(",") if item.strip()}
+    written = [item.strip().lower() for item in origins.split(",") if item.strip()]
+    allowed = {item if item.endswith("://") else item.rstrip("/") for item in written}
     if public_url:
         public = urlsplit(public_url.lower())
         listed.append(_split_port(public.netloc)[0])

@@ -24,7 +24,9 @@ from gateway_project.mcp.http.modern import ModernHandler, is_modern
 
 SESSIONS: Final = Bound(total=2_000, each=200)
 """Sessions of the process, and of one user."""
-SESSION_IDLE_S: Final = 1_800.0
+SESSION_IDLE_S: Final = 8 * 3_600.0
+"""As long as a person may be away: many clients fail for good once their session is unknown. An
+idle one takes some 50 KB, and gives way to newer ones of its user."""
 
 
 class Sessions(StreamableHTTPSessionManager):

@@ -51,6 +51,15 @@ def test_its_own_pages_and_those_allowed_by_name_may_call(origin, host, admitted
     assert listed().is_allowed_origin(origin, host=host) is admitted
 
 
+@pytest.mark.parametrize(
+    "origin", ["file://", "null", "app://obsidian.md", "vscode-file://vscode-app"]
+)
+def test_pages_of_programs_may_call_if_they_are_listed(origin):
+    names = load_allowed_names(hosts="localhost", origins=f"https://app.example, {origin}")
+    assert names.is_allowed_origin(origin, host="localhost:8421")
+    assert not listed().is_allowed_origin(origin, host="localhost:8421")
+
+
 def test_with_any_host_name_allowed_origins_must_still_match():
     any_name = listed("*")
     assert any_name.is_own_host("whatever.example")

@@ -9,7 +9,9 @@ from gateway_project.foundation.shares import Bound, Shares
 from gateway_project.mcp.http import kept_events, legacy
 from tests.gateway.mcp_http.conftest import (
     ACCEPT,
+    CLIENT,
     LEGACY,
+    MODERN,
     called,
     caller,
     code_of,
@@ -407,3 +409,37 @@ async def test_unreadable_json_is_refused_under_its_id(value):
             assert response.status == 400
             answer = await response.json()
         assert (answer["id"], answer["error"]["code"]) == (3, -32700)
+
+
+@pytest.mark.parametrize("version", [LEGACY, MODERN, "2027-01-01", ""])
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_initialize_opens_a_session_whatever_its_headers_say_of_an_earlier_one(
+    version, is_known
+):
+    async with listening() as gateway:
+        earlier = (await gateway.session())["Mcp-Session-Id"] if is_known else "f" * 32
+        headers = gateway.headers(Mcp_Session_Id=earlier) | {"MCP-Protocol-Version": version}
+        hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+        async with gateway.legacy("initialize", hello, headers) as response:
+            assert response.status == 200
+            assert response.headers["Mcp-Session-Id"] != earlier
+            assert (await response.json())["result"]["protocolVersion"] == LEGACY
+
+
+async def test_a_session_is_of_its_era_even_if_its_client_names_its_newest_version():
+    async with listening() as gateway:
+        headers = await gateway.session() | {"MCP-Protocol-Version": MODERN}
+        async with gateway.legacy("tools/call", called("echo", text="a"), headers) as response:
+            assert (await response.json())["result"]["content"][0]["text"] == "ann:a"
+        async with gateway.http.get(gateway.url, headers=headers) as response:
+            assert response.status == 200
+        async with gateway.http.delete(gateway.url, headers=headers) as response:
+            assert response.status == 200
+
+
+async def test_a_request_with_an_envelope_is_of_the_stateless_era_though_it_names_a_session():
+    async with listening() as gateway:
+        session = (await gateway.session())["Mcp-Session-Id"]
+        sent = gateway.modern("tools/list", {}, Mcp_Session_Id=session)
+        async with await sent as response:
+            assert (await response.json())["result"]["resultType"] == "complete"

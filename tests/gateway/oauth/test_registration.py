@@ -61,6 +61,35 @@ def test_registrations_of_what_is_not_served_are_refused(values):
     assert not OAuthClient.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"grant_types": ["authorization_code", "refresh_token", "implicit", "password"]},
+        {"grant_types": ["authorization_code"], "response_types": ["code", "id_token"]},
+        {"grant_types": []},
+        {"token_endpoint_auth_method": ""},
+        dict.fromkeys(
+            ("client_name", "grant_types", "response_types", "token_endpoint_auth_method", "scope")
+        ),
+    ],
+    ids=str,
+)
+def test_clients_get_what_is_served_of_what_they_ask_for(values):
+    answer = register(**values)
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["grant_types"] == ["authorization_code", "refresh_token"]
+    assert answer.json()["response_types"] == ["code"]
+
+
+@pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post", None])
+def test_the_answer_to_a_registration_has_what_strict_clients_look_for(method):
+    made = register(token_endpoint_auth_method=method).json()
+    assert made["client_id_issued_at"] > 0
+    assert made.get("client_secret_expires_at") == (None if method == "none" else 0)
+    assert ("client_secret" in made) is (method != "none")
+    assert None not in made.values()
+
+
 @pytest.mark.parametrize("body", ["{", "[]", '"x"', "", "[" * 10_000])
 def test_bad_registrations_are_refused(body):
     answer = Client().post("/oauth/register/", body, content_type="application/json")
