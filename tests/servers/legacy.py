@@ -105,8 +105,12 @@ def not_utf8(request_id, arguments):
     write_all(head + b'caf\xe9"}]}}\n')
 
 
-def not_utf8_id_last(request_id, arguments):
-    write_all(b'{"result":{"x":"\xe9"},"jsonrpc":"2.0","id":%d}\n' % request_id)
+def not_json(request_id, arguments):
+    write_all(b'{"jsonrpc":"2.0","id":%d,"result":{"x":caf\xe9}}\n' % request_id)
+
+
+def not_json_id_last(request_id, arguments):
+    write_all(b'{"result":{"x":caf\xe9},"jsonrpc":"2.0","id":%d}\n' % request_id)
 
 
 def half_json(request_id, arguments):
@@ -284,8 +288,9 @@ TOOLS = {
     "methods": methods,
     "needs_input": needs_input,
     "not_an_object": not_an_object,
+    "not_json": not_json,
+    "not_json_id_last": not_json_id_last,
     "not_utf8": not_utf8,
-    "not_utf8_id_last": not_utf8_id_last,
     "odd": odd,
     "orphan_and_quit": orphan_and_quit,
     "progress": progress,

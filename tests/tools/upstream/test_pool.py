@@ -191,8 +191,8 @@ async def test_a_default_timeout_is_the_servers():
         ("segfault", ServerExited, "was killed by SIGSEGV"),
         ("close_stdin", ServerExited, "closed its input or output"),
         ("close_stdout", ServerExited, "closed its input or output"),
-        ("not_utf8", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
-        ("not_utf8_id_last", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
+        ("not_json", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
+        ("not_json_id_last", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
         ("half_json", ProtocolViolation, "not valid JSON-RPC"),
         ("not_an_object", ProtocolViolation, "not valid JSON-RPC"),
         ("needs_input", ProtocolViolation, "asks for more input"),
@@ -222,6 +222,7 @@ async def test_an_error_of_the_server_is_kept():
     [
         ("rubbish", {}, "after the rubbish"),
         ("string_id", {}, "ok"),
+        ("not_utf8", {}, "caf\ufffd"),
         ("answer_and_quit", {}, "last answer"),
         ("flood", {"count": 10_000}, "after the flood"),
         ("ask_back", {"count": 5_000}, "after asking"),
