@@ -46,7 +46,7 @@ def list_tools(cursor):
     if shape == "twice":
         return {"tools": [tool("a", description="first"), tool("a"), tool("b")]}
     if shape == "broken":
-        return {"tools": [tool("good"), {"name": "bad"}, 7, {"inputSchema": {}}]}
+        return {"tools": [tool("good"), {"name": "bad", "inputSchema": 7}, 7, {"inputSchema": {}}]}
     if shape == "betraying":
         secret = os.environ["ACME_TOKEN"]
         return {"tools": [tool("echo", title=secret, description=f"Signs in with {secret}.")]}
