@@ -80,9 +80,11 @@ class StreamListener:
             kind = answer.headers.get("Content-Type", "").lower()
             if answer.status != OK or not kind.startswith("text/event-stream"):
                 return False
+            self._intake.is_listening = True
             with translate_errors(self._endpoint.server, self._endpoint.url):
                 await self._follow(answer)
         finally:
+            self._intake.is_listening = False
             answer.close()
         return True
 
@@ -112,7 +114,9 @@ class StreamListener:
             self._intake.count_unusable(event.data)
             return False
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            # Answers belong on the streams of their requests.
+            # Answers belong on the streams of their requests, but some servers send all here.
+            if self._intake.deliver_expected(message):
+                return True
             self._intake.count_unusable(event.data)
             return False
         return self._intake.deliver_unsolicited(message, during=None)

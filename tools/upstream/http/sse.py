@@ -58,7 +58,7 @@ class SseTransport(RemoteSession):
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._inbox = MessageInbox(pause=self._flowing.clear, resume=self._flowing.set)
-        self._deliveries = MessageDelivery(endpoint, self.end)
+        self._deliveries = MessageDelivery(endpoint)
         self._reader = MessageReader(
             origin,
             inbox=self._inbox,
@@ -97,8 +97,10 @@ class SseTransport(RemoteSession):
             self._track_message(message)
             try:
                 body = await encode_for_origin(message, self.origin)
-                if isinstance(message, JSONRPCRequest) or _is_delivery_awaited(message):
+                if isinstance(message, JSONRPCRequest):
                     await post_message(self._endpoint, body, headers, url=self._target)
+                elif _is_delivery_awaited(message):
+                    await self._deliveries.deliver(body, headers, url=self._target)
                 else:
                     self.spawn(self._deliveries.deliver(body, headers, url=self._target))
             except UpstreamError as error:
