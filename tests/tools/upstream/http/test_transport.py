@@ -375,13 +375,15 @@ async def test_an_answer_on_the_stream_of_the_server_is_taken(first):
             await asyncio.sleep(0.05)
             await reply.whole(202)
 
-    async with LegacyServer(listening=listen, own={"accept": accept}) as server:
-        async with UpstreamPool([remote(server.url)]) as pool:
-            await pool.warm_up()
-            await opened.wait()
-            assert text(await call_tool(pool, "s", "accept", {})) == "elsewhere"
-            assert text(await call_tool(pool, "s", "echo", {"text": "on"})) == "on"
-            assert pool.list_statuses()["s"].messages_dropped == 0
+    async with (
+        LegacyServer(listening=listen, own={"accept": accept}) as server,
+        UpstreamPool([remote(server.url)]) as pool,
+    ):
+        await pool.warm_up()
+        await opened.wait()
+        assert text(await call_tool(pool, "s", "accept", {})) == "elsewhere"
+        assert text(await call_tool(pool, "s", "echo", {"text": "on"})) == "on"
+        assert pool.list_statuses()["s"].messages_dropped == 0
 
 
 async def test_a_broken_stream_is_resumed_where_it_broke_off(legacy, pool):
