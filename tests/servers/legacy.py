@@ -364,7 +364,9 @@ def handle(message):
     if method == "notifications/cancelled":
         CANCELLED.append(params["requestId"])
     elif request_id is None:
-        return
+        if "answers_notifications" in OPTIONS:
+            time.sleep(0.05)  # until the next request waits
+            send(**json.loads(OPTIONS["answers_notifications"]))
     elif method == "initialize":
         initialize(request_id, params)
     elif method == "tools/list":

@@ -45,6 +45,10 @@ class MessageTooDeep(ValueError):
         super().__init__(f"is nested deeper than {nesting.PARSED_DEPTH} levels")
 
 
+class NamelessResult(ValueError):
+    """A result names no request."""
+
+
 def read_message(text: bytes | bytearray) -> JSONRPCMessage:
     """Parse one message.
 
@@ -62,6 +66,7 @@ def read_message(text: bytes | bytearray) -> JSONRPCMessage:
     Raises:
         MessageTooDeep: If it is nested too deeply and is not a page of a listing.
         TooManyValues: If it contains more values than are parsed.
+        NamelessResult: If it is a result without an id.
         ValueError: If it is not a JSON-RPC 2.0 message.
 
     Example:
@@ -83,9 +88,11 @@ def read_message(text: bytes | bytearray) -> JSONRPCMessage:
         return kind.model_validate(value)
     error = value.get("error")
     if error or (error is not None and value.get("result") is None):
-        return JSONRPCError.model_validate({**value, "error": _read_error(error)})
+        return JSONRPCError.model_validate({"id": None, **value, "error": _read_error(error)})
     if "result" in value and value["result"] in (None, []):
         value["result"] = {}
+    if "result" in value and value.get("id") is None:
+        raise NamelessResult
     return JSONRPCResponse.model_validate(value)
 
 

@@ -234,6 +234,23 @@ async def test_an_answer_among_rubbish_still_arrives(tool, arguments, expected):
         assert text(await call_tool(pool, "legacy", tool, arguments)) == expected
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"result": {}},
+        {"id": None, "result": {}},
+        {"error": {"code": -32601, "message": "Method not found"}},
+        {"id": None, "error": {"code": -32600, "message": "it has no id"}},
+    ],
+)
+async def test_an_answer_to_a_notification_fails_no_request(reply):
+    options = (f"answers_notifications={json.dumps(reply)}",)
+    async with UpstreamPool([legacy(options=options)]) as pool:
+        assert (await pool.list_tools("legacy")).complete
+        with pytest.raises(UpstreamRefused, match="what"):
+            await call_tool(pool, "legacy", "refuse_namelessly", {})
+
+
 async def test_dropped_messages_are_counted():
     changed = []
     async with UpstreamPool(

@@ -120,8 +120,8 @@ class SseTransport(RemoteSession):
     def _track_message(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._outstanding.mark_sent(message.id, message.method)
-        elif getattr(message, "method", None) == "notifications/cancelled":
-            self._outstanding.mark_cancelled(getattr(message, "params", None))
+        elif isinstance(message, JSONRPCNotification):
+            self._outstanding.mark_notified(message.params)
 
     def _handle_send_failure(self, message: JSONRPCMessage, error: UpstreamError) -> None:
         if isinstance(message, JSONRPCRequest):
