@@ -81,19 +81,11 @@ def read_message(text: bytes | bytearray) -> JSONRPCMessage:
     if isinstance(identifier := value.get("id"), float) and identifier.is_integer():
         value["id"] = int(identifier)
     if value.get("method") is not None:
-        if value.get("params") == []:
-            value["params"] = {}
-        # As in the SDK, a request without a usable id is a notification.
-        kind = JSONRPCRequest if _is_id(value.get("id")) else JSONRPCNotification
-        return kind.model_validate(value)
+        return _read_unsolicited(value)
     error = value.get("error")
     if error or (error is not None and value.get("result") is None):
         return JSONRPCError.model_validate({"id": None, **value, "error": _read_error(error)})
-    if "result" in value and value["result"] in (None, []):
-        value["result"] = {}
-    if "result" in value and value.get("id") is None:
-        raise NamelessResult
-    return JSONRPCResponse.model_validate(value)
+    return _read_result(value)
 
 
 async def receive_message(text: bytes) -> JSONRPCMessage:
@@ -101,6 +93,23 @@ async def receive_message(text: bytes) -> JSONRPCMessage:
     if len(text) > LARGE_BYTES:
         return await run_in_message_thread(read_message, text)
     return read_message(text)
+
+
+def _read_unsolicited(value: dict[str, Any]) -> JSONRPCRequest | JSONRPCNotification:
+    if value.get("params") == []:
+        value["params"] = {}
+    # As in the SDK, a request without a usable id is a notification.
+    kind = JSONRPCRequest if _is_id(value.get("id")) else JSONRPCNotification
+    return kind.model_validate(value)
+
+
+def _read_result(value: dict[str, Any]) -> JSONRPCResponse:
+    if "result" in value:
+        if value.get("id") is None:
+            raise NamelessResult
+        if value["result"] in (None, []):
+            value["result"] = {}
+    return JSONRPCResponse.model_validate(value)
 
 
 def _read_error(error: Any) -> ErrorData:
