@@ -132,10 +132,10 @@ class HttpExchange:
         if kind == "text/event-stream":
             await self._follow_until_answered()
             return
-        text = await self._read_body(answer) if kind == "application/json" else b""
+        text = await self._read_body(answer)
         if answer.status == ACCEPTED and not text and self._intake.is_listening:
             await arrived_elsewhere.wait()
-        elif kind == "application/json":
+        elif kind == "application/json" or text.lstrip().startswith(b"{"):
             await self._deliver_body(text)
         else:
             raise ProtocolViolation(_explain_no_answer(answer.status, kind), server=self._server)

@@ -386,6 +386,19 @@ async def test_an_answer_on_the_stream_of_the_server_is_taken(first):
         assert pool.list_statuses()["s"].messages_dropped == 0
 
 
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/json-rpc"])
+async def test_an_answer_in_json_of_another_or_no_type_is_taken(kind):
+    async def speak(asked, reply):
+        headers = {"content_type": kind} if kind else {}
+        await reply.whole(200, json.dumps(answer(asked, "spoken")).encode(), **headers)
+
+    async with (
+        LegacyServer(own={"speak": speak}) as server,
+        UpstreamPool([remote(server.url)]) as pool,
+    ):
+        assert text(await call_tool(pool, "s", "speak", {})) == "spoken"
+
+
 async def test_a_broken_stream_is_resumed_where_it_broke_off(legacy, pool):
     assert text(await call_tool(pool, "s", "resume", {})) == "resumed"
     resumed = [asked for asked in legacy.asked if "last-event-id" in asked.headers]
