@@ -247,7 +247,16 @@ def _redirect_target(answer: aiohttp.ClientResponse, server: str) -> URL | None:
             "redirects to an address that is not http or https; correct its address",
             server=server,
         )
-    return target.with_user(None)
+    return _keep_encryption(answer.url, target.with_user(None))
+
+
+def _keep_encryption(url: URL, target: URL) -> URL:
+    """Return the target with https if only its scheme differs from the origin's.
+
+    Servers behind a proxy that ends TLS take themselves to be reached by http.
+    """
+    secure = target.with_scheme("https")
+    return secure if url.scheme == "https" and is_same_origin(url, secure) else target
 
 
 def _check_redirect(method: str, status: int, url: URL, target: URL, *, server: str) -> None:
