@@ -18,7 +18,12 @@ from tools.upstream.errors import (
     ProtocolViolation,
     ServerUnreachable,
 )
-from tools.upstream.http.address import host_and_port, is_same_origin, redact_address
+from tools.upstream.http.address import (
+    host_and_port,
+    is_same_origin,
+    keep_encryption,
+    redact_address,
+)
 from tools.upstream.http.body import BodyTooLong, read_body
 from tools.upstream.http.guard import AddressRefused, make_connector
 from tools.upstream.http.problems import make_forbidden_error, translate_errors
@@ -247,16 +252,7 @@ def _redirect_target(answer: aiohttp.ClientResponse, server: str) -> URL | None:
             "redirects to an address that is not http or https; correct its address",
             server=server,
         )
-    return _keep_encryption(answer.url, target.with_user(None))
-
-
-def _keep_encryption(url: URL, target: URL) -> URL:
-    """Return the target with https if only its scheme differs from the origin's.
-
-    Servers behind a proxy that ends TLS take themselves to be reached by http.
-    """
-    secure = target.with_scheme("https")
-    return secure if url.scheme == "https" and is_same_origin(url, secure) else target
+    return keep_encryption(answer.url, target.with_user(None))
 
 
 def _check_redirect(method: str, status: int, url: URL, target: URL, *, server: str) -> None:

@@ -18,7 +18,7 @@ from tools.upstream.errors import (
     SessionExpired,
     UpstreamError,
 )
-from tools.upstream.http.address import is_same_origin, redact_address
+from tools.upstream.http.address import is_same_origin, keep_encryption, redact_address
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import OK
@@ -197,6 +197,8 @@ class SseTransport(RemoteSession):
             target = self._endpoint.url.join(URL(data.decode().strip())).with_fragment(None)
         except ValueError:
             target = URL()
+        if target.raw_host:
+            target = keep_encryption(self._endpoint.url, target)
         if not target.raw_host or not is_same_origin(target, self._endpoint.url):
             elsewhere = (
                 redact_address(target) if target.raw_host else "an address that cannot be read"
