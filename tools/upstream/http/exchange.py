@@ -161,7 +161,7 @@ class HttpExchange:
         """Raise an error if the server refuses the session in an answer of status 200."""
         if (
             isinstance(message, JSONRPCError)
-            and _SESSION_WORDS.search(message.error.message)
+            and _names_session(message)
             and await self._is_session_gone()
         ):
             raise SessionExpired(self._server)
@@ -228,7 +228,9 @@ class HttpExchange:
             if answer.status not in {OK, *SESSION_STATUSES} or _is_stream(answer):
                 return False
             _, failure = await self._read_failure(answer)
-            return not _lacks_method(failure) and (answer.status != OK or failure is not None)
+            if answer.status == OK:
+                return _names_session(failure)
+            return not _lacks_method(failure)
         finally:
             answer.close()
 
@@ -360,6 +362,10 @@ def _is_same_id(answered: RequestId | None, requested: RequestId) -> bool:
 
 def _is_proof(request: JSONRPCRequest) -> bool:
     return request.method in PROOFS and "cursor" not in (request.params or {})
+
+
+def _names_session(error: JSONRPCError | None) -> bool:
+    return error is not None and _SESSION_WORDS.search(error.error.message) is not None
 
 
 def _lacks_method(error: JSONRPCError | None) -> bool:

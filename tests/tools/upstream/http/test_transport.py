@@ -328,6 +328,17 @@ async def test_a_failure_of_one_tool_leaves_the_session_as_it_is(refusal):
         assert server.methods().count("initialize") == 1
 
 
+async def test_a_server_that_does_not_know_ping_keeps_its_session():
+    refusals = {"refuse": in_json(200, -32602, "session_name is required")}
+    instead = {"ping": in_json(200, -32603, "Method not supported: ping")}
+    async with LegacyServer(own=refusals, instead=instead) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            with pytest.raises(UpstreamRefused, match="session_name"):
+                await call_tool(pool, "s", "refuse", {})
+        assert server.methods().count("ping") == 1
+        assert server.methods().count("initialize") == 1
+
+
 async def test_a_server_that_forgets_every_session_is_asked_twice_and_no_more():
     class Forgetful(LegacyServer):
         async def _answer(self, asked, reply):
