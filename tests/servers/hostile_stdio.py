@@ -179,7 +179,7 @@ BEHAVIOURS = {
     "hangs": legacy.hang,
     "line_without_end": line_without_end,
     "many_values": many_values,
-    "not_utf8": legacy.not_utf8,
+    "not_json": legacy.not_json,
     "progress_without_end": progress_without_end,
     "stubborn": stubborn,
 }

@@ -114,15 +114,15 @@ async def flood(asked: Asked, reply: Reply) -> None:
     reply.close()
 
 
-async def not_utf8(asked: Asked, reply: Reply) -> None:
-    body = b'{"jsonrpc":"2.0","id":%d,"result":{"x":"caf\xe9"}}' % asked.json["id"]
+async def not_json(asked: Asked, reply: Reply) -> None:
+    body = b'{"jsonrpc":"2.0","id":%d,"result":{"x":caf\xe9}}' % asked.json["id"]
     await reply.whole(200, body, content_type="application/json")
 
 
-async def not_utf8_event(asked: Asked, reply: Reply) -> None:
+async def not_json_event(asked: Asked, reply: Reply) -> None:
     await reply.stream()
     await reply.raw(
-        b'data: {"jsonrpc":"2.0","id":%d,"result":{"x":"\xe9"}}\n\n' % asked.json["id"]
+        b'data: {"jsonrpc":"2.0","id":%d,"result":{"x":caf\xe9}}\n\n' % asked.json["id"]
     )
     await reply.gone()
 
@@ -206,8 +206,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     for function in (
         accepted, ask, broken_gzip, comments, deep, disconnect, disconnect_in_body,
         disconnect_in_stream, echo, fail, flood, gzip_bomb, gzipped, hang, html, huge,
-        huge_chunked, huge_event, long_header, many_headers, never_resumed, no_http, not_utf8,
-        not_utf8_event, refuse, resume, slow_body, slow_headers, stray, string_id, wrong_id,
+        huge_chunked, huge_event, long_header, many_headers, never_resumed, no_http, not_json,
+        not_json_event, refuse, resume, slow_body, slow_headers, stray, string_id, wrong_id,
     )
 }  # fmt: skip
 

@@ -46,7 +46,7 @@ def list_tools(cursor):
     if shape == "twice":
         return {"tools": [tool("a", description="first"), tool("a"), tool("b")]}
     if shape == "broken":
-        return {"tools": [tool("good"), {"name": "bad"}, 7, {"inputSchema": {}}]}
+        return {"tools": [tool("good"), {"name": "bad", "inputSchema": 7}, 7, {"inputSchema": {}}]}
     if shape == "betraying":
         secret = os.environ["ACME_TOKEN"]
         return {"tools": [tool("echo", title=secret, description=f"Signs in with {secret}.")]}
@@ -105,8 +105,12 @@ def not_utf8(request_id, arguments):
     write_all(head + b'caf\xe9"}]}}\n')
 
 
-def not_utf8_id_last(request_id, arguments):
-    write_all(b'{"result":{"x":"\xe9"},"jsonrpc":"2.0","id":%d}\n' % request_id)
+def not_json(request_id, arguments):
+    write_all(b'{"jsonrpc":"2.0","id":%d,"result":{"x":caf\xe9}}\n' % request_id)
+
+
+def not_json_id_last(request_id, arguments):
+    write_all(b'{"result":{"x":caf\xe9},"jsonrpc":"2.0","id":%d}\n' % request_id)
 
 
 def half_json(request_id, arguments):
@@ -284,8 +288,9 @@ TOOLS = {
     "methods": methods,
     "needs_input": needs_input,
     "not_an_object": not_an_object,
+    "not_json": not_json,
+    "not_json_id_last": not_json_id_last,
     "not_utf8": not_utf8,
-    "not_utf8_id_last": not_utf8_id_last,
     "odd": odd,
     "orphan_and_quit": orphan_and_quit,
     "progress": progress,
@@ -359,7 +364,9 @@ def handle(message):
     if method == "notifications/cancelled":
         CANCELLED.append(params["requestId"])
     elif request_id is None:
-        return
+        if "answers_notifications" in OPTIONS:
+            time.sleep(0.05)  # until the next request waits
+            send(**json.loads(OPTIONS["answers_notifications"]))
     elif method == "initialize":
         initialize(request_id, params)
     elif method == "tools/list":

@@ -9,7 +9,6 @@ from typing import Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
-from pydantic import ValidationError
 
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
@@ -149,7 +148,7 @@ async def _negotiate_peer(
         return translate_error(error, spec, transport, while_doing="while starting")
     except UpstreamError as error:
         return error
-    except (ValidationError, VersionRefused) as error:
+    except VersionRefused as error:
         return ProtocolViolation(
             f"answered the handshake with something that is not MCP ({summarize_error(error)}); "
             "check that its command starts an MCP server",

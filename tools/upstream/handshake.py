@@ -15,15 +15,11 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
-    DiscoverResult,
-    Implementation,
-    InitializeResult,
 )
 from mcp_types.version import (
     HANDSHAKE_PROTOCOL_VERSIONS,
     MODERN_PROTOCOL_VERSIONS,
 )
-from pydantic import ValidationError
 
 from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.errors import HttpRefused, UpstreamError
@@ -94,8 +90,7 @@ class Handshake:
         Raises:
             MCPError: If the server refuses all versions.
             UpstreamError: Likewise, by an HTTP status.
-            pydantic.ValidationError: If its answer is malformed.
-            VersionRefused: If it insists on another version.
+            VersionRefused: If it insists on another version, or names none.
         """
         first_refusal: MCPError | HttpRefused | VersionRefused | None = None
         while True:
@@ -119,19 +114,18 @@ class Handshake:
                 "clientInfo": dict(CLIENT_INFO),
             },
         )
-        result = InitializeResult.model_validate(raw, by_name=False)
-        version = result.protocol_version
+        version = _read_text(raw, "protocolVersion")
         if version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            raise VersionRefused(f"Unsupported protocol version from the server: {version}")
+            raise VersionRefused(f"Unsupported protocol version from the server: {version!r}")
         await self._wire.notify(
             "notifications/initialized", headers={MCP_PROTOCOL_VERSION_HEADER: version}
         )
         return ServerPeer(
             era="legacy",
             protocol_version=version,
-            info=_make_server_info(result.server_info),
-            instructions=result.instructions or "",
-            capabilities=_read_capabilities(raw),
+            info=_read_server_info(raw.get("serverInfo")),
+            instructions=_read_text(raw, "instructions"),
+            capabilities=_read_object(raw, "capabilities"),
         )
 
 
@@ -162,42 +156,37 @@ def modern_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def parse_discovery(raw: dict[str, Any]) -> ServerPeer | None:
-    """Parse a discovery result; None if it is malformed or offers no known version."""
-    ttl = raw.get("ttlMs")
-    if isinstance(ttl, int | float) and ttl < 0:  # the protocol treats it as 0
-        raw = {**raw, "ttlMs": 0}
-    try:
-        result = DiscoverResult.model_validate(raw, by_name=False)
-    except ValidationError:
-        return None
+def parse_discovery(raw: Mapping[str, Any]) -> ServerPeer | None:
+    """Parse a discovery result; None if it offers no known version."""
+    offered = raw.get("supportedVersions")
     mutual = [
-        version for version in MODERN_PROTOCOL_VERSIONS if version in result.supported_versions
+        version
+        for version in MODERN_PROTOCOL_VERSIONS
+        if isinstance(offered, list) and version in offered
     ]
     if not mutual:
         return None
     return ServerPeer(
         era="modern",
         protocol_version=mutual[-1],
-        info=_read_stamped_info(result),
-        instructions=result.instructions or "",
-        capabilities=_read_capabilities(raw),
+        info=_read_server_info(_read_object(raw, "_meta").get(SERVER_INFO_META_KEY)),
+        instructions=_read_text(raw, "instructions"),
+        capabilities=_read_object(raw, "capabilities"),
     )
 
 
-def _read_stamped_info(result: DiscoverResult) -> ServerInfo | None:
-    try:
-        return _make_server_info(
-            Implementation.model_validate((result.meta or {}).get(SERVER_INFO_META_KEY))
-        )
-    except ValidationError:  # for display only, so not worth a refusal
+# Beside the version, a server's description of itself is worth no refusal.
+def _read_server_info(declared: Any) -> ServerInfo | None:
+    if not isinstance(declared, dict) or not _read_text(declared, "name"):
         return None
+    return ServerInfo(**{key: _read_text(declared, key) for key in ("name", "version", "title")})
 
 
-def _make_server_info(declared: Implementation) -> ServerInfo:
-    return ServerInfo(name=declared.name, version=declared.version, title=declared.title or "")
+def _read_object(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = raw.get(key)
+    return value if isinstance(value, dict) else {}
 
 
-def _read_capabilities(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    capabilities = raw.get("capabilities")
-    return capabilities if isinstance(capabilities, dict) else {}
+def _read_text(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""

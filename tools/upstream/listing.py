@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -123,17 +123,17 @@ class _CollectedEntries:
             key = self._check_entry(raw)
             item = self.read(raw)
         except UnusableEntry as error:
-            self._add_problem(f"{_describe_entry(self.kind, raw)} is left out: {error}")
+            self.add_problem(f"{_describe_entry(self.kind, raw)} is left out: {error}")
             self.omitted.update(_entry_key(self.kind, raw))
             return
         if key in self.items:
-            self._add_problem(
+            self.add_problem(
                 f"{self.kind.noun} {key!r} is listed more than once; the first counts"
             )
         else:
             self.items[key] = item
 
-    def _add_problem(self, problem: str) -> None:
+    def add_problem(self, problem: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
@@ -180,9 +180,13 @@ async def gather_tools(
     secrets_redactor = redactor or Redactor()
 
     def read(raw: dict[str, Any]) -> Tool:
-        return _parse_tool(redact_definition(raw, secrets_redactor), over_http=over_http)
+        tool, ignored = _parse_tool(redact_definition(raw, secrets_redactor), over_http=over_http)
+        for problem in ignored:
+            gathered.add_problem(f"{_describe_entry(TOOLS, raw)}: {problem}; that is ignored")
+        return tool
 
-    gathered = await _gather_pages(page, _CollectedEntries(kind=TOOLS, limits=limits, read=read))
+    gathered = _CollectedEntries(kind=TOOLS, limits=limits, read=read)
+    await _gather_pages(page, gathered)
     return ToolListing(
         tools=tuple(gathered.items.values()),
         complete=gathered.complete,
@@ -215,8 +219,11 @@ async def _gather_pages(page: FetchPage, gathered: _CollectedEntries) -> _Collec
     limits, plural = gathered.limits, gathered.kind.plural
     cursor: str | None = None
     seen: set[str] = set()
+    result: dict[str, Any] = {}
     for _ in range(limits.max_list_pages):
-        result = await page(cursor)
+        previous, result = result, await page(cursor)
+        if cursor is not None and result == previous:
+            return gathered  # a server that sends a cursor, such as "", but reads none
         gathered.add_page(result)
         cursor = gathered.next_cursor(result)
         if cursor is None or not gathered.complete:
@@ -235,11 +242,19 @@ async def _gather_pages(page: FetchPage, gathered: _CollectedEntries) -> _Collec
     return gathered
 
 
-def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> Tool:
+def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> tuple[Tool, list[str]]:
+    """Return a tool without its malformed optional parts, and what is wrong with them."""
+    if not raw.get("inputSchema"):
+        raw = {**raw, "inputSchema": {"type": "object"}}
+    ignored: list[str] = []
     try:
         tool = Tool.model_validate(raw, by_name=False)
     except ValidationError as error:
-        raise UnusableEntry(_first_error(error)) from None
+        ignored = [*_list_errors(error)]
+        try:
+            tool = Tool.model_validate(_remove_malformed(raw, error), by_name=False)
+        except ValidationError:
+            raise UnusableEntry(ignored[0]) from None
     for published in (tool.input_schema, tool.output_schema):
         if published is not None and _has_outside_reference(published):
             try:
@@ -248,7 +263,22 @@ def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> Tool:
                 raise UnusableEntry(str(error)) from None
     if over_http and (reason := find_invalid_x_mcp_header(tool.input_schema)) is not None:
         raise UnusableEntry(f"its arguments cannot be sent as headers: {reason}")
-    return tool
+    return tool, ignored
+
+
+def _remove_malformed(raw: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+    """Return a definition without the members that are malformed, or that hold such a member.
+
+    Of objects such as the annotations only single members are removed.
+    """
+    kept = dict(raw)
+    for place in {each["loc"][:2] for each in error.errors(include_url=False)}:
+        member = kept.get(str(place[0]))
+        if len(place) > 1 and isinstance(member, dict):
+            kept[str(place[0])] = {key: member[key] for key in member if key != place[1]}
+        else:
+            kept.pop(str(place[0]), None)
+    return kept
 
 
 def _has_outside_reference(published: Mapping[str, Any]) -> bool:
@@ -279,7 +309,7 @@ def _describe_entry(kind: ListKind, raw: Any) -> str:
     return f"a {kind.noun} without a name"
 
 
-def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the definition"
-    return f"{place}: {first['msg'].lower()}"
+def _list_errors(error: ValidationError) -> Iterator[str]:
+    for each in error.errors(include_url=False, include_input=False):
+        place = ".".join(str(part) for part in each["loc"]) or "the definition"
+        yield f"{place}: {each['msg'].lower()}"

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from mcp.shared.exceptions import MCPError
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import (
@@ -62,7 +61,6 @@ async def negotiate(
     Raises:
         MCPError: If the server refuses both, or the connection ends.
         UpstreamError: If the transport fails.
-        pydantic.ValidationError: If its answer to the handshake is malformed.
         VersionRefused: If it insists on an unknown version.
     """
     if era == "legacy":
@@ -130,7 +128,7 @@ async def _try_handshake(prober: ProtocolProber) -> ServerPeer | Exception:
     """Perform the handshake; errors are returned, not raised."""
     try:
         return await prober.initialize()
-    except (MCPError, UpstreamError, ValidationError, VersionRefused) as error:
+    except (MCPError, UpstreamError, VersionRefused) as error:
         return error
 
 

@@ -6,16 +6,21 @@ of 2 MB, where parsing alone takes 0.2 ms. Here the members determine the model.
 
 from __future__ import annotations
 
+import re
+from codecs import BOM_UTF8
 from typing import Any
 
 from mcp_types import (
+    INTERNAL_ERROR,
+    ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
-from pydantic_core import from_json
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
 
 from gateway_project.foundation import json_pieces
 from gateway_project.foundation.computing import run_in_message_thread
@@ -25,6 +30,12 @@ from tools.upstream import nesting
 _PARSER_DEPTH = 201
 _OPENED, _CLOSED = (sign * (_PARSER_DEPTH - nesting.PARSED_DEPTH) for sign in (b"[", b"]"))
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
+# JavaScript leaves unpaired surrogates where it cuts a text within a character.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
+    rb"|(?P<unpaired>u[dD][89a-fA-F][\da-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 
 class MessageTooDeep(ValueError):
@@ -34,11 +45,20 @@ class MessageTooDeep(ValueError):
         super().__init__(f"is nested deeper than {nesting.PARSED_DEPTH} levels")
 
 
+class NamelessResult(ValueError):
+    """A result names no request."""
+
+
 def read_message(text: bytes | bytearray) -> JSONRPCMessage:
     """Parse one message.
 
     In a page of a listing, values nested too deeply are replaced by null, so that one bad entry
     does not cost the others; its remaining depth still identifies it.
+
+    As in most clients, some faults are tolerated: a byte order mark; a list around one message;
+    bytes that are not UTF-8 and unpaired surrogates, which become U+FFFD; null for an absent
+    member and, as PHP writes it, an empty list for an empty object; a float as id; an error in
+    any form.
 
     Args:
         text: JSON in UTF-8.
@@ -46,6 +66,7 @@ def read_message(text: bytes | bytearray) -> JSONRPCMessage:
     Raises:
         MessageTooDeep: If it is nested too deeply and is not a page of a listing.
         TooManyValues: If it contains more values than are parsed.
+        NamelessResult: If it is a result without an id.
         ValueError: If it is not a JSON-RPC 2.0 message.
 
     Example:
@@ -53,13 +74,18 @@ def read_message(text: bytes | bytearray) -> JSONRPCMessage:
         JSONRPCResponse(jsonrpc='2.0', id=1, result={})
     """
     value = _parse_text(text)
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value
     if not isinstance(value, dict):
         raise ValueError("a message is an object")  # noqa: TRY004 - as for any invalid message
-    if "method" in value:
-        # As in the SDK, a request without a usable id is a notification.
-        kind = JSONRPCRequest if _is_id(value.get("id")) else JSONRPCNotification
-        return kind.model_validate(value)
-    return (JSONRPCError if "error" in value else JSONRPCResponse).model_validate(value)
+    if isinstance(identifier := value.get("id"), float) and identifier.is_integer():
+        value["id"] = int(identifier)
+    if value.get("method") is not None:
+        return _read_unsolicited(value)
+    error = value.get("error")
+    if error or (error is not None and value.get("result") is None):
+        return JSONRPCError.model_validate({"id": None, **value, "error": _read_error(error)})
+    return _read_result(value)
 
 
 async def receive_message(text: bytes) -> JSONRPCMessage:
@@ -69,24 +95,67 @@ async def receive_message(text: bytes) -> JSONRPCMessage:
     return read_message(text)
 
 
+def _read_unsolicited(value: dict[str, Any]) -> JSONRPCRequest | JSONRPCNotification:
+    if value.get("params") == []:
+        value["params"] = {}
+    # As in the SDK, a request without a usable id is a notification.
+    kind = JSONRPCRequest if _is_id(value.get("id")) else JSONRPCNotification
+    return kind.model_validate(value)
+
+
+def _read_result(value: dict[str, Any]) -> JSONRPCResponse:
+    if "result" in value:
+        if value.get("id") is None:
+            raise NamelessResult
+        if value["result"] in (None, []):
+            value["result"] = {}
+    return JSONRPCResponse.model_validate(value)
+
+
+def _read_error(error: Any) -> ErrorData:
+    try:
+        return ErrorData.model_validate(error)
+    except ValidationError:
+        text = error if isinstance(error, str) else to_json(error, inf_nan_mode="null").decode()
+        return ErrorData(code=INTERNAL_ERROR, message=text)
+
+
 def _is_id(value: Any) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _parse_text(text: bytes | bytearray) -> Any:
     try:
-        if len(text) > LARGE_BYTES:
-            return json_pieces.parse_in_pieces(bytes(text), max_depth=nesting.PARSED_DEPTH)
-        return _parse_bounded(text)
+        return _parse_any_size(text)
     except TooManyValues:
         raise
     except ValueError:
-        if not nesting.is_deep(bytes(text)):
-            raise
-    value = json_pieces.parse_in_pieces(nesting.prune_document(bytes(text)))
+        repaired = _repair_text(bytes(text))
+        if not nesting.is_deep(repaired):
+            if repaired == text:
+                raise
+            return _parse_any_size(repaired)
+    value = json_pieces.parse_in_pieces(nesting.prune_document(repaired))
     if not _is_page(value):
         raise MessageTooDeep
     return value
+
+
+def _parse_any_size(text: bytes | bytearray) -> Any:
+    if len(text) > LARGE_BYTES:
+        return json_pieces.parse_in_pieces(bytes(text), max_depth=nesting.PARSED_DEPTH)
+    return _parse_bounded(text)
+
+
+def _repair_text(text: bytes) -> bytes:
+    r"""Remove a byte order mark, and replace invalid UTF-8 and unpaired surrogates by U+FFFD.
+
+    Example:
+        >>> _repair_text(b'["caf\xe9", "\\ud83d", "\\ud83d\\ude00", "\\\\ud83d"]').decode()
+        '["caf�", "\\ufffd", "\\ud83d\\ude00", "\\\\ud83d"]'
+    """
+    unicode = text.removeprefix(BOM_UTF8).decode(errors="replace").encode()
+    return _ESCAPE.sub(lambda match: rb"\ufffd" if match["unpaired"] else match[0], unicode)
 
 
 def _parse_bounded(text: bytes | bytearray) -> Any:

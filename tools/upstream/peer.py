@@ -33,7 +33,7 @@ class ServerPeer:
 
     def has_capability(self, capability: str) -> bool:
         """Whether it declares a capability, such as `prompts`."""
-        return isinstance(self.capabilities.get(capability), dict)
+        return self.capabilities.get(capability) not in (None, False)
 
     def offered_kinds(self) -> tuple[ListName, ...]:
         """Return the lists it declares; always includes tools, which some servers omit."""

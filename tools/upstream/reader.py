@@ -11,6 +11,7 @@ import structlog
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
+    PARSE_ERROR,
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
@@ -29,7 +30,7 @@ from tools.upstream.lines import KEPT_EDGE_BYTES, LineSplitter, OversizeLine
 from tools.upstream.origin import ConnectionOrigin
 from tools.upstream.output_tail import clean_line
 from tools.upstream.outstanding import OutstandingRequests, RequestId
-from tools.upstream.parse import MessageTooDeep, read_message, receive_message
+from tools.upstream.parse import MessageTooDeep, NamelessResult, read_message, receive_message
 from tools.upstream.salvage import BadLine, examine_ends, examine_line
 from tools.upstream.streams import MessageInbox
 
@@ -197,6 +198,9 @@ class MessageReader:
             self._fail_call(examine_line(line), refusal)
         except MessageTooDeep as error:
             self._handle_unusable(line, f"sent an answer that {error}; ask it for less")
+        except NamelessResult:
+            if not self._outstanding.claim_notification():
+                self._handle_unusable(line, _INVALID_ANSWER)
         except ValueError:
             self._handle_unusable(line, _INVALID_ANSWER)
         except Exception:
@@ -211,6 +215,12 @@ class MessageReader:
         if isinstance(message, JSONRPCResponse):
             self._deliver_response(message, size)
         elif isinstance(message, JSONRPCError):
+            if (
+                message.id is None
+                and message.error.code != PARSE_ERROR
+                and self._outstanding.claim_notification()
+            ):
+                return
             # An error without an id is about a request the server could not read.
             message.id = self._outstanding.find_owner(message.id)
             self._deliver_response(message, size)

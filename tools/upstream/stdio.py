@@ -237,7 +237,7 @@ class StdioTransport:
         if isinstance(message, JSONRPCRequest):
             self._outstanding.mark_sent(message.id, message.method)
         elif isinstance(message, JSONRPCNotification):
-            self._outstanding.mark_cancelled(message.params)
+            self._outstanding.mark_notified(message.params)
 
 
 def _explain_exit(code: int | None) -> str:

@@ -62,10 +62,10 @@ CHANGED = {
 }
 TIMED_OUT = {"code": "call_timed_out", "says": "2 s and was cancelled; raise the server's call"}
 TOO_LARGE = {"code": "message_too_large", "says": "larger than 33,554,432 bytes; ask it for less"}
-NOT_UTF8 = {"code": "protocol_violation", "says": "UTF-8; update or repair the server"}
+NOT_JSON = {"code": "protocol_violation", "says": "JSON-RPC in UTF-8; update or repair the server"}
 
 ON_STDIO = {
-    "not_utf8": Line(**NOT_UTF8),
+    "not_json": Line(**NOT_JSON),
     "line_without_end": Line(
         code="message_too_large", says="larger than 67,108,864 bytes; ask", grows_mib=300
     ),
@@ -97,7 +97,7 @@ ON_HTTP = {
     "slow_upload": remote(
         "echo", server="stalling", given={"text": "x" * 8 * MIB}, **TIMED_OUT, grows_mib=150
     ),
-    "http_not_utf8": remote("not_utf8", **NOT_UTF8),
+    "http_not_json": remote("not_json", **NOT_JSON),
     "http_result_without_end": remote("huge_chunked", **TOO_LARGE, grows_mib=150),
     "http_deep_result": remote("deep", code="protocol_violation", says="nested deeper than"),
     "gzip_bomb": remote("gzip_bomb", **TOO_LARGE, grows_mib=150),

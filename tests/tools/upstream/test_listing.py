@@ -90,11 +90,49 @@ async def test_of_two_tools_with_one_name_the_first_counts():
     assert listing.problems == ("tool 'a' is listed more than once; the first counts",)
 
 
+@pytest.mark.parametrize("cursor", ["", "x"])
+async def test_a_server_that_reads_no_cursors_has_one_page(cursor):
+    page = {"tools": [tool("a"), tool("b")], "nextCursor": cursor}
+    listing = await gather({None: page, cursor: {**page}})
+    assert (names(listing), listing.complete, listing.problems) == (["a", "b"], True, ())
+
+
+@pytest.mark.parametrize(
+    ("odd", "ignored"),
+    [
+        ({"annotations": [], "_meta": []}, "annotations: "),
+        ({"icons": [{"url": "x"}]}, "icons.0.src: field required"),
+        ({"execution": {"taskSupport": "sometimes"}}, "execution.taskSupport: "),
+        ({"outputSchema": True, "description": ["a"]}, "description: "),
+    ],
+)
+async def test_a_malformed_optional_part_costs_no_tool(odd, ignored):
+    listing = await gather({None: {"tools": [tool("a", title="A", **odd)]}})
+    assert listing[0].title == "A"
+    assert all(getattr(listing[0], key) is None for key in ("icons", "output_schema", "meta"))
+    assert listing.problems[0].startswith(f"tool 'a': {ignored}")
+    assert listing.problems[0].endswith("; that is ignored")
+
+
+async def test_of_annotations_only_what_is_malformed_is_ignored():
+    hints = {"title": 7, "destructiveHint": True, "readOnlyHint": "maybe"}
+    listing = await gather({None: {"tools": [tool("a", annotations=hints)]}})
+    said = listing[0].annotations
+    assert (said.title, said.destructive_hint, said.read_only_hint) == (None, True, None)
+
+
+@pytest.mark.parametrize("schema", [{}, {"inputSchema": None}, {"inputSchema": []}])
+async def test_a_tool_without_a_schema_takes_any_arguments(schema):
+    listing = await gather({None: {"tools": [{"name": "a", **schema}]}})
+    assert listing[0].input_schema == {"type": "object"}
+
+
 async def test_a_malformed_tool_is_left_out_alone():
-    listing = await gather({None: {"tools": [tool("a"), {"name": "b"}, 7, {"inputSchema": {}}]}})
+    bad = {"name": "b", "inputSchema": 7}
+    listing = await gather({None: {"tools": [tool("a"), bad, 7, {"inputSchema": {}}]}})
     assert names(listing) == ["a"]
     assert listing.complete
-    assert listing.problems[0] == "tool 'b' is left out: inputSchema: field required"
+    assert listing.problems[0].startswith("tool 'b' is left out: inputSchema: input should be")
     assert all(problem.startswith("a tool without a name") for problem in listing.problems[1:])
 
 

@@ -21,6 +21,12 @@ from tools.upstream.errors import (
     ServerExited,
     UpstreamRefused,
 )
+from tools.upstream.handshake import (
+    HANDSHAKE_VERSIONS,
+    Handshake,
+    VersionRefused,
+    parse_discovery,
+)
 from tools.upstream.negotiate import negotiate
 from tools.upstream.peer import ServerPeer
 from tools.upstream.pool import UpstreamPool
@@ -83,6 +89,48 @@ async def test_a_modern_server_is_not_asked_for_a_handshake():
     peer = await negotiate(prober, era=None)
     assert (peer.era, peer.protocol_version) == ("modern", LATEST_MODERN_VERSION)
     assert prober.asked == ["discover"]
+
+
+class AnsweringWire:
+    """A dispatcher whose every request is answered with the same result."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.result = result
+        self.ended = asyncio.Event()
+
+    async def request(self, method: str, params: Any) -> dict[str, Any]:
+        return self.result
+
+    async def notify(self, method: str, **_: Any) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("odd", "able"),
+    [
+        ({"capabilities": {"tools": [], "prompts": [], "experimental": []}}, True),
+        ({"capabilities": {"tools": True, "prompts": True}}, True),
+        ({"capabilities": []}, False),
+        ({"serverInfo": {"name": "s"}, "instructions": ["a"]}, False),
+        ({"serverInfo": {"name": "s", "version": 2, "icons": [{"url": "x"}]}}, False),
+        ({"serverInfo": None, "_meta": []}, False),
+        ({}, False),
+    ],
+)
+async def test_only_the_version_of_a_server_must_be_well_formed(odd, able):
+    wire = AnsweringWire({"protocolVersion": "2025-06-18", **odd})
+    peer = await Handshake(wire, capabilities={}, versions=list(HANDSHAKE_VERSIONS)).initialize()
+    assert (peer.protocol_version, peer.has_capability("prompts")) == ("2025-06-18", able)
+    assert (peer.info is not None) == bool(odd.get("serverInfo"))
+    modern = parse_discovery({"supportedVersions": [LATEST_MODERN_VERSION], **odd})
+    assert (modern.era, modern.has_capability("prompts")) == ("modern", able)
+
+
+@pytest.mark.parametrize("version", [None, 7, ["2025-06-18"], "1.0"])
+async def test_a_handshake_without_a_known_version_is_no_handshake(version):
+    wire = AnsweringWire({"protocolVersion": version, "capabilities": {}})
+    with pytest.raises(VersionRefused, match="Unsupported protocol version"):
+        await Handshake(wire, capabilities={}, versions=list(HANDSHAKE_VERSIONS)).initialize()
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,26 @@ def test_an_answer_removes_its_request_and_returns_the_method():
 def test_a_cancellation_ends_the_wait():
     waiting = OutstandingRequests()
     waiting.mark_sent("x", "tools/call")
-    waiting.mark_cancelled({"requestId": "x"})
-    assert waiting.find_owner(None) is None
-    waiting.mark_cancelled(None)
-    waiting.mark_cancelled({"requestId": [1]})
+    waiting.mark_notified({"requestId": "x"})
+    assert waiting.mark_answered("x") is None
+    waiting.mark_notified(None)
+    waiting.mark_notified({"requestId": [1]})
+
+
+def test_an_answer_without_a_name_may_be_one_to_a_notification():
+    waiting = OutstandingRequests()
+    assert not waiting.claim_notification()
+    waiting.mark_notified(None)
+    waiting.mark_sent(1, "tools/list")
+    assert waiting.claim_notification()
+    assert not waiting.claim_notification()
+
+
+def test_a_notification_is_not_answered_after_what_was_sent_later():
+    waiting = OutstandingRequests()
+    waiting.mark_sent(1, "tools/call")
+    waiting.mark_notified(None)
+    waiting.mark_sent(2, "tools/list")
+    waiting.mark_answered(1)
+    waiting.mark_answered(2)
+    assert not waiting.claim_notification()

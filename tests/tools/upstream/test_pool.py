@@ -191,8 +191,8 @@ async def test_a_default_timeout_is_the_servers():
         ("segfault", ServerExited, "was killed by SIGSEGV"),
         ("close_stdin", ServerExited, "closed its input or output"),
         ("close_stdout", ServerExited, "closed its input or output"),
-        ("not_utf8", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
-        ("not_utf8_id_last", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
+        ("not_json", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
+        ("not_json_id_last", ProtocolViolation, "not valid JSON-RPC in UTF-8"),
         ("half_json", ProtocolViolation, "not valid JSON-RPC"),
         ("not_an_object", ProtocolViolation, "not valid JSON-RPC"),
         ("needs_input", ProtocolViolation, "asks for more input"),
@@ -222,6 +222,7 @@ async def test_an_error_of_the_server_is_kept():
     [
         ("rubbish", {}, "after the rubbish"),
         ("string_id", {}, "ok"),
+        ("not_utf8", {}, "caf\ufffd"),
         ("answer_and_quit", {}, "last answer"),
         ("flood", {"count": 10_000}, "after the flood"),
         ("ask_back", {"count": 5_000}, "after asking"),
@@ -231,6 +232,23 @@ async def test_an_error_of_the_server_is_kept():
 async def test_an_answer_among_rubbish_still_arrives(tool, arguments, expected):
     async with UpstreamPool([legacy()]) as pool:
         assert text(await call_tool(pool, "legacy", tool, arguments)) == expected
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"result": {}},
+        {"id": None, "result": {}},
+        {"error": {"code": -32601, "message": "Method not found"}},
+        {"id": None, "error": {"code": -32600, "message": "it has no id"}},
+    ],
+)
+async def test_an_answer_to_a_notification_fails_no_request(reply):
+    options = (f"answers_notifications={json.dumps(reply)}",)
+    async with UpstreamPool([legacy(options=options)]) as pool:
+        assert (await pool.list_tools("legacy")).complete
+        with pytest.raises(UpstreamRefused, match="what"):
+            await call_tool(pool, "legacy", "refuse_namelessly", {})
 
 
 async def test_dropped_messages_are_counted():

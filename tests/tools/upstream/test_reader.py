@@ -70,9 +70,9 @@ def test_notifications_nobody_listens_to_do_not_pass():
 @pytest.mark.parametrize(
     ("line", "failed"),
     [
-        (b'{"jsonrpc":"2.0","id":2,"result":{"x":"\xff"}}', 2),
-        (b'{"jsonrpc":"2.0","id":2,"result":[]}', 2),
-        (b'{"jsonrpc":"2.0","id":3,"result":[]}', None),
+        (b'{"jsonrpc":"2.0","id":2,"result":{"x":\xff}}', 2),
+        (b'{"jsonrpc":"2.0","id":2,"result":7}', 2),
+        (b'{"jsonrpc":"2.0","id":3,"result":7}', None),
         (b'{"jsonrpc":"2.0","result":{', None),
         (b"plain text", None),
         (b'{"json": "log"}', None),

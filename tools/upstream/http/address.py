@@ -95,6 +95,21 @@ def is_same_origin(one: URL, other: URL) -> bool:
     return one.scheme == other.scheme and host_and_port(one) == host_and_port(other)
 
 
+def keep_encryption(url: URL, target: URL) -> URL:
+    """Return an address that a server names, by https if only that differs from its own.
+
+    Servers behind a proxy that ends TLS take themselves to be reached by http.
+
+    Example:
+        >>> keep_encryption(URL("https://x.example/mcp"), URL("http://x.example/mcp/"))
+        URL('https://x.example/mcp/')
+    """
+    if (url.scheme, target.scheme) != ("https", "http"):
+        return target
+    secure = target.with_scheme("https")
+    return secure if is_same_origin(url, secure) else target
+
+
 def _parse_url(text: str, server: str) -> URL:
     try:
         return URL(text).with_fragment(None)

@@ -18,7 +18,12 @@ from tools.upstream.errors import (
     ProtocolViolation,
     ServerUnreachable,
 )
-from tools.upstream.http.address import host_and_port, is_same_origin, redact_address
+from tools.upstream.http.address import (
+    host_and_port,
+    is_same_origin,
+    keep_encryption,
+    redact_address,
+)
 from tools.upstream.http.body import BodyTooLong, read_body
 from tools.upstream.http.guard import make_connector
 from tools.upstream.http.problems import make_forbidden_error, translate_errors
@@ -257,7 +262,7 @@ def _redirect_target(answer: aiohttp.ClientResponse, server: str) -> URL | None:
             "redirects to an address that is not http or https; correct its address",
             server=server,
         )
-    return target.with_user(None)
+    return keep_encryption(answer.url, target.with_user(None))
 
 
 def _check_redirect(method: str, status: int, url: URL, target: URL, *, server: str) -> None:

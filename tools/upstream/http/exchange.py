@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 
 import aiohttp
@@ -38,11 +39,12 @@ from tools.upstream.limits import UpstreamLimits
 from tools.upstream.parse import MessageTooDeep, receive_message
 from tools.upstream.salvage import examine_line
 
-OK, REDIRECTION, NOT_FOUND, NOT_ALLOWED = 200, 300, 404, 405
+OK, ACCEPTED, REDIRECTION, NOT_FOUND, NOT_ALLOWED = 200, 202, 300, 404, 405
 TOO_MANY_REQUESTS, SERVER_FAILED = 429, 500
 # Sent by servers for a session they have forgotten. The protocol says 404; the others mean that
 # only if the session fails for a request that cannot be wrong, too.
 SESSION_STATUSES = frozenset({400, 401, 403, NOT_FOUND, 409, 410, 412, 422, SERVER_FAILED, 503})
+_SESSION_WORDS = re.compile(r"session|initiali[sz]", re.IGNORECASE)
 PROOFS = frozenset({"ping", "tools/list", "prompts/list", "resources/list"})
 ERROR_BYTES = 1024 * 1024  # of an error's body
 RESUME_WAIT_S, RESUME_LONGEST_S = 1.0, 60.0
@@ -101,33 +103,40 @@ class HttpExchange:
         Raises:
             UpstreamError: If there is no answer to deliver.
         """
-        try:
-            self._answer = await self._endpoint.open("POST", headers, body)
-        except SignInRequired:
-            if not self._endpoint.has_sign_in and await self._is_session_gone():
-                raise SessionExpired(self._server) from None
-            raise
-        try:
-            if opened is not None:
-                opened(self._answer)
-            with translate_errors(self._server, self._endpoint.url):
-                await self._handle_answer(self._answer)
-        except BaseException:
-            self._answer.close()
-            raise
+        with self._intake.expect_answer(self._request.id) as arrived:
+            try:
+                self._answer = await self._endpoint.open("POST", headers, body)
+            except SignInRequired:
+                if not self._endpoint.has_sign_in and await self._is_session_gone():
+                    raise SessionExpired(self._server) from None
+                raise
+            try:
+                if opened is not None:
+                    opened(self._answer)
+                with translate_errors(self._server, self._endpoint.url):
+                    await self._handle_answer(self._answer, arrived)
+            except BaseException:
+                self._answer.close()
+                raise
         if self._answer.content.at_eof():
             self._answer.release()
         return None if self._answer.closed else self._answer
 
-    async def _handle_answer(self, answer: aiohttp.ClientResponse) -> None:
+    async def _handle_answer(
+        self, answer: aiohttp.ClientResponse, arrived_elsewhere: asyncio.Event
+    ) -> None:
         if answer.status >= REDIRECTION:
             await self._handle_failure(answer)
             return
         kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind == "application/json":
-            await self._deliver_body(await self._read_body(answer))
-        elif kind == "text/event-stream":
+        if kind == "text/event-stream":
             await self._follow_until_answered()
+            return
+        text = await self._read_body(answer)
+        if answer.status == ACCEPTED and not text and self._intake.is_listening:
+            await arrived_elsewhere.wait()
+        elif kind == "application/json" or text.lstrip().startswith(b"{"):
+            await self._deliver_body(text)
         else:
             raise ProtocolViolation(_explain_no_answer(answer.status, kind), server=self._server)
 
@@ -144,8 +153,18 @@ class HttpExchange:
         except ValueError as error:
             self._intake.count_unusable(text)
             raise self._make_unreadable_error(error) from None
+        await self._check_session(message)
         if not self._deliver_answer(message):
             raise self._make_unreadable_error(None)
+
+    async def _check_session(self, message: JSONRPCMessage) -> None:
+        """Raise an error if the server refuses the session in an answer of status 200."""
+        if (
+            isinstance(message, JSONRPCError)
+            and _names_session(message)
+            and await self._is_session_gone()
+        ):
+            raise SessionExpired(self._server)
 
     def _deliver_answer(self, message: JSONRPCMessage) -> bool:
         """Deliver a message if it is an answer; return whether it was."""
@@ -206,9 +225,12 @@ class HttpExchange:
         except UpstreamError as error:
             return isinstance(error, SignInRequired)
         try:
-            if answer.status not in SESSION_STATUSES:
+            if answer.status not in {OK, *SESSION_STATUSES} or _is_stream(answer):
                 return False
-            return not _lacks_method((await self._read_failure(answer))[1])
+            _, failure = await self._read_failure(answer)
+            if answer.status == OK:
+                return _names_session(failure)
+            return not _lacks_method(failure)
         finally:
             answer.close()
 
@@ -256,6 +278,7 @@ class HttpExchange:
                 raise self._make_unreadable_error(error) from None
             return False
         if isinstance(message, JSONRPCResponse | JSONRPCError):
+            await self._check_session(message)
             return self._deliver_answer(message)
         if self._modern and isinstance(message, JSONRPCRequest):
             self._intake.count_unusable(event.data)
@@ -339,6 +362,10 @@ def _is_same_id(answered: RequestId | None, requested: RequestId) -> bool:
 
 def _is_proof(request: JSONRPCRequest) -> bool:
     return request.method in PROOFS and "cursor" not in (request.params or {})
+
+
+def _names_session(error: JSONRPCError | None) -> bool:
+    return error is not None and _SESSION_WORDS.search(error.error.message) is not None
 
 
 def _lacks_method(error: JSONRPCError | None) -> bool:

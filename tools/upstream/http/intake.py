@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import structlog
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
@@ -38,6 +40,7 @@ class MessageIntake:
     Attributes:
         inbox: Receives the messages.
         flowing: Cleared while reading from the server is paused.
+        is_listening: Whether the server's stream of unsolicited messages is open.
     """
 
     def __init__(self, origin: ConnectionOrigin) -> None:
@@ -48,6 +51,8 @@ class MessageIntake:
         )
         self._logged = FloodGuard(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
         self._unusable = 0
+        self._expected: dict[str, asyncio.Event] = {}
+        self.is_listening = False
         self.flowing = asyncio.Event()
         self.flowing.set()
         self.inbox = MessageInbox(pause=self.flowing.clear, resume=self.flowing.set)
@@ -65,6 +70,24 @@ class MessageIntake:
     def deliver_answer(self, message: JSONRPCResponse | JSONRPCError) -> None:
         """Deliver the answer to a request."""
         self.inbox.put(SessionMessage(message))
+
+    @contextmanager
+    def expect_answer(self, request_id: RequestId) -> Iterator[asyncio.Event]:
+        """Take the answer to a request from the listening stream, too; the event tells of it."""
+        arrived = self._expected[str(request_id)] = asyncio.Event()
+        try:
+            yield arrived
+        finally:
+            del self._expected[str(request_id)]
+
+    def deliver_expected(self, message: JSONRPCResponse | JSONRPCError) -> bool:
+        """Deliver an answer from the listening stream; False if no request expects it."""
+        arrived = self._expected.get(str(message.id))
+        if arrived is None or arrived.is_set():
+            return False
+        self.deliver_answer(message)
+        arrived.set()
+        return True
 
     def deliver_unsolicited(
         self, message: JSONRPCRequest | JSONRPCNotification, *, during: RequestId | None

@@ -12,7 +12,7 @@ from mcp_types import JSONRPCError, JSONRPCResponse
 from tools.upstream.errors import ConnectionLost, ProtocolViolation, UpstreamError
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
-from tools.upstream.http.exchange import OK
+from tools.upstream.http.exchange import NOT_ALLOWED, NOT_FOUND, OK
 from tools.upstream.http.intake import MessageIntake
 from tools.upstream.http.problems import translate_errors
 from tools.upstream.http.session import HttpSession
@@ -51,6 +51,7 @@ class StreamListener:
         self._intake = intake
         self._limits = limits
         self._monotonic = monotonic
+        self._was_open = False
         self._last_id = ""
         self._retry_s: float | None = None
 
@@ -73,16 +74,22 @@ class StreamListener:
             await asyncio.sleep(min(max(self._retry_s or 0.0, wait_s), LONGEST_WAIT_S))
 
     async def _listen(self) -> bool:
-        """Follow the stream to its end; False if the server offers none."""
+        """Follow the stream to its end; False if the server offers none.
+
+        Any other refusal of a stream that was open is temporary: the server restarts, or takes
+        the broken stream for an open one still.
+        """
         headers = self._session.listen_headers(self._last_id)
         answer = await self._endpoint.open("GET", headers)
         try:
             kind = answer.headers.get("Content-Type", "").lower()
             if answer.status != OK or not kind.startswith("text/event-stream"):
-                return False
+                return self._was_open and answer.status not in (NOT_FOUND, NOT_ALLOWED)
+            self._was_open = self._intake.is_listening = True
             with translate_errors(self._endpoint.server, self._endpoint.url):
                 await self._follow(answer)
         finally:
+            self._intake.is_listening = False
             answer.close()
         return True
 
@@ -112,7 +119,9 @@ class StreamListener:
             self._intake.count_unusable(event.data)
             return False
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            # Answers belong on the streams of their requests.
+            # Answers belong on the streams of their requests, but some servers send all here.
+            if self._intake.deliver_expected(message):
+                return True
             self._intake.count_unusable(event.data)
             return False
         return self._intake.deliver_unsolicited(message, during=None)

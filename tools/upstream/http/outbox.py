@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import structlog
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
@@ -27,26 +27,25 @@ class MessageDelivery:
 
     Args:
         endpoint: The server.
-        failed: Called with the error if the session has expired.
     """
 
-    def __init__(self, endpoint: HttpEndpoint, failed: Callable[[UpstreamError], None]) -> None:
+    def __init__(self, endpoint: HttpEndpoint) -> None:
         self._endpoint = endpoint
-        self._failed = failed
         self._turns = asyncio.Semaphore(MAX_DELIVERIES)
 
     async def deliver(
         self, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
     ) -> None:
-        """Send a message; a failure is only logged."""
+        """Send a message; a failure is only logged.
+
+        Not even status 404 tells that the session is gone: some servers know the requests alone.
+        """
         try:
             async with self._turns, asyncio.timeout(DELIVERY_TIMEOUT_S):
                 await post_message(self._endpoint, body, headers, url=url)
         except (UpstreamError, TimeoutError) as error:
             reason = str(error) or "no answer in time"
             log.info("server.message_not_delivered", server=self._endpoint.server, error=reason)
-            if isinstance(error, SessionExpired):
-                self._failed(error)
 
 
 async def post_message(

@@ -18,7 +18,7 @@ from tools.upstream.errors import (
     SessionExpired,
     UpstreamError,
 )
-from tools.upstream.http.address import is_same_origin, redact_address
+from tools.upstream.http.address import is_same_origin, keep_encryption, redact_address
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import OK
@@ -58,7 +58,7 @@ class SseTransport(RemoteSession):
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._inbox = MessageInbox(pause=self._flowing.clear, resume=self._flowing.set)
-        self._deliveries = MessageDelivery(endpoint, self.end)
+        self._deliveries = MessageDelivery(endpoint)
         self._reader = MessageReader(
             origin,
             inbox=self._inbox,
@@ -97,8 +97,10 @@ class SseTransport(RemoteSession):
             self._track_message(message)
             try:
                 body = await encode_for_origin(message, self.origin)
-                if isinstance(message, JSONRPCRequest) or _is_delivery_awaited(message):
+                if isinstance(message, JSONRPCRequest):
                     await post_message(self._endpoint, body, headers, url=self._target)
+                elif _is_delivery_awaited(message):
+                    await self._deliveries.deliver(body, headers, url=self._target)
                 else:
                     self.spawn(self._deliveries.deliver(body, headers, url=self._target))
             except UpstreamError as error:
@@ -118,8 +120,8 @@ class SseTransport(RemoteSession):
     def _track_message(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._outstanding.mark_sent(message.id, message.method)
-        elif getattr(message, "method", None) == "notifications/cancelled":
-            self._outstanding.mark_cancelled(getattr(message, "params", None))
+        elif isinstance(message, JSONRPCNotification):
+            self._outstanding.mark_notified(message.params)
 
     def _handle_send_failure(self, message: JSONRPCMessage, error: UpstreamError) -> None:
         if isinstance(message, JSONRPCRequest):
@@ -195,6 +197,8 @@ class SseTransport(RemoteSession):
             target = self._endpoint.url.join(URL(data.decode().strip())).with_fragment(None)
         except ValueError:
             target = URL()
+        if target.raw_host:
+            target = keep_encryption(self._endpoint.url, target)
         if not target.raw_host or not is_same_origin(target, self._endpoint.url):
             elsewhere = (
                 redact_address(target) if target.raw_host else "an address that cannot be read"

@@ -48,7 +48,7 @@ class HttpTransport(RemoteSession):
         super().__init__(origin, on_end=self._intake.end)
         self._endpoint = endpoint
         self._session = HttpSession()
-        self._deliveries = MessageDelivery(endpoint, self._note_error)
+        self._deliveries = MessageDelivery(endpoint)
         self._connect_error: ServerUnreachable | None = None
         self._requests_in_flight = 0
 

@@ -4,7 +4,12 @@ import pytest
 from yarl import URL
 
 from tools.upstream.errors import InvalidAddress, UnsetVariable
-from tools.upstream.http.address import is_same_origin, redact_address, resolve_address
+from tools.upstream.http.address import (
+    is_same_origin,
+    keep_encryption,
+    redact_address,
+    resolve_address,
+)
 from tools.upstream.spec import ServerSpec
 
 
@@ -67,3 +72,16 @@ def test_no_more_than_the_origin_is_shown():
 )
 def test_origins_are_compared_by_scheme_host_and_port(other, same):
     assert is_same_origin(URL("https://a.example/x"), URL(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("own", "named", "kept"),
+    [
+        ("https://x.example:8443/sse", "http://x.example:8443/m", "https://x.example:8443/m"),
+        ("https://x.example/sse", "http://x.example:8000/m", "http://x.example:8000/m"),
+        ("https://x.example/sse", "http://y.example/m", "http://y.example/m"),
+        ("http://x.example/sse", "http://x.example/m", "http://x.example/m"),
+    ],
+)
+def test_an_address_that_a_server_names_stays_encrypted(own, named, kept):
+    assert str(keep_encryption(URL(own), URL(named))) == kept

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from yarl import URL
@@ -68,6 +69,33 @@ async def test_a_message_is_not_lost_to_a_redirect_that_drops_it(status):
     async with RawServer(redirecting(status, "/a")) as server, client() as made:
         with pytest.raises(ProtocolViolation, match="drops the message"):
             await opened(made, server)
+
+
+@pytest.mark.parametrize(
+    ("location", "reached"),
+    [
+        ("http://x.example/mcp/", "https://x.example/mcp/"),
+        ("http://x.example:8443/mcp/", None),
+        ("http://y.example/mcp/", None),
+    ],
+)
+async def test_a_redirect_to_the_same_host_stays_encrypted(monkeypatch, location, reached):
+    asked = []
+
+    async def send(self, method, url, *_, **__):
+        asked.append(str(url))
+        status, headers = (307, {"Location": location}) if len(asked) == 1 else (200, {})
+        return SimpleNamespace(status=status, headers=headers, url=url, close=lambda: None)
+
+    monkeypatch.setattr(HttpClient, "_send", send)
+    async with client() as made:
+        call = made.open("POST", URL("https://x.example/mcp"), headers={}, server="s")
+        if reached is None:
+            with pytest.raises(ForbiddenAddress, match="not encrypted"):
+                await call
+        else:
+            await call
+    assert asked == ["https://x.example/mcp", *([reached] if reached else [])]
 
 
 async def test_a_redirect_loop_ends():

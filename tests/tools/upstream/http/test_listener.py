@@ -39,6 +39,25 @@ async def test_a_broken_stream_goes_on_after_the_last_event():
         assert [each for each in resumed if each] == ["e7"]
 
 
+@pytest.mark.parametrize(("status", "gets"), [(409, 3), (502, 3), (405, 2)])
+async def test_a_stream_that_was_open_is_asked_for_again_unless_there_is_none(status, gets):
+    async def listening(asked, reply):
+        if server.methods().count("GET") == 2:
+            await reply.whole(status)
+            return
+        await reply.stream()
+        if server.methods().count("GET") == 3:
+            await reply.gone()
+        reply.close()
+
+    async with LegacyServer(listening=listening) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            await pool.warm_up()
+            await eventually(lambda: server.methods().count("GET") == gets)
+            await asyncio.sleep(0.2)
+        assert server.methods().count("GET") == gets
+
+
 async def test_what_does_not_belong_there_is_dropped_and_counted():
     async def listening(asked, reply):
         await reply.stream()

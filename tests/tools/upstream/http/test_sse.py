@@ -67,7 +67,7 @@ class SseServer(RawServer):
             stream.close()
         elif name == "mumble":
             await stream.raw(
-                b'data: {"jsonrpc":"2.0","id":%d,"result":{"x":"\xe9"}}\n\n' % asked.json["id"]
+                b'data: {"jsonrpc":"2.0","id":%d,"result":{"x":caf\xe9}}\n\n' % asked.json["id"]
             )
         elif name == "huge":
             await stream.raw(

@@ -16,6 +16,7 @@ from tests.tools.upstream.http.conftest import remote, text, times_out, was_call
 from tests.upstream_calls import call_tool, send_request
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
+    CallTimedOut,
     ConnectionLost,
     ForbiddenAddress,
     HttpRefused,
@@ -289,6 +290,7 @@ def in_text(status: int, message: str) -> Behaviour:
         in_text(401, ""),
         in_json(409, 1, "session unknown"),
         in_text(410, "Session gone"),
+        in_json(200, -32002, "Server not initialized"),
     ],
 )
 async def test_a_session_refused_in_any_words_is_opened_anew_and_the_call_repeated(unknown):
@@ -327,7 +329,12 @@ async def test_after_a_failure_that_says_less_only_reads_are_repeated(unknown):
 
 @pytest.mark.parametrize(
     "refusal",
-    [in_json(400, -32602, "no such session id: x"), in_text(500, "failed"), in_text(400, "no")],
+    [
+        in_json(200, -32602, "no such session id: x"),
+        in_json(400, -32602, "no such session id: x"),
+        in_text(500, "failed"),
+        in_text(400, "no"),
+    ],
 )
 async def test_a_failure_of_one_tool_leaves_the_session_as_it_is(refusal):
     async with LegacyServer(own={"refuse": refusal}) as server:
@@ -336,6 +343,17 @@ async def test_a_failure_of_one_tool_leaves_the_session_as_it_is(refusal):
             with pytest.raises((UpstreamRefused, HttpRefused)):
                 await call_tool(pool, "s", "refuse", {})
             assert text(await call_tool(pool, "s", "echo", {"text": "on"})) == "on"
+        assert server.methods().count("initialize") == 1
+
+
+async def test_a_server_that_does_not_know_ping_keeps_its_session():
+    refusals = {"refuse": in_json(200, -32602, "session_name is required")}
+    instead = {"ping": in_json(200, -32603, "Method not supported: ping")}
+    async with LegacyServer(own=refusals, instead=instead) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            with pytest.raises(UpstreamRefused, match="session_name"):
+                await call_tool(pool, "s", "refuse", {})
+        assert server.methods().count("ping") == 1
         assert server.methods().count("initialize") == 1
 
 
@@ -350,6 +368,64 @@ async def test_a_server_that_forgets_every_session_is_asked_twice_and_no_more():
         with pytest.raises(SessionExpired):
             await call_tool(pool, "s", "echo", {"text": "lost"})
         assert len([asked for asked in server.asked if b"lost" in asked.body]) == 2
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+async def test_a_refused_notification_does_not_end_the_session(status):
+    async def refuse(asked, reply):
+        await reply.whole(status)
+
+    instead = {"notifications/initialized": refuse, "notifications/cancelled": refuse}
+    async with LegacyServer(instead=instead) as server:
+        async with UpstreamPool([remote(server.url)]) as pool:
+            with pytest.raises(CallTimedOut):
+                await call_tool(pool, "s", "hang", {}, timeout_s=0.2)
+            assert text(await call_tool(pool, "s", "echo", {"text": "on"})) == "on"
+        assert server.methods().count("notifications/cancelled") == 1
+        assert server.methods().count("initialize") == 1
+
+
+@pytest.mark.parametrize("first", ["answer", "status"])
+async def test_an_answer_on_the_stream_of_the_server_is_taken(first):
+    streams = []
+    opened = asyncio.Event()
+
+    async def listen(asked, reply):
+        await reply.stream()
+        streams.append(reply)
+        opened.set()
+        await reply.gone()
+
+    async def accept(asked, reply):
+        if first == "status":
+            await reply.whole(202)
+        await streams[0].event(answer(asked, "elsewhere"))
+        if first == "answer":
+            await asyncio.sleep(0.05)
+            await reply.whole(202)
+
+    async with (
+        LegacyServer(listening=listen, own={"accept": accept}) as server,
+        UpstreamPool([remote(server.url)]) as pool,
+    ):
+        await pool.warm_up()
+        await opened.wait()
+        assert text(await call_tool(pool, "s", "accept", {})) == "elsewhere"
+        assert text(await call_tool(pool, "s", "echo", {"text": "on"})) == "on"
+        assert pool.list_statuses()["s"].messages_dropped == 0
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/json-rpc"])
+async def test_an_answer_in_json_of_another_or_no_type_is_taken(kind):
+    async def speak(asked, reply):
+        headers = {"content_type": kind} if kind else {}
+        await reply.whole(200, json.dumps(answer(asked, "spoken")).encode(), **headers)
+
+    async with (
+        LegacyServer(own={"speak": speak}) as server,
+        UpstreamPool([remote(server.url)]) as pool,
+    ):
+        assert text(await call_tool(pool, "s", "speak", {})) == "spoken"
 
 
 async def test_a_broken_stream_is_resumed_where_it_broke_off(legacy, pool):
