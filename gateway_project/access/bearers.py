@@ -2,7 +2,9 @@
 
 A token is looked up when first seen and then every `CHECK_INTERVAL_S` seconds while in use. A
 token that is revoked, or whose user is disabled, therefore stops working within seconds, and its
-open requests and streams are ended. While the database is unavailable, tokens verified less than
+open requests and streams are ended. One that has expired but can be renewed ends its streams only:
+a client renews it and sends again what was answered with 401, and the call would be made twice.
+While the database is unavailable, tokens verified less than
 `OUTAGE_GRACE_S` ago are accepted; all others are refused.
 """
 
@@ -38,7 +40,8 @@ LOCK_STRIPES = 16
 MAX_TOKEN_LENGTH = 200
 
 LookUpTokens = Callable[[Collection[str]], Awaitable[Mapping[str, ActiveToken]]]
-"""Returns the valid tokens among some digests, by digest."""
+"""Returns the valid tokens among some digests, by digest; those that can be renewed also when they
+have expired, until they are revoked."""
 
 RecordUse = Callable[[Collection[str]], Awaitable[None]]
 """Records that tokens, named by digest, have just been used."""
@@ -73,6 +76,7 @@ class BearerToken:
         was_used: Whether it was used since the last recheck.
         use_recorded_at: When its use was last recorded in the database.
         open_timeouts: Timeouts of its open requests and streams.
+        stream_timeouts: Those of its streams, which would stay open as long as their client.
         is_ended: Whether it is known to be no longer valid.
     """
 
@@ -82,27 +86,43 @@ class BearerToken:
     was_used: bool = True
     use_recorded_at: float = float("-inf")
     open_timeouts: set[asyncio.Timeout] = field(default_factory=set)
+    stream_timeouts: set[asyncio.Timeout] = field(default_factory=set)
     is_ended: bool = False
 
     @asynccontextmanager
-    async def enforce_validity(self) -> AsyncIterator[asyncio.Timeout]:
+    async def enforce_validity(self, *, endless: bool = False) -> AsyncIterator[asyncio.Timeout]:
         """Run the block only as long as the token is valid; yields the block's timeout.
+
+        Args:
+            endless: Whether it is a stream, which ends with the token's time too.
 
         Raises:
             TimeoutError: When the token becomes invalid.
         """
         async with asyncio.timeout(None) as timeout:
             self.open_timeouts.add(timeout)
+            if endless:
+                self.stream_timeouts.add(timeout)
             try:
                 yield timeout
             finally:
                 self.open_timeouts.discard(timeout)
+                self.stream_timeouts.discard(timeout)
 
     def expire_open(self) -> None:
         """End its open requests and streams."""
         self.is_ended = True
-        now = asyncio.get_running_loop().time()
-        for timeout in self.open_timeouts:
+        _end_now(self.open_timeouts)
+
+    def expire_streams(self) -> None:
+        """End its open streams."""
+        _end_now(self.stream_timeouts)
+
+
+def _end_now(timeouts: Collection[asyncio.Timeout]) -> None:
+    now = asyncio.get_running_loop().time()
+    for timeout in timeouts:
+        if timeout.when() is None:  # one that is ending already cannot be changed
             timeout.reschedule(now)
 
 
@@ -262,9 +282,14 @@ class BearerTokenCache:
         cached = self._tokens_by_digest.get(digest)
         if token is None or self._is_expired(token):
             self._store_wrong(digest, at)
-            if cached is not None:
+            if cached is None:
+                return
+            if token is None or not cached.open_timeouts:
                 del self._tokens_by_digest[digest]
                 cached.expire_open()
+            else:
+                cached.active_token, cached.checked_at = token, at
+                cached.expire_streams()
         elif cached is not None and not cached.is_ended:
             cached.active_token, cached.checked_at = token, at
         else:
@@ -293,8 +318,10 @@ class BearerTokenCache:
         """
         now = self._monotonic()
         for bearer in self._tokens_by_digest.values():
-            if now - bearer.checked_at > OUTAGE_GRACE_S or self._is_expired(bearer.active_token):
+            if now - bearer.checked_at > OUTAGE_GRACE_S:
                 bearer.expire_open()
+            elif self._is_expired(bearer.active_token):
+                bearer.expire_streams()
 
     def _is_fresh(self, bearer: BearerToken) -> bool:
         return self._monotonic() - bearer.checked_at <= MAX_AGE_S

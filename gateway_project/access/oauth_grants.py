@@ -8,13 +8,9 @@ from datetime import timedelta
 from typing import Any, Final
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
-from oauth2_provider.models import (
-    get_access_token_model,
-    get_grant_model,
-    get_refresh_token_model,
-)
+from oauth2_provider.models import get_grant_model, get_refresh_token_model
 from oauth2_provider.oauth2_validators import OAuth2Validator
 
 from gateway_project.foundation.caller import CLIENT_SCOPES
@@ -84,6 +80,33 @@ class GrantValidator(OAuth2Validator):  # type: ignore[misc]
         request.scopes = [name for name in request_scopes if name in original] or original
         return True
 
+    def _save_bearer_token(self, token: Any, request: Any, *args: Any, **kwargs: Any) -> None:
+        """Save tokens; the access token of a renewed one stays valid for the rest of its time.
+
+        Other windows still use it, and what they have open would end. The renewed refresh token
+        keeps naming it, so that it ends with its family.
+        """
+        row = getattr(request, "refresh_token_instance", None)
+        if row is None:
+            super()._save_bearer_token(token, request, *args, **kwargs)
+            return
+        renewed = get_refresh_token_model().objects.filter(pk=row.pk)
+        renewed.update(access_token=None)
+        super()._save_bearer_token(token, request, *args, **kwargs)
+        renewed.update(access_token=row.access_token_id)
+
+    def revoke_token(
+        self, token: str, token_type_hint: str, request: Any, *args: Any, **kwargs: Any
+    ) -> None:
+        """Revoke a token of a client, with all that came from the same consent."""
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        is_it = Q(token_checksum=digest) | Q(access_token__token_checksum=digest)
+        rows = get_refresh_token_model().objects.filter(is_it, application=request.client)
+        families = {*rows.values_list("token_family", flat=True)}
+        super().revoke_token(token, token_type_hint, request, *args, **kwargs)
+        for family in families:
+            get_refresh_token_model().revoke_family(family)
+
     def _check_and_set_request_resource(self, request: Any) -> None:
         """Check resources; after that a repeated exchange makes tokens as if there were none."""
         super()._check_and_set_request_resource(request)
@@ -107,8 +130,8 @@ def _was_just_exchanged(row: Any) -> bool:
     """Whether a refresh token gave its successor a moment ago, which has not been used since."""
     if row.revoked is None or row.revoked <= timezone.now() - REPEATED_FOR:
         return False
-    # Its access token is deleted once that is renewed or revoked.
-    return bool(get_access_token_model().objects.filter(source_refresh_token=row).exists())
+    successors = get_refresh_token_model().objects.filter(access_token__source_refresh_token=row)
+    return bool(successors.filter(revoked__isnull=True).exists())
 
 
 class ClientSecretHasher(PBKDF2PasswordHasher):

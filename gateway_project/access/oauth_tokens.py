@@ -80,16 +80,14 @@ def _load_last_uses() -> dict[int, tuple[int, datetime]]:
 
 
 def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
-    """Return the valid tokens among some digests, by digest.
+    """Return the tokens among some digests that are not revoked, expired ones too, by digest.
 
     Raises:
         django.db.Error: If the database is unavailable.
     """
     rows = (
         get_access_token_model()
-        .objects.filter(
-            token_checksum__in=digests, expires__gt=timezone.now(), user__is_active=True
-        )
+        .objects.filter(token_checksum__in=digests, user__is_active=True)
         .select_related("user")
         .prefetch_related("user__groups", "user__memberships")
         .annotate(person=F("user__private_team__pk"))

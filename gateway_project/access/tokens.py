@@ -82,7 +82,7 @@ def authenticate_token(token: str) -> Caller | None:
 
 
 def load_active_tokens(digests: Collection[str]) -> dict[str, ActiveToken]:
-    """Return the valid tokens among some digests, by digest.
+    """Return the valid tokens among some digests, by digest; issued by OAuth, expired ones too.
 
     Raises:
         TokensUnavailable: If the database is unavailable.

@@ -217,7 +217,7 @@ class EndpointGate:
         """Serve until the response is complete, the token becomes invalid or the gate closes."""
         endless = scope["method"] == "GET" or header_text(headers, b"mcp-method") == LISTEN_METHOD
         try:
-            async with bearer.enforce_validity() as end:
+            async with bearer.enforce_validity(endless=endless) as end:
                 with self._endless.track_request(end, endless=endless):
                     if scope["method"] != "POST":
                         scope = checks.drop_misleading_headers(scope, headers, b"")

@@ -7,7 +7,7 @@ import functools
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +65,9 @@ class Tokens:
 
     def revoke(self, token: str) -> None:
         del self.good[digest(token)]
+
+    def expire(self, token: str) -> None:
+        self.good[digest(token)] = replace(self.good[digest(token)], expires_at=1.0)
 
     async def look_up(self, digests: Any) -> dict[str, ActiveToken]:
         self.asked += 1

@@ -49,6 +49,33 @@ async def test_calls_of_a_token_end_with_it():
         await gateway.handled.cancelled.wait()
 
 
+async def test_a_call_outlives_the_time_of_a_token_that_can_be_renewed_and_streams_do_not():
+    """Answered with 401, a client would renew the token and make the call a second time."""
+    async with listening() as gateway:
+        headers = await gateway.session()
+        call = asyncio.ensure_future((await gateway.call("hang")).__aenter__())
+        await gateway.handled.began.wait()
+        async with gateway.http.get(gateway.url, headers=headers) as stream:
+            await stream.content.readline()
+            gateway.tokens.expire("tok-ann")
+            await stream.content.read()
+        assert await refused(gateway) == (401, "unauthorized")
+        gateway.handled.release.set()
+        async with await call as response:
+            assert response.status == 200
+
+
+async def test_a_call_that_outlives_its_token_ends_when_that_is_revoked():
+    async with listening() as gateway:
+        call = asyncio.ensure_future((await gateway.call("hang")).__aenter__())
+        await gateway.handled.began.wait()
+        gateway.tokens.expire("tok-ann")
+        assert await refused(gateway) == (401, "unauthorized")
+        gateway.tokens.revoke("tok-ann")
+        async with await call as response:
+            assert await code_of(response) == (401, "unauthorized")
+
+
 async def test_known_callers_continue_without_a_database_and_unknown_ones_wait():
     async with listening() as gateway:
         assert await gateway.text("echo") == "ann:"

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import secrets
+import time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from django.test import Client
@@ -96,4 +97,5 @@ def get_tokens(browser, client_id, **values):
 
 def load(token):
     digest = tokens.hash_token(token)
-    return tokens.load_active_tokens([digest]).get(digest)
+    found = tokens.load_active_tokens([digest]).get(digest)
+    return found if found and found.expires_at > time.time() else None

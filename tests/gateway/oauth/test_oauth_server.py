@@ -401,11 +401,37 @@ def test_a_refresh_token_is_used_once_and_its_theft_ends_all(browser, client_id)
     second = refresh(client_id, first["refresh_token"])
     assert second.status_code == 200
     assert load(second.json()["access_token"]) is not None
-    assert load(first["access_token"]) is None
     RefreshToken.objects.update(revoked=F("revoked") - oauth_grants.REPEATED_FOR)
     assert refresh(client_id, first["refresh_token"]).status_code == 400
-    assert load(second.json()["access_token"]) is None
+    assert load(first["access_token"]) is load(second.json()["access_token"]) is None
     assert refresh(client_id, second.json()["refresh_token"]).status_code == 400
+
+
+def test_a_renewed_token_keeps_its_time_and_the_windows_that_use_it_stay(browser, client_id):
+    first = get_tokens(browser, client_id)
+    for _ in range(2):
+        renewed = refresh(client_id, first["refresh_token"])
+        assert refresh(client_id, renewed.json()["refresh_token"], resource="x").status_code == 400
+        assert load(first["access_token"])
+        assert load(renewed.json()["access_token"])
+    AccessToken.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    assert load(first["access_token"]) is None
+
+
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_revoking_one_token_ends_all_of_its_consent(browser, client_id, kind, number):
+    other = get_tokens(browser, client_id)
+    made = [get_tokens(browser, client_id)]
+    made.append(refresh(client_id, made[0]["refresh_token"]).json())
+    made.append(refresh(client_id, made[1]["refresh_token"]).json())
+    stranger = register().json()["client_id"]
+    for client, is_valid in ((stranger, True), (client_id, False)):
+        body = {"token": made[number][kind], "client_id": client}
+        assert Client().post("/oauth/revoke/", body).status_code == 200
+        assert [load(one["access_token"]) is not None for one in made] == [is_valid] * 3
+    assert refresh(client_id, made[2]["refresh_token"]).status_code == 400
+    assert load(other["access_token"])
 
 
 def test_a_token_ends_with_its_time_its_user_its_client_and_its_revocation(browser, client_id):
