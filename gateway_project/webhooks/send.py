@@ -134,7 +134,8 @@ class WebhookSender:
                     await self._start_due(group)
                     await self._delete_old()
                     wait_s = await self._compute_wait_s()
-                    if not self._in_flight:
+                    # What ended meanwhile may be due again sooner than was just read.
+                    if not (self._in_flight or self.wanted.is_set()):
                         return wait_s
                     await self._wait(wait_s)
         finally:

@@ -143,7 +143,7 @@ def test_a_thousand_outcomes_of_one_team_are_not_seen_by_another():
     assert outcomes.load_resolved(None, limit=9) == []
 
 
-RAN = {"is_shadow": False, "tasks": (("git:show", 40.0),), "took_ms": 60.0}
+RAN = {"is_shadow": False, "tasks": (("git:show", 40.0, ""),), "took_ms": 60.0}
 FAILED = {**RAN, "tasks": (), "took_ms": 5_000.0, "fallback": "too_slow"}
 
 

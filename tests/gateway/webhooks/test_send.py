@@ -130,6 +130,22 @@ async def test_a_failure_is_tried_again_with_the_same_id(open_sender, queue, clo
     assert (await delivery()).status == "delivered"
 
 
+async def test_an_attempt_that_ends_while_the_next_is_looked_up_is_not_forgotten(
+    open_sender, queue, monkeypatch
+):
+    async with receiving(statuses=[500]) as receiver, open_sender() as sender:
+        await queue(receiver.url)
+        compute = sender._compute_wait_s
+
+        async def compute_late():
+            wait_s = await compute()
+            await sender.wanted.wait()
+            return wait_s
+
+        monkeypatch.setattr(sender, "_compute_wait_s", compute_late)
+        assert await sender.send_due() == 10.0
+
+
 async def test_after_a_day_it_is_given_up(open_sender, queue, clock):
     async with receiving(statuses=[503]) as receiver, open_sender() as sender:
         await queue(receiver.url)
