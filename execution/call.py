@@ -30,7 +30,7 @@ from execution.call_errors import (
     InvalidArguments,
     ToolUnavailable,
 )
-from execution.call_outcome import CallOutcome, ServedEarly
+from execution.call_outcome import CallOutcome, ServedEarly, let_server_judge
 from execution.codes import TOOL_ERROR
 from execution.early_calls import NO_SPECULATION, Speculation
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
@@ -149,15 +149,17 @@ class ApprovalGrant:
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
-    """A call that its caller may make now, with valid arguments.
+    """A call that its caller may make now.
 
     Attributes:
         tool: The tool to call.
         is_small: Whether validation fits into the event loop, now and again later.
+        misfit: What does not fit of arguments that the server may judge; None: they are valid.
     """
 
     tool: CatalogueTool
     is_small: bool
+    misfit: InvalidArguments | None = None
 
 
 def prepare(
@@ -212,10 +214,10 @@ async def admit(
             await computing.run_in_validation_thread(
                 whose, validate_fully, tool, request.arguments
             )
-    except InvalidArguments:
+    except InvalidArguments as error:
         if not (passes_misfits and may_server_judge(tool, request.arguments)):
             raise
-        is_small = False
+        return Admission(tool=tool, is_small=False, misfit=error)
     return Admission(tool=tool, is_small=is_small)
 
 
@@ -257,8 +259,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         on_ended: Called once the call has ended, successfully or not.
         speculation: Calls made ahead.
         is_fresh: Whether the caller wants a new answer.
-        passes_misfits: Whether a server may judge arguments that do not fit a schema of its own,
-            where that is harmless.
+        passes_misfits: Whether arguments may be passed on as `may_server_judge` says.
 
     Raises:
         UnknownTool: If the caller sees no such tool.
@@ -365,7 +366,8 @@ async def _admit_and_send(  # noqa: PLR0913 - as `call`
             _send_with_retries, send, window_s=window_s, can_retry=can_retry, on_retry=on_retry
         )
     dispatch = partial(_dispatch, request, tool, send)
-    return await speculation.answer(caller, tool, request, dispatch, is_fresh=is_fresh)
+    answer = speculation.answer(caller, tool, request, dispatch, is_fresh=is_fresh)
+    return await let_server_judge(answer, admission.misfit)
 
 
 def _require_callable_tool(

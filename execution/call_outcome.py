@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from uuid import UUID
+
+from execution.call_errors import InvalidArguments
+from tools.upstream.errors import UpstreamRefused
 
 if TYPE_CHECKING:
     from tools.upstream.result import UpstreamResult
@@ -60,3 +64,16 @@ class CallOutcome:
     duration_s: float
     served: ServedEarly | None = None
     converted: Sequence[Mapping[str, str]] = ()
+
+
+async def let_server_judge(
+    answer: Awaitable[CallOutcome], misfit: InvalidArguments | None
+) -> CallOutcome:
+    """Return an answer; raise what does not fit if the server does not take it either."""
+    if misfit is None:
+        return await answer
+    with suppress(UpstreamRefused):
+        outcome = await answer
+        if not outcome.result.is_error:
+            return outcome
+    raise misfit  # says better than most servers what is wrong

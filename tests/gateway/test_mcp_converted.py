@@ -10,6 +10,8 @@ from gateway_project.mcp.failure import META_KEY as ERROR_KEY
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import ERAS
 from tools.danger import Danger
+from tools.upstream.errors import UpstreamRefused
+from tools.upstream.result import UpstreamResult
 
 FIELDS = {
     "type": "object",
@@ -85,6 +87,26 @@ async def test_a_server_judges_what_does_not_fit_only_if_its_tool_declares_that_
     else:
         assert result.meta[ERROR_KEY]["code"] == "invalid_arguments"
         assert not world.upstream.calls
+
+
+@pytest.mark.parametrize("is_rpc_error", [True, False])
+async def test_what_the_server_does_not_take_either_is_explained_by_the_schema(
+    connect, world, is_rpc_error
+):
+    async def refuse(_called, _progress):
+        if is_rpc_error:
+            raise UpstreamRefused(server="git", rpc_code=-32602, rpc_message="no")
+        return UpstreamResult(raw={"content": [], "isError": True})
+
+    world.upstream.answer = refuse
+    world.catalogue = catalogue(tool("git:log", input_schema=FIELDS, annotations=READS))
+    async with connect("auto") as client:
+        wrong = await client.call_tool("git__log", {"count": "many"})
+        right = await client.call_tool("git__log", {"count": 3})
+    assert wrong.meta[ERROR_KEY]["code"] == "invalid_arguments"
+    assert "count must be an integer" in str(wrong.content)
+    assert "count must be an integer" not in str(right.content)
+    assert len(world.upstream.calls) == 2
 
 
 async def test_arguments_as_json_text_are_read(connect, world):
