@@ -87,6 +87,8 @@ def connect(
 
     with django_db_blocker.unblock():
         yield make
+        if ALIAS not in connections.settings:  # it was skipped for want of a pooler
+            return
         connections[ALIAS].close()
     del connections[ALIAS]
     del connections.settings[ALIAS]
