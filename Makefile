@@ -44,7 +44,8 @@ test-models: ## Test the sentence-transformers engine (fetches torch)
 test-full: ## Test with Node clients, a real browser and broken processes
 	@$(SETUP) dev node-console node-demo node-test
 	@sh requirements/chromium.sh
-	@$(PYTEST) -m full $(ARGS)
+	@# Tests of a file share what takes longest to set up, an installation.
+	@$(PYTEST) -n $(WORKERS) --dist loadfile -m full $(ARGS)
 
 check: ## Lint, types, imports, migrations, templates, deployment settings, locks
 	@$(SETUP) dev
