@@ -304,15 +304,17 @@ def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
 
 def _describe_evidence(row: Any) -> str:
     """Return in words what the client did since."""
-    if row.evidence == Evidence.NONE:
-        if not row.outcome:
-            return "the client has done nothing of note yet"
-        if row.outcome == Outcome.HIT and not row.explicit:
-            return "the client did nothing more, though it used to make these calls itself"
-        return "the client did nothing of note in time, which says nothing"
     if row.evidence == Evidence.CALLS and not row.shadow and not row.has_failed:
         return f"{_EVIDENCE[row.evidence]}, and got these results while they were fresh"
-    return _EVIDENCE[row.evidence]
+    if row.evidence != Evidence.NONE:
+        return _EVIDENCE[row.evidence]
+    if not row.outcome:
+        return "the client has done nothing of note yet"
+    if row.outcome == Outcome.EXPIRED:
+        return "the client did nothing of note in time, which says nothing"
+    if row.outcome == Outcome.HIT and not row.explicit:
+        return "the client did nothing more, though it used to make these calls itself"
+    return "the client had done nothing of note before that"
 
 
 def _read_correction(request: RoomRequest, row: Any) -> list[int]:

@@ -298,6 +298,8 @@ def test_every_evidence_has_its_words(root, evidence):
         ({}, "has done nothing of note yet"),
         ({"outcome": "hit", "weight": 0.5}, "though it used to make these calls"),
         ({"outcome": "expired"}, "which says nothing"),
+        ({"outcome": "rejected", "explicit": True}, "nothing of note before that"),
+        ({"outcome": "failed", "weight": 0.5}, "nothing of note before that"),
         ({"outcome": "hit", "evidence": "calls", "shadow": False}, "got these results"),
         ({"outcome": "hit", "evidence": "calls", "shadow": True}, "one by one"),
     ],
