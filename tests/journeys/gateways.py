@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
+import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -167,7 +168,9 @@ class RawGateway:
         """Read one line, which has to be a message of the protocol."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, "the gateway ended"
+        if not line:
+            code, logged = self.end()
+            pytest.fail(f"the gateway ended with {code}: {logged}")
         message: dict[str, Any] = json.loads(line)
         assert message["jsonrpc"] == "2.0"
         return message
