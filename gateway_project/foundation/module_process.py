@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import runpy
 import sys
+import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -23,7 +26,7 @@ async def run_module(
     env: Mapping[str, str] | None = None,
     accepted: Collection[int] = (0,),
 ) -> tuple[int, bytes]:
-    """Run a module in a process that is killed when it takes too long or the caller is cancelled.
+    """Run a module in a process that ends if it takes too long or the caller is cancelled or dies.
 
     Args:
         module: What `python -m` runs.
@@ -40,17 +43,22 @@ async def run_module(
         ModuleFailed: If it fails, with the last line of its standard error, or takes too long.
         OSError: If no process can be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        module,
-        *arguments,
-        cwd=_ROOT,
-        env=env,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    lifeline, held = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", __name__, str(lifeline), module, *arguments),
+            cwd=_ROOT,
+            env=env,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            pass_fds=(lifeline,),
+        )
+    except BaseException:
+        os.close(held)
+        raise
+    finally:
+        os.close(lifeline)
     try:
         async with asyncio.timeout(timeout_s):
             stdout, stderr = await process.communicate(stdin)
@@ -60,8 +68,27 @@ async def run_module(
         if process.returncode is None:
             process.kill()
             await process.wait()
+        os.close(held)
     code = await process.wait()
     if code not in accepted:
         *_, reason = stderr.decode(errors="replace").strip().splitlines() or [""]
         raise ModuleFailed(reason or f"its process ended with code {code}")
     return code, stdout
+
+
+def main(lifeline: int, module: str, *arguments: str) -> None:
+    """Run a module as this process, which ends once nobody holds the other end of a pipe."""
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    sys.argv[1:] = arguments
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _end_with(lifeline: int) -> None:
+    os.read(lifeline, 1)  # nobody writes
+    # A niced process of a killed gateway would go on for minutes on a busy machine, and the next
+    # gateway waits for its lock.
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:])
