@@ -107,7 +107,14 @@ class Config(BaseSettings):
         default=30.0, gt=0, description="Seconds an upstream server may take to start and answer."
     )
     call_timeout_s: float = Field(
-        default=30.0, gt=0, description="Seconds a tool call may take before it is cancelled."
+        default=300.0,
+        gt=0,
+        description="Seconds without an answer or progress after which a tool call is cancelled.",
+    )
+    max_call_s: float = Field(
+        default=3_600.0,
+        gt=0,
+        description="Seconds after which a tool call is cancelled whatever progress it reports.",
     )
     idle_stop_s: float = Field(
         default=900.0,

@@ -46,6 +46,7 @@ from tools.pinned_upstream import PinnedUpstream
 from tools.search_index_cache import SearchIndexCache
 from tools.server_condition import limit_error
 from tools.sign_in_store import make_remote_with_sign_ins
+from tools.upstream.limits import UpstreamLimits
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import find_referenced_variables
@@ -104,6 +105,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             on_status=current.handle_upstream_status,
             on_changed=current.handle_upstream_change,
             on_updated=current.handle_resource_update,
+            limits=UpstreamLimits(max_call_s=config.max_call_s),
             idle_stop_s=config.idle_stop_s,
             session_idle_s=config.session_idle_s,
         ) as pool,

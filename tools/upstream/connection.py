@@ -218,7 +218,7 @@ class Connection:
         request, has_room = flight.request, False
         try:
             async with asyncio.timeout(flight.timeout_s) as deadline:
-                flight.deadline = deadline
+                flight.start(deadline)
                 await self._wait_for_room(request)
                 has_room = True
                 result = await self._wire.request(
@@ -230,7 +230,7 @@ class Connection:
         except TimeoutError:
             if not has_room:
                 raise self._send_timeout_error(flight) from None
-            raise self._call_timeout_error(request.description, flight.timeout_s) from None
+            raise self._call_timeout_error(request.description, flight.allowed_s) from None
         except MCPError as error:
             self._inbound.note_elicitations(error.error, request.downstream)
             raise self._translate_error(error, during=request.description) from None

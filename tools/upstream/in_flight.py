@@ -37,6 +37,8 @@ class InFlightRequest:
         request: The request itself.
         caller: Whose rights it carries.
         timeout_s: Seconds from sending to the response.
+        max_s: The same if the server reports progress, each report of which starts `timeout_s`
+            anew; 0: progress changes nothing.
         deadline: Its timeout while it is at the server; paused while its client is asked.
         question_count: Questions to the client so far.
         open_questions: Questions to the client that are still open.
@@ -45,10 +47,13 @@ class InFlightRequest:
     request: UpstreamRequest
     caller: Caller
     timeout_s: float
+    max_s: float = 0.0
     deadline: asyncio.Timeout | None = None
     question_count: int = 0
     open_questions: int = 0
     _remaining_s: float = 0.0
+    _sent_at: float = 0.0
+    _allowed_s: float = 0.0
     _notices: deque[ClientNotice] = field(default_factory=deque)
     _delivery: asyncio.Task[None] | None = None
 
@@ -56,6 +61,25 @@ class InFlightRequest:
     def party(self) -> SessionKey:
         """Identity of the client; requests of one party may receive each other's questions."""
         return self.caller.client_key
+
+    @property
+    def allowed_s(self) -> float:
+        """Seconds from sending until it times out, as far as known by now."""
+        return max(self.timeout_s, float(round(self._allowed_s)))
+
+    def start(self, deadline: asyncio.Timeout) -> None:
+        """Begin its time at the server."""
+        self.deadline = deadline
+        self._sent_at = asyncio.get_running_loop().time()
+
+    def extend(self) -> None:
+        """Start `timeout_s` anew, within `max_s`; a paused or expired deadline stays."""
+        at = self.deadline.when() if self.deadline and not self.deadline.expired() else None
+        spent_s = asyncio.get_running_loop().time() - self._sent_at
+        allowed_s = min(spent_s + self.timeout_s, self.max_s)
+        if self.deadline and at is not None and at < self._sent_at + allowed_s:
+            self._allowed_s = allowed_s
+            self.deadline.reschedule(self._sent_at + allowed_s)
 
     def pause(self) -> None:
         """Pause the deadline for a question."""

@@ -138,6 +138,7 @@ class InboundHandler:
         value = _read_number(progress)
         if flight is None or flight.request.progress is None or value is None:
             return
+        flight.extend()
         message = params.get("message")
         report = partial(
             flight.request.progress,

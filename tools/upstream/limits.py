@@ -26,6 +26,8 @@ class UpstreamLimits:
         max_item_bytes: One tool, resource, template or prompt, as JSON, with its schemas.
         max_item_depth: Levels of JSON in one such item; later code may recurse.
         list_timeout_s: Seconds a whole listing may take.
+        max_call_s: Seconds a call may take whose server keeps reporting progress, unless its
+            own limit is longer.
         messages_per_s: Sustained rate of notifications and requests from a server; responses are
             not counted. The excess is dropped and counted.
         messages_burst: Notifications and requests it may send at once.
@@ -58,6 +60,7 @@ class UpstreamLimits:
     max_item_bytes: int = 1 * MIB
     max_item_depth: int = 128
     list_timeout_s: float = 60.0
+    max_call_s: float = 3_600.0
     messages_per_s: float = 200.0
     messages_burst: int = 1_000
     max_queued_notices: int = 64

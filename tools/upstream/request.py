@@ -25,8 +25,9 @@ class UpstreamRequest:
     Attributes:
         method: Method of the protocol.
         params: Its parameters without `_meta`, passed through.
-        timeout_s: Seconds from sending to the response; None: the server's limit. Starting the
-            server has its own limit, except in `execution.call`.
+        timeout_s: Seconds from sending to the response; None: the server's limit, which
+            reports of progress extend. Starting the server has its own limit, except in
+            `execution.call`.
         meta: The part of `_meta` meant for the server, such as a trace context; the protocol's
             own keys are replaced.
         progress: Awaited with each progress report; None: none are requested.

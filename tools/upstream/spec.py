@@ -47,7 +47,7 @@ class ServerSpec:
         idle_stop_s: Seconds without a call after which it is stopped; 0: never; None: the pool's
             default, for servers that are stateless by protocol.
         connect_timeout_s: Seconds from the start to the end of the handshake.
-        call_timeout_s: Seconds a call may take, by default.
+        call_timeout_s: Seconds a call may take without reporting progress, by default.
         unreadable: Why its secrets cannot be opened, and what to do; empty if they can.
     """
 
@@ -64,7 +64,7 @@ class ServerSpec:
     session: Literal["shared", "per_caller"] = "shared"
     idle_stop_s: float | None = None
     connect_timeout_s: float = 30.0
-    call_timeout_s: float = 30.0
+    call_timeout_s: float = 300.0
     unreadable: str = ""
 
     @property

@@ -408,6 +408,7 @@ class Supervisor:
             request=request,
             caller=caller,
             timeout_s=self.spec.call_timeout_s if own_limit_s is None else own_limit_s,
+            max_s=self._shared.limits.max_call_s if own_limit_s is None else 0.0,
         )
         self._flights.add(flight)
         self._drained.clear()

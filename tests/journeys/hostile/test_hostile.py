@@ -130,6 +130,7 @@ def begun(stage: Stage, face: Face) -> Any:
         stage.installation,
         face,
         FOREGATE_CALL_TIMEOUT_S=str(PATIENCE_S),
+        FOREGATE_MAX_CALL_S=str(TIMEOUT_S),
         FOREGATE_CONNECT_TIMEOUT_S=str(PATIENCE_S),
     )
 
