@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [NAME …] [--write]`.
 
 Each benchmark prints a table of medians taken in this one run. `--write` puts the tables into
-docs/benchmarks.md, or into the document that explains them, between their markers.
+docs/benchmarks.md, between their markers.
 """
 
 from __future__ import annotations
@@ -43,18 +43,7 @@ NAMES = (
     "poisoning",
     "busy_year",
 )
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-DOCUMENT = DOCS / "benchmarks.md"
-OTHER_DOCUMENTS = {
-    "thresholds": DOCS / "thresholds.md",
-    "prefetch_value": DOCS / "prediction.md",
-    "speculation_curve": DOCS / "speculation.md",
-    "speculation_story": DOCS / "learning.md",
-    "search_curve": DOCS / "search.md",
-    "poisoning": DOCS / "security.md",
-    "busy_year": DOCS / "learning.md",
-}
-"""Where a table stands beside what explains it."""
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
 def main() -> None:
@@ -77,8 +66,7 @@ def main() -> None:
             table = importlib.import_module(f"benchmarks.{name}").run(**options)
             print(f"\n{table}\n", flush=True)
             if arguments.write:
-                place = OTHER_DOCUMENTS.get(name, DOCUMENT)
-                document.replace(place, name, f"{table}\n\n{document.stamp()}")
+                document.replace(DOCUMENT, name, f"{table}\n\n{document.stamp()}")
 
 
 def _prepare() -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 UNFAMILIAR: Final = 0.4
 FAMILIAR: Final = 0.9
 """Familiarity up to which search ignores past requests, and from which it follows them alone.
-Chosen on seven public sets so that none loses; docs/search.md has the figures, and two more."""
+Chosen on seven public sets so that none loses; docs/evaluation.md has the figures, and two
+more."""
 MAX_SIMILAR: Final = 8
 """Nearest past requests that the reasons of a hit count; the scores use all."""
 MIN_SIMILARITY: Final = 0.5

@@ -130,9 +130,8 @@ def _singles(drawn: Mapping[int, Sequence[float]]) -> str:
 def _slices(sized: Sequence[SizeResults]) -> str:
     headings = ["past runs", "slice", "share", "suggestion", WAYS["copy"], WAYS["boosting"]]
     rows = []
-    for one in sized:
-        if not one.history:
-            continue
+    learned = [one for one in sized if one.history]
+    for one in (*learned[:1], *learned[1:][-1:]):
         for name, chosen in _parts(one):
             if chosen.any():
                 part = one.part(chosen)

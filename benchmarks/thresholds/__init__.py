@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks import tables
 from benchmarks.thresholds.scenarios import SCENARIOS
-from benchmarks.thresholds.simulate import HORIZONS, WINDOW, Summary, simulate
+from benchmarks.thresholds.simulate import HORIZONS, Summary, simulate
 from learning.thresholds.named import COMPARED_POLICIES, make_policy
 
 SEEDS = range(1_000, 1_020)
@@ -15,7 +15,6 @@ HEADINGS = (
     "success",
     "lowest, mean of seeds",
     "lowest, worst seed",
-    f"lowest of {WINDOW} in a row",
     "coverage at 400",
     *(f"regret {horizon:,}" for horizon in HORIZONS),
 )
@@ -37,7 +36,7 @@ def _make_row(one: Summary) -> tuple[str, ...]:
         one.policy,
         *(
             "" if share is None else f"{share:.3f}"
-            for share in (one.success, one.lowest_mean, one.lowest_worst, one.window_mean)
+            for share in (one.success, one.lowest_mean, one.lowest_worst)
         ),
         "" if one.coverage is None else f"{one.coverage:.0%}",
         *(f"{regret:.0f}" for regret in one.regrets),

@@ -17,7 +17,7 @@ from learning.thresholds.policy import (
     ThresholdPolicy,
 )
 
-HORIZONS: Final = (50, 100, 400, 1_000)
+HORIZONS: Final = (100, 1_000)
 COVERAGE_AT: Final = 400
 NEAR: Final = 100
 """Predictions before and after that moment in which coverage is taken."""
@@ -25,8 +25,6 @@ UPDATE_INTERVAL: Final = 5
 """Resolved predictions after which thresholds are computed again."""
 MIN_SPECULATED: Final = 100
 """Speculated predictions from which the lowest running success is taken."""
-WINDOW: Final = 200
-"""Successive speculated predictions whose success is looked at by itself."""
 NEVER: Final = 2.0
 GRID: Final = (
     *(step / 100 for step in range(round(100 * MIN_THRESHOLD), round(100 * MAX_THRESHOLD) + 1)),
@@ -68,8 +66,6 @@ class Summary:
         lowest_mean: Mean over seeds of the lowest running success since the start, taken from
             `MIN_SPECULATED` speculations on.
         lowest_worst: The same of the worst seed.
-        window_mean: Mean over seeds of the lowest success of `WINDOW` speculated predictions in a
-            row.
         coverage: Predictions speculated around `COVERAGE_AT`, relative to the best fixed
             threshold there; None: nothing reaches the target.
         regrets: Mean regret at each of `HORIZONS`.
@@ -80,7 +76,6 @@ class Summary:
     success: float | None
     lowest_mean: float | None
     lowest_worst: float | None
-    window_mean: float | None
     coverage: float | None
     regrets: tuple[float, ...]
 
@@ -97,7 +92,6 @@ def simulate(scenario: str, policy: ThresholdPolicy, *, seeds: Iterable[int]) ->
         success=_mean(speculated),
         lowest_mean=_mean(lowest),
         lowest_worst=min(lowest, default=None),
-        window_mean=_mean(_keep_numbers(map(_find_lowest_window, streams))),
         coverage=_mean(coverages) if len(coverages) > len(streams) // 2 else None,
         regrets=tuple(
             sum(measure_regret(steps[:horizon]) for steps in streams) / len(streams)
@@ -178,12 +172,6 @@ def _find_lowest_success(steps: Sequence[Step]) -> float | None:
         if number >= MIN_SPECULATED:
             lowest = total / number if lowest is None else min(lowest, total / number)
     return lowest
-
-
-def _find_lowest_window(steps: Sequence[Step]) -> float | None:
-    chances = [step.chance for step in steps if step.is_speculated]
-    starts = range(len(chances) - WINDOW + 1)
-    return min((sum(chances[first : first + WINDOW]) / WINDOW for first in starts), default=None)
 
 
 def _compare_coverage(steps: Sequence[Step]) -> float | None:
