@@ -170,6 +170,11 @@ class ApiView(APIView):
                 f"{', '.join(known)}",
                 problems=[{"path": f"/{name}", "message": "unknown field"} for name in unknown],
             )
+        for field in given.fields.values():
+            chosen = getattr(field, "child", field)
+            if choices := getattr(chosen, "choices", None):
+                words = ", ".join(f'"{choice}"' for choice in choices)
+                chosen.error_messages["invalid_choice"] = f"must be one of {words}"
         given.is_valid(raise_exception=True)
         return dict(given.validated_data)
 

@@ -464,3 +464,17 @@ def test_a_server_is_registered_with_its_team(root):
     assert refused.status_code == 400
     assert "no team 'blue'; create it first" in refused.json()["detail"]
     assert not Server.objects.filter(name="git").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "choice"),
+    [
+        ("servers/", {"name": "time", "command": "uvx", "transport": "soap"}, '"stdio"'),
+        ("webhooks/", {"events": ["nothing"]}, '"approval.waiting"'),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_answered_with_those_that_do(root, path, body, choice):
+    refused = root.post(path, body)
+    assert refused.status_code == 400
+    messages = [problem["message"] for problem in refused.json()["problems"]]
+    assert any(message.startswith(f"must be one of {choice}") for message in messages), messages
