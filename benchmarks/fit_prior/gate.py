@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fit_prior.gather import TrainingSet
-from graph.suggestion.ranking.candidate_features import FEATURES, describe_candidates
+from graph.suggestion.ranking.candidate_features import describe_candidates
 from graph.suggestion.ranking.familiarity import FamiliarityGate, compute_signals
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.history_features import measure_repetition
@@ -178,8 +178,8 @@ def _answer_query(intent: PastIntent, view: ToolView, ranker: Ranker) -> tuple[F
     assert past is not None
     told = past.gather_evidence(intent.encoded)
     described = describe_candidates(intent.encoded, view, past, told)
-    all_speak = np.zeros(len(FEATURES), dtype=np.bool_)
-    known, alone = ranker.tool_model.both_logits(described.rows, silent=all_speak)
+    known = ranker.tool_model.compute_logits(described.rows)
+    alone = ranker.tool_model.compute_text_only_logits(described.rows)
     gold = set(intent.tools)
     worth = []
     for share in SHARES.tolist():

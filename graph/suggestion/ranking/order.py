@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -51,11 +50,6 @@ class OrderModel:
 
     scales: Floats
     coefficients: Floats
-
-    def without_features(self, features: AbstractSet[str]) -> OrderModel:
-        """Return a copy that ignores some features; it is not refitted."""
-        kept = np.array([name not in features for name in ORDER_FEATURES])
-        return OrderModel(scales=self.scales, coefficients=self.coefficients * kept)
 
     def find_likeliest_order(self, features: Floats) -> list[int]:
         """Return the likeliest order of m tools.
@@ -165,7 +159,6 @@ def fit_order_model(
     history: SetHistory | None,
     *,
     prior: LinearPrior,
-    without: AbstractSet[str] = frozenset(),
 ) -> OrderModel:
     """Fit the model on the newest past runs.
 
@@ -173,20 +166,18 @@ def fit_order_model(
         scored: Past runs (each with `own_run`), oldest first.
         history: Counts of all past runs.
         prior: Mean of the coefficients without any run.
-        without: Features to leave out.
     """
     selected = prior.select_features(ORDER_FEATURES)
-    kept = np.array([name not in without for name in ORDER_FEATURES])
     runs = 0 if history is None else history.run_count
     pairs = [np.zeros((0, len(ORDER_FEATURES)))]
     if history is not None:
         newest = range(max(0, len(scored) - MAX_FITTED_RUNS), len(scored))
         pairs += [make_order_pairs(scored[at], history) for at in newest]
-    rows = np.concatenate(pairs) * kept / selected.scales
+    rows = np.concatenate(pairs) / selected.scales
     coefficients = fit_logistic(
         rows, np.ones(len(rows)), prior=selected.coefficients_at(runs), l2=PRIOR_PRECISION
     )
-    return OrderModel(scales=selected.scales, coefficients=coefficients * kept)
+    return OrderModel(scales=selected.scales, coefficients=coefficients)
 
 
 def make_order_pairs(scored: ScoredCandidates, history: SetHistory) -> Floats:

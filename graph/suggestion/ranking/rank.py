@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking import families
 from graph.suggestion.ranking.calibrate import UNFITTED_CALIBRATOR, Calibrator
 from graph.suggestion.ranking.history_features import measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
@@ -136,7 +134,6 @@ def rank_tool_sets(
     ranker: Ranker,
     *,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> Ranking:
     """Rank the tool sets that an intent may ask for.
 
@@ -145,13 +142,9 @@ def rank_tool_sets(
         view: The tools visible to the caller.
         ranker: Fitted on past runs, or the prior alone.
         considered: Tools to score in any case, e.g. search results.
-        without: Feature families to leave out (`families.FEATURE_FAMILIES`), for ablations.
-
-    Raises:
-        ValueError: If a family is unknown.
     """
     evidence = gather_evidence(encoded, view, ranker)
-    return rank_by_evidence(evidence, ranker, considered=considered, without=without)
+    return rank_by_evidence(evidence, ranker, considered=considered)
 
 
 def rank_by_evidence(
@@ -159,7 +152,6 @@ def rank_by_evidence(
     ranker: Ranker,
     *,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> Ranking:
     """Rank the tool sets that an intent may ask for, as `rank_tool_sets` does.
 
@@ -167,20 +159,13 @@ def rank_by_evidence(
         evidence: Gathered from the same ranker.
         ranker: As in `rank_tool_sets`.
         considered: Likewise.
-        without: Likewise.
-
-    Raises:
-        ValueError: If a family is unknown.
     """
-    left_out = families.features_of_families(without)
-    models = ranker.without_features(left_out)
     scored = score_compared(
         evidence.compared,
         ranker.past,
         evidence.history,
         model=ranker.tool_model,
         considered=considered,
-        without=left_out,
     )
     neighbours = _nearest_neighbours(scored, ranker)
     if not len(scored.tools):
@@ -193,7 +178,7 @@ def rank_by_evidence(
             past_intent_count=ranker.past_intent_count,
             counted_runs=ranker.counted_runs,
         )
-    sets = _rank_sets(scored, models)
+    sets = _rank_sets(scored, ranker)
     probabilities = compute_sigmoid(scored.logits)
     listed = {tool for ranked in sets for tool in ranked.tools}
     return Ranking(

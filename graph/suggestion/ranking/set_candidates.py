@@ -63,9 +63,7 @@ class CandidateSets:
         return np.asarray(total / count, dtype=np.float32)
 
 
-def list_candidate_sets(
-    scored: ScoredCandidates, history: SetHistory | None, *, near_sets: int = MAX_NEAR_SETS
-) -> CandidateSets:
+def list_candidate_sets(scored: ScoredCandidates, history: SetHistory | None) -> CandidateSets:
     """List the candidate sets.
 
     Sets of past runs with an unscored tool (removed, or hidden from the caller) are left out.
@@ -73,11 +71,10 @@ def list_candidate_sets(
     Args:
         scored: At least one tool.
         history: None without past runs.
-        near_sets: Limit of sets from similar runs.
     """
     top = np.argsort(-scored.logits, kind="stable").astype(np.intp)[:MAX_TOP_TOOLS]
     subsets = _enumerate_subsets(len(top))
-    near = [] if history is None else _sets_of_nearest_runs(scored, history, near_sets)
+    near = [] if history is None else _sets_of_nearest_runs(scored, history)
     known_sets = _positions_of_known_sets(near, scored, top)
     columns = list(
         dict.fromkeys(
@@ -94,12 +91,12 @@ def list_candidate_sets(
     )
 
 
-def _sets_of_nearest_runs(scored: ScoredCandidates, history: SetHistory, limit: int) -> list[Ints]:
+def _sets_of_nearest_runs(scored: ScoredCandidates, history: SetHistory) -> list[Ints]:
     """Return the distinct sets of the nearest runs, excluding the scored run itself."""
     sets = dict.fromkeys(
         int(history.set_of[run]) for run in scored.nearest_past if run != scored.own_run
     )
-    return [history.members_of_set(which) for which in itertools.islice(sets, limit)]
+    return [history.members_of_set(which) for which in itertools.islice(sets, MAX_NEAR_SETS)]
 
 
 def _positions_of_known_sets(

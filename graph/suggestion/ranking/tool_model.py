@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -42,6 +41,9 @@ PENALTY_BY_INTENTS: Final = ((10, 100.0), (30, 30.0), (100, 10.0))
 MIN_PENALTY: Final = 5.0
 """Precision of the prior below each number of intents, and above the last: chosen by
 cross-validation on ultratool."""
+
+HISTORY_COLUMNS: Final = np.array([name in HISTORY_FEATURES for name in FEATURES])
+"""Mask of the `FEATURES` that come from past runs."""
 
 _SEED = 3
 
@@ -83,58 +85,40 @@ class ToolModel:
             scales=selected.scales,
             coefficients=selected.coefficients_at(runs),
             intercept=selected.intercept_at(runs),
-            text_only_coefficients=selected.coefficients_at(0)
-            * ~silent_features(frozenset(), is_new=True),
+            text_only_coefficients=selected.coefficients_at(0) * ~HISTORY_COLUMNS,
             text_only_intercept=selected.intercept_at(0),
             gate=gate,
         )
 
-    def judge_rows(
-        self, rows: Floats, *, silent: NDArray[np.bool_], logits: Doubles | None = None
-    ) -> tuple[Doubles, float]:
+    def judge_rows(self, rows: Floats, *, logits: Doubles | None = None) -> tuple[Doubles, float]:
         """Score the candidates of an intent with a history.
 
         Args:
             rows: `FEATURES`, shape (k, f).
-            silent: Mask of the features to ignore.
             logits: Logits with history; None: those of this model.
 
         Returns:
             Log-odds, shape (k,), interpolated between those with history and those of the text
             alone; and the familiarity, in [0, 1], which is the weight of the former.
         """
-        with_history, text_only = self.both_logits(rows, silent=silent)
-        with_history = with_history if logits is None else logits
+        with_history = self.compute_logits(rows) if logits is None else logits
+        text_only = self.compute_text_only_logits(rows)
         if self.gate is None:
             return with_history, 1.0
         share = self.gate.compute_familiarity(compute_signals(rows, compute_sigmoid(text_only)))
         return share * with_history + (1 - share) * text_only, share
 
-    def both_logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> tuple[Doubles, Doubles]:
-        """Return the log-odds with and without history, shape (k,) each."""
-        scaled = self.scale_rows(rows, silent=silent)
-        return (
-            scaled @ self.coefficients + self.intercept,
-            scaled @ self.text_only_coefficients + self.text_only_intercept,
-        )
+    def compute_logits(self, rows: Floats) -> Doubles:
+        """Return the log-odds of rows of `FEATURES`, shape (n, f), as if all were familiar."""
+        return self.scale_rows(rows) @ self.coefficients + self.intercept
 
-    def compute_logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
-        """Return the log-odds of rows of `FEATURES`, shape (n, f), ignoring the silent ones."""
-        return self.scale_rows(rows, silent=silent) @ self.coefficients + self.intercept
+    def compute_text_only_logits(self, rows: Floats) -> Doubles:
+        """Return the log-odds of rows of `FEATURES`, shape (n, f), without history."""
+        return self.scale_rows(rows) @ self.text_only_coefficients + self.text_only_intercept
 
-    def scale_rows(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
-        """Scale rows; silent features are set to their mean."""
-        scaled = (rows - self.means) / self.scales
-        scaled[:, silent] = 0
-        return np.asarray(scaled)
-
-
-def silent_features(without: AbstractSet[str], *, is_new: bool) -> NDArray[np.bool_]:
-    """Return the mask of `FEATURES` to ignore: those left out, and all of history if `is_new`."""
-    return np.array(
-        [name in without or (is_new and name in HISTORY_FEATURES) for name in FEATURES],
-        dtype=np.bool_,
-    )
+    def scale_rows(self, rows: Floats) -> Doubles:
+        """Centre and scale rows of `FEATURES`."""
+        return np.asarray((rows - self.means) / self.scales)
 
 
 def score_candidates(
@@ -144,7 +128,6 @@ def score_candidates(
     *,
     model: ToolModel,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> ScoredCandidates:
     """Score the candidates of an intent.
 
@@ -160,7 +143,6 @@ def score_candidates(
         past: None without history.
         model: Fitted, or the prior.
         considered: Primary keys of tools to score in any case; invisible ones are left out.
-        without: Names of `FEATURES` to ignore.
 
     Raises:
         ValueError: If intent, tools and past were embedded by different models.
@@ -172,7 +154,6 @@ def score_candidates(
         evidence,
         model=model,
         considered=considered,
-        without=without,
     )
 
 
@@ -183,7 +164,6 @@ def score_compared(
     *,
     model: ToolModel,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> ScoredCandidates:
     """Score the candidates of a compared intent, as `score_candidates` does.
 
@@ -193,13 +173,11 @@ def score_compared(
         evidence: Its evidence for the intent; None without history.
         model: Fitted, or the prior.
         considered: As in `score_candidates`.
-        without: Likewise.
     """
     described = describe_compared(compared, past, evidence, considered=considered)
-    silent = silent_features(without, is_new=past is None)
     if past is None:
-        return described.to_scored(model.compute_logits(described.rows, silent=silent))
-    logits, familiarity = model.judge_rows(described.rows, silent=silent)
+        return described.to_scored(model.compute_text_only_logits(described.rows))
+    logits, familiarity = model.judge_rows(described.rows)
     return described.to_scored(logits, familiarity=familiarity)
 
 
@@ -229,9 +207,8 @@ def score_by_history(
     described = describe_candidates(
         encoded, view, past, past.gather_evidence(encoded), considered=considered
     )
-    silent = silent_features(frozenset(), is_new=False)
-    logits = model.compute_logits(described.rows, silent=silent)
-    _, familiarity = model.judge_rows(described.rows, silent=silent, logits=logits)
+    logits = model.compute_logits(described.rows)
+    _, familiarity = model.judge_rows(described.rows, logits=logits)
     return described.to_scored(logits, familiarity=familiarity)
 
 
@@ -251,7 +228,6 @@ def fit_tool_model(
     *,
     prior: LinearPrior,
     gate: FamiliarityGate | None = None,
-    without: AbstractSet[str] = frozenset(),
 ) -> tuple[ToolModel, FittedIntents]:
     """Fit the model on past intents, each described by the evidence of the others.
 
@@ -260,7 +236,6 @@ def fit_tool_model(
         view: The tools visible to the callers.
         prior: Coefficients by size of the history.
         gate: Computes the weight of history in an intent; None: always 1.
-        without: Names of `FEATURES` to ignore.
 
     Returns:
         The model, and one `ScoredCandidates` for each of `past.fitted`, in that order. With at
@@ -273,9 +248,8 @@ def fit_tool_model(
     """
     intents = describe_past_intents(past, view)
     start = ToolModel.from_prior(prior, runs=len(intents), gate=gate)
-    silent = silent_features(without, is_new=False)
     rows, targets = intents.stack_candidates()
-    scaled = start.scale_rows(rows, silent=silent)
+    scaled = start.scale_rows(rows)
     del rows
     strength = prior_penalty(len(intents))
     model = _fit_text_only(
@@ -291,7 +265,7 @@ def fit_tool_model(
             logits[is_held_out] = (
                 scaled[is_held_out] @ fold_model.coefficients + fold_model.intercept
             )
-    return model, intents.with_logits(partial(_judge_rows, model, silent), logits)
+    return model, intents.with_logits(partial(_judge_rows, model), logits)
 
 
 def _fit_text_only(
@@ -301,17 +275,15 @@ def _fit_text_only(
     start = dataclasses.replace(
         model, coefficients=model.text_only_coefficients, intercept=model.text_only_intercept
     )
-    text_only = scaled * ~silent_features(frozenset(), is_new=True)
+    text_only = scaled * ~HISTORY_COLUMNS
     fitted = _fit_towards(start, text_only, targets, strength)
     return dataclasses.replace(
         model, text_only_coefficients=fitted.coefficients, text_only_intercept=fitted.intercept
     )
 
 
-def _judge_rows(
-    model: ToolModel, silent: NDArray[np.bool_], rows: Floats, logits: Doubles
-) -> tuple[Doubles, float]:
-    return model.judge_rows(rows, silent=silent, logits=logits)
+def _judge_rows(model: ToolModel, rows: Floats, logits: Doubles) -> tuple[Doubles, float]:
+    return model.judge_rows(rows, logits=logits)
 
 
 def make_prior_rows(

@@ -155,11 +155,3 @@ def test_tools_that_were_not_scored_teach_no_order():
 def test_a_new_intent_has_no_order_to_teach():
     with pytest.raises(ValueError, match="past runs"):
         order.make_order_pairs(drawn_scored(past=1), SetHistory.from_runs([TOOLS[:2]]))
-
-
-def test_a_left_out_feature_is_ignored():
-    scored, history = past_of_one_order()
-    fitted = order.fit_order_model(scored, history, prior=PRIOR, without={"prec", "clpos"})
-    assert [bool(value) for value in fitted.coefficients] == [False, True, True, False, True]
-    less = fitted.without_features({"prek"})
-    assert [bool(value) for value in less.coefficients] == [False, True, False, False, True]

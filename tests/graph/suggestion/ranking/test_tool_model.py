@@ -153,17 +153,6 @@ def test_few_intents_stay_near_the_prior_and_many_do_not():
     assert near < 0.2 < np.abs(model.coefficients - start.coefficients).max()
 
 
-def test_left_out_features_are_ignored():
-    intents = drawn_past(VIEW, 20)
-    past = PastIntents.from_intents(intents, VIEW)
-    without = frozenset(FEATURES) - {"cos"}
-    model, _ = fit_tool_model(past, VIEW, prior=flat(krr=5.0), without=without)
-    scored = score_candidates(intents[0].encoded, VIEW, past, model=model, without=without)
-    cosines = scored.vectors @ intents[0].encoded.whole
-    expected = model.intercept + model.coefficients[0] * cosines
-    np.testing.assert_allclose(scored.logits, expected, atol=1e-4)
-
-
 def test_rows_for_the_prior_are_those_that_fitting_sees():
     intents = drawn_past(VIEW, 9)
     rows, targets = make_prior_rows(intents, VIEW)
