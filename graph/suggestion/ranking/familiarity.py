@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking.candidate_features import FEATURES
+from graph.suggestion.ranking.candidates import FEATURES
 from graph.suggestion.ranking.history_features import MAX_WANTED, measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
 

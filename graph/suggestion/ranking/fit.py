@@ -17,7 +17,7 @@ from graph.suggestion.ranking.tool_model import ToolModel, fit_tool_model, score
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_SET_EXAMPLES: Final = 2_000
@@ -97,7 +97,7 @@ def prior_ranker(
 
 
 def _make_first_run_examples(
-    scored: Sequence[ScoredCandidates],
+    scored: Sequence[Candidates],
     past: PastIntents,
     history: SetHistory,
 ) -> Iterator[set_model.SetExample]:

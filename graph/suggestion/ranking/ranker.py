@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking import candidate_features, order, set_features
+from graph.suggestion.ranking import candidates, order, set_features
 from graph.suggestion.ranking.calibrate import Calibrator
 from graph.suggestion.ranking.familiarity import FamiliarityGate
 from graph.suggestion.ranking.order import OrderModel
@@ -24,7 +24,7 @@ from graph.suggestion.ranking.set_model import SetModel
 from graph.suggestion.ranking.tool_model import ToolModel
 
 FORMAT: Final = 4
-FEATURES: Final = (*candidate_features.FEATURES, *set_features.SET_FEATURES, *order.ORDER_FEATURES)
+FEATURES: Final = (*candidates.FEATURES, *set_features.SET_FEATURES, *order.ORDER_FEATURES)
 
 _PAST_PREFIX: Final = "past."
 _METADATA_KEY: Final = "about"

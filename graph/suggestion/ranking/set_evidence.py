@@ -12,7 +12,7 @@ from graph.suggestion.ranking.set_candidates import CandidateSets
 from graph.suggestion.ranking.set_history import MAX_SET_SIZE, Floats, SetHistory
 
 if TYPE_CHECKING:
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
 
 Column = NDArray[np.float32]
 
@@ -64,7 +64,7 @@ class _ComparedSets:
 
 
 def compute_evidence_features(
-    scored: ScoredCandidates, candidates: CandidateSets, history: SetHistory
+    scored: Candidates, candidates: CandidateSets, history: SetHistory
 ) -> list[Column]:
     """Return the columns of `EVIDENCE_FEATURES`, shape (m,) each."""
     run_votes = _compute_run_votes(scored)
@@ -87,7 +87,7 @@ def compute_evidence_features(
     ]
 
 
-def _compute_run_votes(scored: ScoredCandidates) -> Floats:
+def _compute_run_votes(scored: Candidates) -> Floats:
     """Return each run's share of the votes by similarity, shape (N,), sum about 1."""
     similarity = scored.similarity.astype(np.float64)
     if scored.own_run is not None:
@@ -99,7 +99,7 @@ def _compute_run_votes(scored: ScoredCandidates) -> Floats:
 
 
 def _select_compared(
-    scored: ScoredCandidates,
+    scored: Candidates,
     history: SetHistory,
     holders: NDArray[np.float32],
     counts: Column,
@@ -121,7 +121,7 @@ def _select_compared(
 
 
 def _log_size_share(
-    scored: ScoredCandidates, sizes: Column, history: SetHistory, votes: Floats
+    scored: Candidates, sizes: Column, history: SetHistory, votes: Floats
 ) -> Column:
     local = np.bincount(history.size_of, votes, MAX_SET_SIZE + 1)
     overall = history.size_counts_without(scored.own_run) + 0.1

@@ -12,7 +12,7 @@ from graph.suggestion.ranking.set_candidates import CandidateSets
 from graph.suggestion.ranking.set_history import SetHistory
 
 if TYPE_CHECKING:
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
 
 Column = NDArray[np.float32]
 
@@ -35,7 +35,7 @@ MAX_CLAUSES: Final = 8
 
 
 def compute_set_features(
-    scored: ScoredCandidates, candidates: CandidateSets, history: SetHistory | None
+    scored: Candidates, candidates: CandidateSets, history: SetHistory | None
 ) -> NDArray[np.float32]:
     """Return `SET_FEATURES` of each set, shape (m, len(SET_FEATURES)).
 
@@ -57,7 +57,7 @@ def compute_set_features(
     return rows
 
 
-def _tool_features(scored: ScoredCandidates, candidates: CandidateSets) -> list[Column]:
+def _tool_features(scored: Candidates, candidates: CandidateSets) -> list[Column]:
     members = candidates.members
     logits = scored.logits[candidates.columns].astype(np.float32)
     lowest = np.where(members > 0, logits, np.float32(np.inf)).min(axis=1)
@@ -71,7 +71,7 @@ def _size_features(candidates: CandidateSets) -> list[Column]:
     return [column.astype(np.float32) for column in indicators]
 
 
-def _text_features(scored: ScoredCandidates, candidates: CandidateSets) -> list[Column]:
+def _text_features(scored: Candidates, candidates: CandidateSets) -> list[Column]:
     members, sizes = candidates.members, candidates.sizes
     shares = scored.clause_shares[candidates.columns].astype(np.float32)
     winners = _best_members(members, scored.clause_cosines[candidates.columns])

@@ -16,8 +16,8 @@ from graph.suggestion.ranking.set_features import SET_FEATURES, compute_set_feat
 from graph.suggestion.ranking.set_history import Floats, SetHistory
 
 if TYPE_CHECKING:
+    from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.prior import LinearPrior
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
 
 PRECISION_BY_RUNS: Final = ((10, 300.0), (30, 100.0))
 DEFAULT_PRECISION: Final = 30.0
@@ -52,7 +52,7 @@ class SetModel:
     f1_share: float
     text_only_coefficients: Floats
 
-    def list_choices(self, scored: ScoredCandidates, history: SetHistory | None) -> SetChoices:
+    def list_choices(self, scored: Candidates, history: SetHistory | None) -> SetChoices:
         """List the candidate sets of an intent with their probabilities."""
         candidates = set_candidates.list_candidate_sets(scored, history)
         rows = compute_set_features(scored, candidates, history)
@@ -156,7 +156,7 @@ class SetChoiceOutcomes:
 
 
 def make_example(
-    scored: ScoredCandidates,
+    scored: Candidates,
     history: SetHistory | None,
     tools: frozenset[int],
     *,
@@ -167,7 +167,7 @@ def make_example(
 
     Args:
         scored: The intent; for a first run scored without its own evidence
-            (`ScoredCandidates.own_run`), for repeats with it.
+            (`Candidates.own_run`), for repeats with it.
         history: None without past runs.
         tools: Tools that the run called.
         intent: Index of its past intent; None: `scored.own_run`.

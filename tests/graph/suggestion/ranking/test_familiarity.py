@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.suggestion.ranking import prior
-from graph.suggestion.ranking.candidate_features import FEATURES
+from graph.suggestion.ranking.candidates import FEATURES
 from graph.suggestion.ranking.familiarity import SIGNALS, FamiliarityGate, compute_signals
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
