@@ -55,7 +55,7 @@ SOFT_WIDTH, LEAST_F1 = 0.08, 0.6
 by exp((F1 - 1) / 0.08); intents without a candidate of F1 above 0.6 are not used."""
 
 ORDER_SCALES = np.array([1.5, 1.0, 1.5, 0.4, 0.3])
-_PLACES = [order.ORDER_FEATURES.index("clpos")]
+_PLACES = [order.ORDER_FEATURES.index("clause_position")]
 
 
 def learn(sets: Sequence[TrainingSet]) -> Prior:

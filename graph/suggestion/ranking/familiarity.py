@@ -21,8 +21,10 @@ SIGNALS: Final = ("nearest", "wanted", "known")
 """Similarity of the nearest run; the highest regression score of a tool; and the share of the
 text-only probability mass on tools that some run called."""
 
-_NEAREST, _WANTED, _CALLS = (FEATURES.index(name) for name in ("nearest", "krr", "pop"))
-_NEVER_CALLED_LOGIT: Final = np.log(0.75)  # `pop` is log(calls + 0.5)
+_NEAREST, _WANTED, _CALLS = (
+    FEATURES.index(name) for name in ("run_similarity", "score", "log_calls")
+)
+_NEVER_CALLED_LOGIT: Final = np.log(0.75)  # `log_calls` is log(calls + 0.5)
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]

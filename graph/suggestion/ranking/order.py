@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.prior import LinearPrior
 
-ORDER_FEATURES: Final = ("prec", "precset", "prek", "clpos", "clposx")
-"""Log-odds that runs called one before the other, over all runs, those of exactly this set, and
-the most similar ones; how much later in the intent the other's clause is, by the tool's text and
-by similar clauses of past intents whose runs called the tool."""
+ORDER_FEATURES: Final = (
+    "all_runs",  # log-odds that runs called one before the other
+    "same_set_runs",  # the same of the runs of exactly this set
+    "similar_runs",  # the same of the most similar runs
+    "clause_position",  # how much later in the intent the clause of the other is, by texts
+    "past_clause_position",  # the same by similar clauses of past intents
+)
 
 PRIOR_PRECISION: Final = 10.0
 MAX_FITTED_RUNS: Final = 1_500

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 Column = NDArray[np.float32]
 
 EVIDENCE_FEATURES: Final = (
-    *("dsize", "lsize", "pmi", "expF1", "sup", "never", "closure"),
-    *("hasP", "logP", "simP", "votP"),
+    "predicted_distance",  # negative distance of the size from the predicted one
+    "log_size_share",  # logarithm of the size's share among similar runs
+    "mutual_information",  # mean pointwise mutual information of its pairs of tools
+    "expected_f1",  # expected F1 with the sets of similar runs
+    "log_supersets",  # logarithm of the number of runs that called all of its tools
+    "never_together",  # whether no run did
+    "set_closure",  # share of the runs with exactly this set among these
+    "is_known",  # whether runs had exactly this set
+    "log_set_runs",  # logarithm of their number
+    "set_similarity",  # similarity of the nearest of them
+    "set_votes",  # their votes
 )
-"""Negative distance of the size from the predicted one; log of the size's share among similar
-runs; mean pointwise mutual information of pairs; expected F1 with similar runs; log count of runs
-with a superset, whether there is none, and the share of exactly this set among them; whether runs
-had exactly this set, their log count, nearest similarity and votes."""
 
 VOTE_WIDTH: Final = 0.08
 """A run's vote falls by a factor of e per this much cosine below the nearest run."""
@@ -158,7 +163,7 @@ def _compute_expected_f1(
 def _compare_sets(
     candidates: CandidateSets, together: NDArray[np.float32], compared: _ComparedSets
 ) -> list[Column]:
-    """Return the columns from "sup" on.
+    """Return the columns from "log_supersets" on.
 
     Args:
         candidates: m sets over n tools.

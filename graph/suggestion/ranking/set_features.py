@@ -17,16 +17,22 @@ if TYPE_CHECKING:
 Column = NDArray[np.float32]
 
 SET_FEATURES: Final = (
-    *("sumLR", "minIn", "maxOut", "gap"),
-    *("n1", "n2", "n3", "n4", "n5"),
-    *("cover", "covermin", "covgain", "wins", "szcl", "sentdiff", "lenq", "meancos", "server"),
+    "log_odds",  # sum of the log-odds of its tools
+    "lowest_inside",  # lowest log-odds of its tools
+    "highest_outside",  # highest log-odds of the other tools
+    "inside_lead",  # the difference of these two
+    *("size_1", "size_2", "size_3", "size_4", "size_5"),  # its size, one-hot; 5 or more
+    "clause_cover",  # mean over the clauses of the best fit of its tools
+    "least_cover",  # the lowest of these fits
+    "cover_per_tool",  # their sum per tool
+    "winners_per_tool",  # distinct best tools of clauses per tool
+    "clause_distance",  # negative distance of the size from the number of clauses
+    "sentence_distance",  # negative distance of the size from the number of sentences
+    "length_by_size",  # logarithm of the text's length, times the size minus 2
+    "pair_cosine",  # mean cosine of its tools
+    "same_server",  # share of its pairs of tools that are of one server
     *set_evidence.EVIDENCE_FEATURES,
 )
-"""Tools: sum of their logits; the lowest in the set, the highest outside, their difference.
-Size: 1 to 4, 5 or more. Text: mean and lowest share of the clauses, their sum per tool; distinct
-best tools of clauses per tool; negative distance of the size from the numbers of clauses and
-sentences; the text's length against the size; mean cosine of the tools; share of pairs of one
-server."""
 
 NO_OUTSIDER_LOGIT: Final = -15.0
 """Logit of the best tool outside a set that contains all tools."""

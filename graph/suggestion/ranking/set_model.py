@@ -32,7 +32,7 @@ MAX_COMPARED_SETS: Final = 40
 """Limit of sets compared with each other in the choice."""
 
 FOLDS: Final = 5
-_NEAREST_COLUMN: Final = SET_FEATURES.index("simP")
+_NEAREST_COLUMN: Final = SET_FEATURES.index("set_similarity")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -59,7 +59,11 @@ def test_an_uninformative_history_gets_little_weight():
 def test_signals_are_nearest_run_highest_score_and_known_share():
     never, once = np.log(0.5), np.log(1.5)
     told = compute_signals(
-        rows(nearest=[0.6, 0.6, 0.6], krr=[0.1, 0.4, 0], pop=[once, once, never]),
+        rows(
+            run_similarity=[0.6, 0.6, 0.6],
+            score=[0.1, 0.4, 0],
+            log_calls=[once, once, never],
+        ),
         np.array([0.1, 0.2, 0.9]),
     )
     assert told == pytest.approx([0.6, 0.4, 0.25])

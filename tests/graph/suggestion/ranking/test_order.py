@@ -109,14 +109,14 @@ def test_the_order_is_the_likeliest_of_all(count):
         return sum(likely[a, b] for a, b in itertools.combinations(chosen, 2))
 
     best = max(itertools.permutations(range(count)), key=worth)
-    assert model(prec=1.0).find_likeliest_order(of_feature("prec", odds)) == list(best)
+    assert model(all_runs=1.0).find_likeliest_order(of_feature("all_runs", odds)) == list(best)
 
 
 def test_many_tools_are_ordered_by_their_summed_log_odds():
     places = np.array([5, 2, 7, 0, 3, 1, 6, 4])
     odds = (places[None] - places[:, None]).astype(float)
     assert (
-        model(prec=1.0).find_likeliest_order(of_feature("prec", odds))
+        model(all_runs=1.0).find_likeliest_order(of_feature("all_runs", odds))
         == np.argsort(places).tolist()
     )
 

@@ -45,7 +45,7 @@ def likely(scored, count):
 
 def test_without_history_the_prior_scores():
     encoded = drawn_encoded()
-    model = ToolModel.from_prior(flat(cos=3.0))
+    model = ToolModel.from_prior(flat(whole_cosine=3.0))
     scored = score_candidates(encoded, VIEW, None, model=model)
     cosines = scored.vectors @ encoded.whole
     np.testing.assert_allclose(scored.logits, 3 * cosines - 2, atol=1e-4)
@@ -176,7 +176,7 @@ def test_a_catalogue_without_tools_has_no_candidates():
 
 
 def test_a_prior_for_other_features_is_refused():
-    with pytest.raises(PriorError, match="krr"):
+    with pytest.raises(PriorError, match="score"):
         ToolModel.from_prior(flat().select_features(STATIC_FEATURES))
 
 
