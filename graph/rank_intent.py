@@ -8,7 +8,6 @@ encoded already, begins with the second.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -127,7 +126,7 @@ def _require_usable_models(
     return index, models
 
 
-def rank_encoded(  # noqa: PLR0913 - each is a source of its own
+def rank_encoded(
     encoded: EncodedIntent,
     *,
     index: SearchIndex,
@@ -135,7 +134,6 @@ def rank_encoded(  # noqa: PLR0913 - each is a source of its own
     team: int | None = None,
     within: frozenset[int] | None = None,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> RankedIntent:
     """Rank the sets of tools for an encoded intent; in memory, blocking.
 
@@ -146,7 +144,6 @@ def rank_encoded(  # noqa: PLR0913 - each is a source of its own
         team: Primary key of the caller's team.
         within: The only tools that exist for the caller; None: all that its team sees.
         considered: Tools to consider in any case.
-        without: Feature families to leave out (for ablation).
 
     Raises:
         RankingUnavailable: If no tool that the team sees can be compared.
@@ -159,9 +156,7 @@ def rank_encoded(  # noqa: PLR0913 - each is a source of its own
 
     def rank_again(additional: Sequence[int]) -> Ranking:
         all_considered = (*considered, *additional)
-        return rank_by_evidence(
-            evidence, models.ranker, considered=all_considered, without=without
-        )
+        return rank_by_evidence(evidence, models.ranker, considered=all_considered)
 
     ranking = rank_again(())
     if ranking.best is None:

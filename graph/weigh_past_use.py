@@ -10,8 +10,8 @@ from tools.past_use import PastUse
 
 if TYPE_CHECKING:
     from graph.ranker_cache import TeamModels
+    from graph.suggestion.ranking.candidates import Floats
     from graph.suggestion.ranking.past_intents import PastIntents
-    from graph.suggestion.ranking.scored_candidates import Floats
     from tools.embed.embedder import Embedder
     from tools.search_index import SearchIndex
 

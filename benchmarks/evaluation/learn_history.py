@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -124,21 +123,17 @@ def refit_ranking(
     learned: LearnedHistory,
     *,
     runs: int | None = None,
-    without: AbstractSet[str] = frozenset(),
-    prior: Prior | None = None,
 ) -> LearnedHistory:
-    """Refit the ranking to the oldest past intents, or without some of its features.
+    """Refit the ranking to the oldest past intents.
 
     Args:
         inputs: Stored tools and index.
         learned: Models learned from all past runs.
         runs: Number of past intents; None: all.
-        without: Feature families to leave out.
-        prior: Prior of the ranking; None: the shipped one.
     """
     past = learned.past_intents[:runs]
     started = time.perf_counter()
-    ranker = fit_ranker(past, inputs.tool_view, prior=prior, without=without)
+    ranker = fit_ranker(past, inputs.tool_view)
     return LearnedHistory(
         models=replace(learned.models, ranker=ranker),
         past_intents=past,

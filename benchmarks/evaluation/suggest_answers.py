@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.evaluation.answer import SuggestedAnswer, SuggestedCall
 from benchmarks.evaluation.gold_calls import GoldCall
@@ -25,15 +24,11 @@ if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.types import Suggestion
 
-NO_FEATURES: Final[AbstractSet[str]] = frozenset()
-
 
 def suggest_answer(
     inputs: SuggestionInputs,
     learned: LearnedHistory,
     intent: EncodedQuery,
-    *,
-    without: AbstractSet[str] = NO_FEATURES,
 ) -> SuggestedAnswer:
     """Suggest a workflow for an intent.
 
@@ -41,9 +36,8 @@ def suggest_answer(
         inputs: Stored tools, index and embedder.
         learned: The learned models.
         intent: The intent.
-        without: Feature families left out of ranking, as of fitting.
     """
-    view = _make_view(inputs, learned, intent, without=without)
+    view = _make_view(inputs, learned, intent)
     ranked = suggest.rank_with_related(view, intent.reading)
     suggestion = suggest.suggest_workflow(view, intent.reading, ranked)
     return _make_answer(suggestion, ranked.ranking, inputs.world.dataset_ids)
@@ -106,8 +100,6 @@ def _make_view(
     inputs: SuggestionInputs,
     learned: LearnedHistory,
     intent: EncodedQuery,
-    *,
-    without: AbstractSet[str] = NO_FEATURES,
 ) -> SuggestionView:
     """Return what a suggestion for an intent reads; the intent is encoded already."""
     return SuggestionView(
@@ -117,7 +109,6 @@ def _make_view(
             index=inputs.index,
             models=learned.models,
             considered=considered,
-            without=without,
         ),
         topology=inputs.world.topology,
         metrics=inputs.world.metrics,

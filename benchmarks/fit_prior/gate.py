@@ -10,19 +10,20 @@ best answers is chosen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fit_prior.gather import TrainingSet
-from graph.suggestion.ranking.candidate_features import FEATURES, describe_candidates
+from graph.suggestion.ranking.candidates import describe_candidates
 from graph.suggestion.ranking.familiarity import FamiliarityGate, compute_signals
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.history_features import measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.prior import HISTORY_SIZES, Prior
+from graph.suggestion.ranking.static_features import compare_intent
 
 if TYPE_CHECKING:
     from graph.suggestion.ranking.past_intents import PastIntent
@@ -177,16 +178,17 @@ def _answer_query(intent: PastIntent, view: ToolView, ranker: Ranker) -> tuple[F
     past, history = ranker.past, ranker.set_history
     assert past is not None
     told = past.gather_evidence(intent.encoded)
-    described = describe_candidates(intent.encoded, view, past, told)
-    all_speak = np.zeros(len(FEATURES), dtype=np.bool_)
-    known, alone = ranker.tool_model.both_logits(described.rows, silent=all_speak)
+    described = describe_candidates(compare_intent(intent.encoded, view), past, told)
+    known = ranker.tool_model.compute_logits(described.features)
+    alone = ranker.tool_model.compute_text_only_logits(described.features)
     gold = set(intent.tools)
     worth = []
     for share in SHARES.tolist():
-        scored = described.to_scored(share * known + (1 - share) * alone, familiarity=share)
+        mixed = share * known + (1 - share) * alone
+        scored = replace(described, logits=mixed, familiarity=share)
         choices = ranker.set_model.list_choices(scored, history)
         chosen = set(
             choices.candidates.tools_of_set(choices.select_best_first(1)[0], scored).tolist()
         )
         worth.append(2 * len(chosen & gold) / (len(chosen) + len(gold)))
-    return compute_signals(described.rows, compute_sigmoid(alone)), np.array(worth)
+    return compute_signals(described.features, compute_sigmoid(alone)), np.array(worth)

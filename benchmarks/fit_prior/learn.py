@@ -18,7 +18,7 @@ from benchmarks.fit_prior import gate
 from benchmarks.fit_prior.gather import TrainingSet
 from graph.suggestion.ranking import (
     calibrate,
-    candidate_features,
+    candidates,
     history_features,
     order,
     set_features,
@@ -55,7 +55,7 @@ SOFT_WIDTH, LEAST_F1 = 0.08, 0.6
 by exp((F1 - 1) / 0.08); intents without a candidate of F1 above 0.6 are not used."""
 
 ORDER_SCALES = np.array([1.5, 1.0, 1.5, 0.4, 0.3])
-_PLACES = [order.ORDER_FEATURES.index("clpos")]
+_PLACES = [order.ORDER_FEATURES.index("clause_position")]
 
 
 def learn(sets: Sequence[TrainingSet]) -> Prior:
@@ -126,7 +126,7 @@ def _tools(sets: Sequence[TrainingSet]) -> LinearPrior:
         found = _tool_coefficients(sets, size, means, scales)
         coefficients[size], intercepts[size] = found[:-1], float(found[-1])
     return LinearPrior(
-        features=candidate_features.FEATURES,
+        features=candidates.FEATURES,
         means=means,
         scales=scales,
         coefficients=coefficients,
@@ -142,10 +142,7 @@ def _tool_coefficients(
     if size == 0:
         scaled[
             :,
-            [
-                candidate_features.FEATURES.index(name)
-                for name in history_features.HISTORY_FEATURES
-            ],
+            [candidates.FEATURES.index(name) for name in history_features.HISTORY_FEATURES],
         ] = 0
     weights = [np.full(len(right), min(count, COUNTED) / count) for _, right, count in made]
     return fit_logistic(
@@ -288,9 +285,9 @@ def _pairs(one: TrainingSet, number: int) -> Iterator[Floats]:
 @cache
 def _flat() -> LinearPrior:
     """Return an uninformative prior."""
-    zeros = np.zeros(len(candidate_features.FEATURES))
+    zeros = np.zeros(len(candidates.FEATURES))
     return LinearPrior(
-        features=candidate_features.FEATURES,
+        features=candidates.FEATURES,
         means=zeros,
         scales=zeros + 1,
         coefficients=dict.fromkeys(HISTORY_SIZES, zeros),

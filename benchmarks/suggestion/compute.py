@@ -14,7 +14,6 @@ from benchmarks.evaluation.learn_history import (
     LearnedHistory,
     learn_from_history,
     record_history,
-    refit_ranking,
 )
 from benchmarks.evaluation.past_runs import iterate_past_runs
 from benchmarks.evaluation.suggest_answers import suggest_answer
@@ -25,7 +24,6 @@ from benchmarks.suggestion.folds import Split
 from benchmarks.suggestion.plan import Job
 from benchmarks.suggestion.prepared import PreparedSet
 from benchmarks.suggestion.priors import Priors
-from graph.suggestion.ranking.families import FEATURE_FAMILIES
 
 Json = dict[str, Any]
 
@@ -35,8 +33,8 @@ def compute(prepared: PreparedSet, job: Job, priors: Priors) -> Json:
     begun = time.perf_counter()
     split = _split(prepared, job)
     learned, record_s = _learned(prepared, job, split, priors)
-    kinds = {"fold": _fold, "single": _single, "shift": _fold, "ablation": _ablation}
-    rows = kinds[job.kind](prepared, split, learned, priors)
+    judge = _single if job.kind == "single" else _fold
+    rows = judge(prepared, split, learned)
     return {
         "job": job.as_json(),
         "prior": priors.name,
@@ -78,9 +76,7 @@ def _learned(
     return learned, took
 
 
-def _fold(
-    prepared: PreparedSet, split: Split, learned: LearnedHistory, _priors: Priors
-) -> list[Json]:
+def _fold(prepared: PreparedSet, split: Split, learned: LearnedHistory) -> list[Json]:
     asked = [(query, prepared.intents[query.id]) for query in split.asked]
     judged = judge_suggestions.judge_queries(prepared.ground, learned, asked, prepared.names)
     rows = [_row(one) for one in judged]
@@ -139,41 +135,10 @@ class _Baselines:
         return found
 
 
-def _single(
-    prepared: PreparedSet, split: Split, learned: LearnedHistory, _priors: Priors
-) -> list[Json]:
-    return [_plain_row(prepared, query, learned) for query in split.asked]
-
-
-def _plain_row(
-    prepared: PreparedSet,
-    query: DatasetQuery,
-    learned: LearnedHistory,
-    without: frozenset[str] = frozenset(),
-) -> Json:
-    found = suggest_answer(prepared.ground, learned, prepared.intents[query.id], without=without)
-    return {
-        "id": query.id,
-        "ours": _figures(found.chain, query),
-        "confidence": found.confidence,
-    }
-
-
-def _ablation(
-    prepared: PreparedSet, split: Split, learned: LearnedHistory, priors: Priors
-) -> list[Json]:
-    """Leave out each family of features in turn, in fitting and in ranking."""
-    rows: list[Json] = [{"id": query.id} for query in split.asked]
-    for name, without in [("nothing", frozenset[str]()), *_families()]:
-        poorer = (
-            refit_ranking(prepared.ground, learned, without=without, prior=priors.ranking)
-            if without
-            else learned
-        )
-        for row, query in zip(rows, split.asked, strict=True):
-            row[name] = _plain_row(prepared, query, poorer, without)["ours"]
+def _single(prepared: PreparedSet, split: Split, learned: LearnedHistory) -> list[Json]:
+    rows = []
+    for query in split.asked:
+        found = suggest_answer(prepared.ground, learned, prepared.intents[query.id])
+        figures = _figures(found.chain, query)
+        rows.append({"id": query.id, "ours": figures, "confidence": found.confidence})
     return rows
-
-
-def _families() -> list[tuple[str, frozenset[str]]]:
-    return [(name, frozenset({name})) for name in FEATURE_FAMILIES]

@@ -16,8 +16,6 @@ SIZES: dict[str, tuple[int | None, ...]] = {
 """Numbers of past runs by data set; None: all of the other folds."""
 SINGLES = ((50, 8),)
 """Single histories of ultratool: number of past runs, and number of such histories."""
-ABLATED: tuple[tuple[int | None, tuple[int, ...]], ...] = ((200, (0,)),)
-"""Ablations: number of past runs, and the folds asked."""
 SHIFTED = ("nestful", (0, 5, 20, 50, 140))
 """A set whose file begins with other work than it ends with, and the numbers of past runs."""
 
@@ -27,7 +25,7 @@ class Job:
     """One history.
 
     Attributes:
-        kind: "fold", "single", "shift" or "ablation".
+        kind: "fold", "single" or "shift".
         data: Name of the data set.
         runs: Past runs; None: all of the other folds.
         part: Number of the fold that is asked, or of the single history.
@@ -52,8 +50,6 @@ class Job:
 def jobs() -> Iterator[Job]:
     """Yield all jobs, grouped by set, the longest first."""
     for data, sizes in SIZES.items():
-        if data == "ultratool":
-            yield from _ablations(data)
         for runs in sorted(sizes, key=lambda size: -(10**9 if size is None else size)):
             for fold in range(FOLDS):
                 yield Job(kind="fold", data=data, runs=runs, part=fold)
@@ -62,12 +58,6 @@ def jobs() -> Iterator[Job]:
         if data == SHIFTED[0]:
             for size in SHIFTED[1]:
                 yield Job(kind="shift", data=data, runs=size, part=0)
-
-
-def _ablations(data: str) -> Iterator[Job]:
-    for runs, folds in ABLATED:
-        for fold in folds:
-            yield Job(kind="ablation", data=data, runs=runs, part=fold)
 
 
 def _singles(data: str) -> Iterator[Job]:

@@ -11,7 +11,7 @@ from benchmarks.evaluation.judge_suggestions import SIMILARITY_BANDS
 from benchmarks.evaluation.metrics import BootstrapInterval
 from benchmarks.suggestion import summary
 from benchmarks.suggestion.plan import SIZES, Job
-from benchmarks.suggestion.summary import EDGE, EXACT, NODE, Row, SizeResults, bound
+from benchmarks.suggestion.summary import EDGE, EXACT, NODE, SizeResults, bound
 from benchmarks.tables import markdown
 from execution.mode import SUGGESTION_THRESHOLD
 
@@ -43,14 +43,13 @@ def blocks(results: Results) -> Iterator[tuple[str, str]]:
     others.sort(key=lambda one: (list(SIZES).index(one.data), one.history))
     moved = list(summary.sized(results, kind="shift").values())
     moved.sort(key=lambda one: one.history)
-    ablated, drawn = summary.ablations(results), summary.singles(results)
+    drawn = summary.singles(results)
     found = {
         "suggestion_history": _history(main) if main else "",
         "suggestion_ahead": _ahead(main) if main else "",
         "suggestion_calibration": _calibration([*main, *others]) if main or others else "",
         "suggestion_singles": _singles(drawn) if drawn else "",
         "suggestion_slices": _slices(main) if main else "",
-        "suggestion_ablation": _ablation(ablated) if ablated else "",
         "suggestion_others": _others(others) if others else "",
         "suggestion_shift": _others(moved) if moved else "",
         "suggestion_bindings": _bindings(others) if others else "",
@@ -151,20 +150,6 @@ def _parts(one: SizeResults) -> Iterator[tuple[str, Any]]:
         yield name, (near >= low) & (near < high)
 
 
-def _ablation(found: Mapping[int | None, Sequence[Row]]) -> str:
-    sizes = sorted(found, key=lambda runs: 10**9 if runs is None else runs)
-    families = [name for name in found[sizes[0]][0] if name not in {"id", "nothing"}]
-    headings = ["without"]
-    for runs in sizes:
-        label = "all past runs" if runs is None else f"{runs} past runs"
-        headings.append(f"{label}, {len(found[runs]):,} queries")
-    rows = []
-    for family in families:
-        cells = [_two_intervals(summary.lost(found[runs], family)) for runs in sizes]
-        rows.append([family, *cells])
-    return markdown(headings, rows)
-
-
 def _others(sized: Sequence[SizeResults]) -> str:
     headings = ["set", "past runs", "suggestion", *WAYS.values(), "minus gradient boosting"]
     rows = [
@@ -210,10 +195,6 @@ def _three(means: Sequence[BootstrapInterval]) -> str:
 
 def _three_intervals(means: Sequence[BootstrapInterval], sign: str = "") -> str:
     return "<br>".join(_interval(means[at], sign=sign) for at in THREE)
-
-
-def _two_intervals(means: Sequence[BootstrapInterval]) -> str:
-    return "<br>".join(_interval(means[at], sign="+") for at in (NODE, EXACT))
 
 
 def _interval(one: BootstrapInterval, sign: str = "") -> str:

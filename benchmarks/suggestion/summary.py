@@ -195,19 +195,3 @@ def singles(results: Iterable[tuple[Job, Row]]) -> dict[int, list[float]]:
                 calibration_figures.calibration_error(said, right)
             )
     return found
-
-
-def ablations(results: Iterable[tuple[Job, Row]]) -> dict[int | None, list[Row]]:
-    """Return the rows of all ablations, by history size."""
-    found: dict[int | None, list[Row]] = {}
-    for job, result in results:
-        if job.kind == "ablation":
-            found.setdefault(job.runs, []).extend(result["rows"])
-    return found
-
-
-def lost(rows: Sequence[Row], family: str) -> list[BootstrapInterval]:
-    """Return the change without a family of features (a loss is negative), paired by query."""
-    without = np.array([row[family] for row in rows], dtype=np.float64)
-    whole = np.array([row["nothing"] for row in rows], dtype=np.float64)
-    return compute_mean_intervals(without - whole)

@@ -53,7 +53,7 @@ def test_a_prior_without_history_omits_history_features(learned):
         .any()
     )
     assert np.flatnonzero(learned.order.coefficients_at(0)).tolist() == [
-        order.ORDER_FEATURES.index("clpos")
+        order.ORDER_FEATURES.index("clause_position")
     ]
 
 

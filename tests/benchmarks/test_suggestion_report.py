@@ -52,8 +52,6 @@ def study():
     found.append((Job(kind="shift", data="nestful", runs=20, part=0), result(bound)))
     drawn = [row(number, right=number < 5) for number in range(10)]
     found.append((Job(kind="single", data="ultratool", runs=50, part=0), result(drawn)))
-    taken = [{"id": "1", "nothing": [1, 1, 1, 1], "clauses": [0.5, 0.5, 0, 0]}] * 3
-    found.append((Job(kind="ablation", data="ultratool", runs=200, part=0), result(taken)))
     return found
 
 
@@ -92,7 +90,6 @@ def test_every_figure_has_its_table():
         "suggestion_calibration",
         "suggestion_singles",
         "suggestion_slices",
-        "suggestion_ablation",
         "suggestion_others",
         "suggestion_shift",
         "suggestion_bindings",
@@ -102,7 +99,6 @@ def test_every_figure_has_its_table():
         "| 50 | **85.0 / 50.0 / 70.0** | 50.0 / 50.0 / 0.0 | 25.0 / \N{EN DASH} / 0.0 |" in history
     )
     assert "65.1 / 27.9 / 23.2" in history
-    assert "\N{MINUS SIGN}50.0" in found["suggestion_ablation"]
     assert "literal 4/8" in found["suggestion_bindings"]
     assert "+35.0 (" in found["suggestion_ahead"]
     widths = [line.count("|") for line in found["suggestion_calibration"].splitlines()]

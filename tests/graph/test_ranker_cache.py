@@ -15,6 +15,7 @@ from graph.record_runs import record_runs
 from graph.store import fitted_models
 from graph.suggestion.binding import model as binding_model
 from graph.suggestion.binding.model import load_shipped_model
+from graph.suggestion.ranking import ranker as ranker_module
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
@@ -197,6 +198,23 @@ async def test_a_binding_model_of_other_features_is_replaced_until_refitted(
     await learn()
     again = await RankerCache(EMBEDDER.model, sealer=sealer).load(None)
     assert again.binding_model is not load_shipped_model()
+
+
+async def test_a_ranker_of_other_features_is_replaced_until_refitted(
+    tools, learn, kept, sealer, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(ranker_module, "FEATURES", ("others",))
+        patch.setattr(fit_models, "FEATURES_DIGEST", "others")
+        await learn(run("r1", "Send it", task("x", tools[1])))
+    with structlog.testing.capture_logs() as logs:
+        found = await kept.load(None)
+    assert found.ranker.past_intent_count == 0
+    assert [one["event"] for one in logs] == ["rankers.model_unusable"]
+    assert await run_in_database_thread(fit_models.is_due, TERMS)
+    await learn()
+    again = await RankerCache(EMBEDDER.model, sealer=sealer).load(None)
+    assert again.ranker.past_intent_count == 1
 
 
 async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, learn):

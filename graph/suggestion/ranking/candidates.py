@@ -1,19 +1,31 @@
-"""Choose the tools worth scoring for an intent."""
+"""The candidate tools of an intent: which are worth scoring, and what is known of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking.static_features import IntentComparison, top_positions
+from graph.suggestion.ranking.history_features import (
+    HISTORY_FEATURES,
+    HistoryEvidence,
+    compute_history_features,
+)
+from graph.suggestion.ranking.static_features import (
+    STATIC_FEATURES,
+    IntentComparison,
+    top_positions,
+)
 
 if TYPE_CHECKING:
-    from graph.suggestion.ranking.history_features import HistoryEvidence
     from graph.suggestion.ranking.past_intents import PastIntents
     from graph.suggestion.ranking.tool_view import ToolView
+
+FEATURES: Final = STATIC_FEATURES + HISTORY_FEATURES
 
 MAX_BY_HISTORY: Final = 25
 MAX_BY_NEARNESS: Final = 12
@@ -23,27 +35,119 @@ include 97 % of the tools called, with all runs 99 %."""
 MAX_LOOKED_UP: Final = 4 * MAX_BY_HISTORY
 """Tools looked up in the catalogue at first: some may be gone, or not allowed."""
 
+MAX_NEAREST: Final = 60
+"""Limit of past intents that are looked at one by one."""
+
+Doubles = NDArray[np.float64]
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 Positions = NDArray[np.intp]
 
 
-def choose_candidates(
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Candidates:
+    """The k candidate tools of one intent, ascending by primary key.
+
+    Attributes:
+        tools: Primary keys, shape (k,).
+        features: `FEATURES` of each, shape (k, f); history features are 0 without history.
+        logits: Log-odds that a tool is in the workflow, shape (k,); 0 until they are scored.
+        vectors: Vectors of the tools, shape (k, d); zeros if a tool has none.
+        servers: Primary keys of their servers, shape (k,).
+        clause_cosines: Cosine of each tool and each clause of the intent, shape (k, c).
+        clause_shares: Fit of a tool to a clause relative to the best tool of the whole catalogue:
+            exp((cosine - best) / `SHARE_WIDTH`), shape (k, c).
+        clause_votes: Share of similar clauses of past intents whose runs called the tool, in
+            [0, 1], shape (k, c); zeros without history.
+        similarity: Similarity to each of the n `PastIntents`, in [-1, 1], shape (n,); -1 to
+            itself if the intent is one of them.
+        predicted_size: Expected number of tools in the workflow; None without history.
+        sentence_count: Sentences of the intent.
+        clause_count: Clauses of the intent.
+        length: Characters of the intent.
+        own_run: Index among the past intents; None for a new intent. All values here leave out
+            the evidence of that run itself.
+        familiarity: Weight of past runs against the text alone, in [0, 1].
+    """
+
+    tools: Ints
+    features: Floats
+    logits: Doubles
+    vectors: Floats
+    servers: Ints
+    clause_cosines: Floats
+    clause_shares: Floats
+    clause_votes: Floats
+    similarity: Floats
+    predicted_size: float | None
+    sentence_count: int
+    clause_count: int
+    length: int
+    own_run: int | None
+    familiarity: float = 1.0
+
+    @cached_property
+    def nearest_past(self) -> Positions:
+        """The past intents nearest to this one, at most `MAX_NEAREST`, nearest first."""
+        distance = -self.similarity
+        nearest = np.argpartition(distance, min(MAX_NEAREST, len(distance)) - 1)[:MAX_NEAREST]
+        return nearest[np.argsort(distance[nearest], kind="stable")]
+
+
+def describe_candidates(
     compared: IntentComparison,
     past: PastIntents | None,
     evidence: HistoryEvidence | None,
     *,
     considered: Sequence[int] = (),
-) -> Positions:
-    """Choose the candidates of an intent among the tools that are allowed.
+) -> Candidates:
+    """Choose the candidates of an intent among the tools that are allowed, and describe them.
+
+    Candidates are the tools with the highest scores from history, those nearest to the whole
+    intent, its masked form and its clauses, and those in `considered`.
 
     Args:
-        compared: The intent compared with all tools.
+        compared: The intent compared with the tools visible to the caller.
         past: Past intents; None without history.
         evidence: Their evidence; None without history.
-        considered: Primary keys of tools to include in any case.
-
-    Returns:
-        Positions in the view, ascending.
+        considered: Primary keys of tools to include in any case; invisible ones are left out.
     """
+    encoded, view = compared.encoded, compared.view
+    positions = _choose_positions(compared, past, evidence, considered)
+    features = np.zeros((len(positions), len(FEATURES)), dtype=np.float32)
+    votes = np.zeros((len(positions), len(encoded.clauses)), dtype=np.float32)
+    if len(positions):
+        features[:, : len(STATIC_FEATURES)] = compared.compute_features(positions)
+    if past is not None and evidence is not None:
+        columns = past.find_columns(view.tools[positions])
+        of_history = compute_history_features(evidence, past.calls, columns)
+        features[:, len(STATIC_FEATURES) :] = of_history
+        votes[columns >= 0] = evidence.votes[:, columns[columns >= 0]].T
+    return Candidates(
+        tools=view.tools[positions],
+        features=features,
+        logits=np.zeros(len(positions)),
+        vectors=view.vectors_at(positions),
+        servers=view.servers[positions],
+        clause_cosines=compared.clauses[:, positions].T,
+        clause_shares=compared.compute_clause_shares(positions),
+        clause_votes=votes,
+        similarity=np.zeros(0, dtype=np.float32) if evidence is None else evidence.similarity,
+        predicted_size=None if evidence is None else evidence.predicted_size,
+        sentence_count=len(encoded.sentences),
+        clause_count=len(encoded.clauses),
+        length=encoded.length,
+        own_run=None if evidence is None else evidence.own_run,
+    )
+
+
+def _choose_positions(
+    compared: IntentComparison,
+    past: PastIntents | None,
+    evidence: HistoryEvidence | None,
+    considered: Sequence[int],
+) -> Positions:
+    """Return the positions of the candidates in the view, ascending."""
     view = compared.view
     rows = [compared.whole, compared.masked, compared.nearest_clause]
     if view.allowed is not None:

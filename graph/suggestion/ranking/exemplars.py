@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking.cosines import compare_vectors
+from graph.suggestion.ranking.tool_view import compare_vectors
 
 ALIGNMENT_WIDTH: Final = 0.05
 VOTE_WIDTH: Final = 0.04

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking.candidate_features import FEATURES
+from graph.suggestion.ranking.candidates import FEATURES
 from graph.suggestion.ranking.history_features import MAX_WANTED, measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
 
@@ -21,8 +21,10 @@ SIGNALS: Final = ("nearest", "wanted", "known")
 """Similarity of the nearest run; the highest regression score of a tool; and the share of the
 text-only probability mass on tools that some run called."""
 
-_NEAREST, _WANTED, _CALLS = (FEATURES.index(name) for name in ("nearest", "krr", "pop"))
-_NEVER_CALLED_LOGIT: Final = np.log(0.75)  # `pop` is log(calls + 0.5)
+_NEAREST, _WANTED, _CALLS = (
+    FEATURES.index(name) for name in ("run_similarity", "score", "log_calls")
+)
+_NEVER_CALLED_LOGIT: Final = np.log(0.75)  # `log_calls` is log(calls + 0.5)
 
 Doubles = NDArray[np.float64]
 Floats = NDArray[np.float32]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graph.suggestion.ranking import calibrate, families, order, set_model
+from graph.suggestion.ranking import calibrate, order, set_model
 from graph.suggestion.ranking import prior as shipped
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS, PastIntent, PastIntents
 from graph.suggestion.ranking.ranker import Ranker
@@ -18,7 +17,7 @@ from graph.suggestion.ranking.tool_model import ToolModel, fit_tool_model, score
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_SET_EXAMPLES: Final = 2_000
@@ -36,7 +35,6 @@ def fit_ranker(
     view: ToolView,
     *,
     prior: shipped.Prior | None = None,
-    without: AbstractSet[str] = frozenset(),
 ) -> Ranker:
     """Fit a ranker on past intents; without any, return the prior.
 
@@ -47,41 +45,29 @@ def fit_ranker(
         past: Distinct intents with the tools their runs called.
         view: The tools visible to the ranker's callers.
         prior: None: the shipped one.
-        without: Feature families to leave out (`families.FEATURE_FAMILIES`).
-
-    Raises:
-        ValueError: If a family is unknown.
     """
     loaded_prior = shipped.load_prior() if prior is None else prior
-    left_out = families.features_of_families(without)
     intents = [intent for intent in past if intent.tools]
-    if not intents or not len(view.tools) or "history" in without:
-        return prior_ranker(view.model, prior=loaded_prior, without=left_out)
+    if not intents or not len(view.tools):
+        return prior_ranker(view.model, prior=loaded_prior)
     evidence = PastIntents.from_intents(intents, view)
     history = SetHistory.from_runs(evidence.runs)
     tools, scored = fit_tool_model(
-        evidence, view, prior=loaded_prior.tools, gate=loaded_prior.gate, without=left_out
+        evidence, view, prior=loaded_prior.tools, gate=loaded_prior.gate
     )
     examples = [
-        *_make_first_run_examples(scored, evidence, history, left_out),
-        *_make_repeat_examples(evidence, history, view, tools, left_out),
+        *_make_first_run_examples(scored, evidence, history),
+        *_make_repeat_examples(evidence, history, view, tools),
     ]
     return Ranker(
         tool_model=tools,
-        set_model=set_model.fit_set_model(
-            examples, prior=loaded_prior.sets, runs=len(intents), without=left_out
-        ),
-        order_model=order.fit_order_model(
-            scored, history, prior=loaded_prior.order, without=left_out
-        ),
+        set_model=set_model.fit_set_model(examples, prior=loaded_prior.sets, runs=len(intents)),
+        order_model=order.fit_order_model(scored, history, prior=loaded_prior.order),
         calibrator=_fit_calibrator(
             examples,
             loaded_prior,
             evidence,
-            left_out,
-            text_only=_fit_text_only(
-                evidence, view, tools=tools, prior=loaded_prior, without=left_out
-            ),
+            text_only=_fit_text_only(evidence, view, tools=tools, prior=loaded_prior),
         ),
         past=evidence,
         embedding_model=view.model,
@@ -92,20 +78,18 @@ def prior_ranker(
     embedding_model: str,
     *,
     prior: shipped.Prior | None = None,
-    without: AbstractSet[str] = frozenset(),
 ) -> Ranker:
     """Return the ranker of a scope without past intents.
 
     Args:
         embedding_model: Name of the model in use.
         prior: None: the shipped one.
-        without: Features to leave out.
     """
     prior = shipped.load_prior() if prior is None else prior
     return Ranker(
         tool_model=ToolModel.from_prior(prior.tools),
-        set_model=set_model.fit_set_model((), prior=prior.sets, runs=0, without=without),
-        order_model=order.fit_order_model((), None, prior=prior.order, without=without),
+        set_model=set_model.fit_set_model((), prior=prior.sets, runs=0),
+        order_model=order.fit_order_model((), None, prior=prior.order),
         calibrator=calibrate.prior_calibrator(*prior.calibration[0]),
         past=None,
         embedding_model=embedding_model,
@@ -113,15 +97,14 @@ def prior_ranker(
 
 
 def _make_first_run_examples(
-    scored: Sequence[ScoredCandidates],
+    scored: Sequence[Candidates],
     past: PastIntents,
     history: SetHistory,
-    without: AbstractSet[str],
 ) -> Iterator[set_model.SetExample]:
     """Make examples of the newest intents, each scored as if it were new."""
     for row in range(max(0, len(scored) - MAX_SET_EXAMPLES), len(scored)):
         called = frozenset(past.runs[int(past.fitted[row])])
-        yield set_model.make_example(scored[row], history, called, without=without)
+        yield set_model.make_example(scored[row], history, called)
 
 
 def _make_repeat_examples(
@@ -129,7 +112,6 @@ def _make_repeat_examples(
     history: SetHistory,
     view: ToolView,
     model: ToolModel,
-    without: AbstractSet[str],
 ) -> Iterator[set_model.SetExample]:
     """Make examples of repeated runs, from the newest intents that ran again.
 
@@ -140,12 +122,11 @@ def _make_repeat_examples(
         at = int(past.fitted[row])
         encoded = _keep_masked_form(past.required_training.encoded[row])
         yield set_model.make_example(
-            score_candidates(encoded, view, past, model=model, without=without),
+            score_candidates(encoded, view, past, model=model),
             history,
             frozenset(past.runs[at]),
             intent=at,
             repeats=min(int(past.successes[at]), MAX_COUNTED_RUNS) - 1,
-            without=without,
         )
 
 
@@ -158,12 +139,11 @@ def _fit_calibrator(
     examples: Sequence[set_model.SetExample],
     prior: shipped.Prior,
     past: PastIntents,
-    without: AbstractSet[str],
     *,
     text_only: tuple[float, float],
 ) -> calibrate.Calibrator:
     outcomes = set_model.cross_validate_choices(
-        examples, prior=prior.sets, runs=len(past), seed=SEED, without=without
+        examples, prior=prior.sets, runs=len(past), seed=SEED
     )
     return calibrate.fit_calibrator(
         outcomes,
@@ -183,18 +163,14 @@ def _fit_text_only(
     *,
     tools: ToolModel,
     prior: shipped.Prior,
-    without: AbstractSet[str],
 ) -> tuple[float, float]:
     """Rank the newest past intents by texts alone, and fit how often that is right here."""
-    by_text = replace(
-        tools, coefficients=tools.text_only_coefficients, intercept=tools.text_only_intercept
-    )
-    sets = set_model.fit_set_model((), prior=prior.sets, runs=0, without=without)
+    sets = set_model.fit_set_model((), prior=prior.sets, runs=0)
     newest = range(max(0, len(past.fitted) - MAX_SHIFT_INTENTS), len(past.fitted))
     probabilities, was_right = np.zeros(len(newest)), np.zeros(len(newest))
     for at, row in enumerate(newest):
         encoded = past.required_training.encoded[row]
-        scored = score_candidates(encoded, view, None, model=by_text, without=without)
+        scored = score_candidates(encoded, view, None, model=tools)
         choices = sets.list_choices(scored, None)
         (best,) = choices.select_best_first(1)
         called = frozenset(past.runs[int(past.fitted[row])])

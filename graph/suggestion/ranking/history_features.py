@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from graph.suggestion.ranking.past_calls import CLOSE, WIDER, PastCalls
 
 HISTORY_FEATURES: Final = (
-    "krr",  # score by ridge regression on similar intents
-    "krrt",  # its logarithm
-    "knn05",  # share of the nearest runs that called it
-    "knn10",  # the same with a wider kernel
-    "nearT",  # similarity of the nearest run that called it
-    "top1T",  # whether the nearest run called it
-    "nearest",  # similarity of the nearest run
-    "pop",  # logarithm of the number of runs that called it
-    "cooc",  # how often it is called together with wanted tools
-    "clnear",  # votes of similar past clauses, summed over the clauses
-    "clknn",  # the highest of these votes
-    "krrmax",  # `krr` as a share of the highest
-    "krrrank",  # 1 / (1 + rank by `krr`)
+    "score",  # score by ridge regression on similar intents
+    "log_score",  # its logarithm
+    "close_votes",  # share of the nearest runs that called it
+    "wide_votes",  # the same with a wider kernel
+    "tool_similarity",  # similarity of the nearest run that called it
+    "in_nearest_run",  # whether the nearest run called it
+    "run_similarity",  # similarity of the nearest run
+    "log_calls",  # logarithm of the number of runs that called it
+    "companion_score",  # how often it is called together with wanted tools
+    "clause_votes",  # votes of similar past clauses, summed over the clauses
+    "best_clause_vote",  # the highest of these votes
+    "relative_score",  # `score` as a share of the highest
+    "score_rank",  # 1 / (1 + rank by `score`)
 )
 
 NEW_SIMILARITY: Final = 0.8
@@ -78,20 +78,20 @@ def compute_history_features(
     nearest = int(similarity.argmax())
     votes = evidence.votes
     by_tool = {
-        "krr": scores,
-        "krrt": np.log(np.clip(scores, MIN_WANTED, MAX_WANTED)),
-        "knn05": calls.vote_shares(similarity, width=CLOSE, own=own),
-        "knn10": calls.vote_shares(similarity, width=WIDER, own=own),
-        "nearT": calls.nearest_similarity(similarity),
-        "top1T": _mark_called(calls, nearest, own),
-        "pop": np.log(evidence.counts + 0.5),
-        "cooc": calls.co_call_scores(np.clip(scores, 0, 1), own=own),
-        "clnear": votes.sum(axis=0),
-        "clknn": votes.max(axis=0, initial=0),
-        "krrmax": scores / max(float(scores.max(initial=0)), 0.05),
-        "krrrank": 1 / (1 + _count_higher(scores)),
+        "score": scores,
+        "log_score": np.log(np.clip(scores, MIN_WANTED, MAX_WANTED)),
+        "close_votes": calls.vote_shares(similarity, width=CLOSE, own=own),
+        "wide_votes": calls.vote_shares(similarity, width=WIDER, own=own),
+        "tool_similarity": calls.nearest_similarity(similarity),
+        "in_nearest_run": _mark_called(calls, nearest, own),
+        "log_calls": np.log(evidence.counts + 0.5),
+        "companion_score": calls.co_call_scores(np.clip(scores, 0, 1), own=own),
+        "clause_votes": votes.sum(axis=0),
+        "best_clause_vote": votes.max(axis=0, initial=0),
+        "relative_score": scores / max(float(scores.max(initial=0)), 0.05),
+        "score_rank": 1 / (1 + _count_higher(scores)),
     }
-    by_tool["nearest"] = np.full(calls.width, similarity[nearest])
+    by_tool["run_similarity"] = np.full(calls.width, similarity[nearest])
     seen = columns.copy()
     seen[np.isin(columns, np.flatnonzero(evidence.counts == 0))] = -1
     return _features_of_columns(by_tool, seen, float(similarity[nearest]))
@@ -100,9 +100,9 @@ def compute_history_features(
 def _features_of_columns(
     by_tool: dict[str, Doubles], columns: Positions, nearest: float
 ) -> Floats:
-    unseen = {"krrt": np.log(MIN_WANTED), "pop": np.log(0.5), "nearest": nearest}
-    positive = int((by_tool["krr"] > EQUAL_TOLERANCE).sum())
-    unseen["krrrank"] = 1 / (1 + positive)
+    unseen = {"log_score": np.log(MIN_WANTED), "log_calls": np.log(0.5), "run_similarity": nearest}
+    positive = int((by_tool["score"] > EQUAL_TOLERANCE).sum())
+    unseen["score_rank"] = 1 / (1 + positive)
     features = np.zeros((len(columns), len(HISTORY_FEATURES)), dtype=np.float32)
     is_seen = columns >= 0
     for place, name in enumerate(HISTORY_FEATURES):

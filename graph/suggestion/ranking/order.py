@@ -7,8 +7,8 @@ first counts equally against the other.
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -19,13 +19,16 @@ from graph.suggestion.ranking.logistic import fit_logistic
 from graph.suggestion.ranking.set_history import ABSENT, Floats, Positions, SetHistory
 
 if TYPE_CHECKING:
+    from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.prior import LinearPrior
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
 
-ORDER_FEATURES: Final = ("prec", "precset", "prek", "clpos", "clposx")
-"""Log-odds that runs called one before the other, over all runs, those of exactly this set, and
-the most similar ones; how much later in the intent the other's clause is, by the tool's text and
-by similar clauses of past intents whose runs called the tool."""
+ORDER_FEATURES: Final = (
+    "all_runs",  # log-odds that runs called one before the other
+    "same_set_runs",  # the same of the runs of exactly this set
+    "similar_runs",  # the same of the most similar runs
+    "clause_position",  # how much later in the intent the clause of the other is, by texts
+    "past_clause_position",  # the same by similar clauses of past intents
+)
 
 PRIOR_PRECISION: Final = 10.0
 MAX_FITTED_RUNS: Final = 1_500
@@ -35,7 +38,13 @@ NEAR_SIMILARITY, NEAR_WIDTH = 0.8, 0.1
 
 SMOOTHING: Final = (0.4, 0.4, 0.3)
 CLAUSE_WIDTH: Final = 0.05
+CLAUSE_VOTE_WIDTH: Final = 0.1
 VOTE_WIDTH: Final = 0.1
+"""A run's weight falls by a factor of e per this much cosine below the nearest run."""
+
+MAJORITY: Final = 0.5
+"""Share of the weighted runs of a set above which their repetitions are followed."""
+
 MAX_EXHAUSTIVE_TOOLS: Final = 6
 """Up to this many tools every order is tried: 720."""
 
@@ -51,11 +60,6 @@ class OrderModel:
 
     scales: Floats
     coefficients: Floats
-
-    def without_features(self, features: AbstractSet[str]) -> OrderModel:
-        """Return a copy that ignores some features; it is not refitted."""
-        kept = np.array([name not in features for name in ORDER_FEATURES])
-        return OrderModel(scales=self.scales, coefficients=self.coefficients * kept)
 
     def find_likeliest_order(self, features: Floats) -> list[int]:
         """Return the likeliest order of m tools.
@@ -94,7 +98,7 @@ class OrderEvidence:
         history: None without past runs.
     """
 
-    def __init__(self, scored: ScoredCandidates, history: SetHistory | None) -> None:
+    def __init__(self, scored: Candidates, history: SetHistory | None) -> None:
         self._scored = scored
         self._history = history
         if history is not None:
@@ -138,11 +142,11 @@ class OrderEvidence:
         contrast = cosines - cosines.mean(axis=0) / 2
         votes = self._scored.clause_votes[columns] + contrast / 2
         return _mean_clause_position(contrast / CLAUSE_WIDTH), _mean_clause_position(
-            votes / VOTE_WIDTH
+            votes / CLAUSE_VOTE_WIDTH
         )
 
 
-def _weigh_sequences(scored: ScoredCandidates, history: SetHistory) -> Floats:
+def _weigh_sequences(scored: Candidates, history: SetHistory) -> Floats:
     """Return the weight of the most similar runs for each sequence, shape (s,)."""
     near = scored.nearest_past[:NEAR_RUNS]
     near = near[near != (-1 if scored.own_run is None else scored.own_run)]
@@ -161,11 +165,10 @@ def _mean_clause_position(fits: Floats) -> Floats:
 
 
 def fit_order_model(
-    scored: Sequence[ScoredCandidates],
+    scored: Sequence[Candidates],
     history: SetHistory | None,
     *,
     prior: LinearPrior,
-    without: AbstractSet[str] = frozenset(),
 ) -> OrderModel:
     """Fit the model on the newest past runs.
 
@@ -173,23 +176,21 @@ def fit_order_model(
         scored: Past runs (each with `own_run`), oldest first.
         history: Counts of all past runs.
         prior: Mean of the coefficients without any run.
-        without: Features to leave out.
     """
     selected = prior.select_features(ORDER_FEATURES)
-    kept = np.array([name not in without for name in ORDER_FEATURES])
     runs = 0 if history is None else history.run_count
     pairs = [np.zeros((0, len(ORDER_FEATURES)))]
     if history is not None:
         newest = range(max(0, len(scored) - MAX_FITTED_RUNS), len(scored))
         pairs += [make_order_pairs(scored[at], history) for at in newest]
-    rows = np.concatenate(pairs) * kept / selected.scales
+    rows = np.concatenate(pairs) / selected.scales
     coefficients = fit_logistic(
         rows, np.ones(len(rows)), prior=selected.coefficients_at(runs), l2=PRIOR_PRECISION
     )
-    return OrderModel(scales=selected.scales, coefficients=coefficients * kept)
+    return OrderModel(scales=selected.scales, coefficients=coefficients)
 
 
-def make_order_pairs(scored: ScoredCandidates, history: SetHistory) -> Floats:
+def make_order_pairs(scored: Candidates, history: SetHistory) -> Floats:
     """Return the features of each pair of a past run in call order, shape (pairs, f)."""
     if scored.own_run is None:
         raise ValueError("pairs are made of past runs")
@@ -202,3 +203,36 @@ def make_order_pairs(scored: ScoredCandidates, history: SetHistory) -> Floats:
         return np.zeros((0, len(ORDER_FEATURES)))
     first, second = np.triu_indices(len(columns), 1)
     return OrderEvidence(scored, history).compute_features(columns)[first, second]
+
+
+def repeat_tools_as_called(
+    ordered: tuple[int, ...], scored: Candidates, history: SetHistory | None
+) -> tuple[int, ...]:
+    """Repeat tools if most runs of exactly these tools agree on the repetitions.
+
+    If so, their likeliest sequence is returned; otherwise the order is unchanged.
+
+    Args:
+        ordered: Distinct tools, by primary key, in run order.
+        scored: The scored intent.
+        history: None without past runs.
+    """
+    if history is None:
+        return ordered
+    runs = history.find_runs(ordered)
+    runs = runs[runs != (-1 if scored.own_run is None else scored.own_run)]
+    if not len(runs):
+        return ordered
+    similarity = scored.similarity[runs].astype(np.float64)
+    weights = np.exp((similarity - similarity.max()) / VOTE_WIDTH)
+    sequence_weights: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    count_weights: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for run, weight in zip(runs, weights, strict=True):
+        sequence = history.sequences[int(history.sequence_of[run])]
+        sequence_weights[sequence] += float(weight)
+        count_weights[tuple(sorted(sequence))] += float(weight)
+    winner = max(count_weights, key=lambda counts: count_weights[counts])
+    if len(winner) == len(ordered) or count_weights[winner] <= MAJORITY * float(weights.sum()):
+        return ordered
+    matching = [sequence for sequence in sequence_weights if tuple(sorted(sequence)) == winner]
+    return max(matching, key=lambda sequence: sequence_weights[sequence])

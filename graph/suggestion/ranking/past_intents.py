@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.intent.encoded import EncodedIntent
-from graph.suggestion.ranking.cosines import compare_vectors
 from graph.suggestion.ranking.exemplars import ClauseExemplars
 from graph.suggestion.ranking.history_features import HistoryEvidence
 from graph.suggestion.ranking.past_calls import PastCalls
 from graph.suggestion.ranking.ridge import LeaveOneOut, RidgeModel, fit_ridge
+from graph.suggestion.ranking.tool_view import compare_vectors
 
 if TYPE_CHECKING:
     from graph.suggestion.ranking.tool_view import ToolView

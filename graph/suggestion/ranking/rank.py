@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking import families
 from graph.suggestion.ranking.calibrate import UNFITTED_CALIBRATOR, Calibrator
+from graph.suggestion.ranking.candidates import Candidates, describe_candidates
 from graph.suggestion.ranking.history_features import measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid
-from graph.suggestion.ranking.order import OrderEvidence
-from graph.suggestion.ranking.repetition import repeat_tools_as_called
+from graph.suggestion.ranking.order import OrderEvidence, repeat_tools_as_called
 from graph.suggestion.ranking.request_scores import score_requests
 from graph.suggestion.ranking.static_features import compare_intent
-from graph.suggestion.ranking.tool_model import score_compared
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.ranking.history_features import HistoryEvidence
     from graph.suggestion.ranking.ranker import Ranker
     from graph.suggestion.ranking.request_scores import RequestCandidate
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
     from graph.suggestion.ranking.static_features import IntentComparison
     from graph.suggestion.ranking.tool_view import ToolView
 
@@ -136,7 +132,6 @@ def rank_tool_sets(
     ranker: Ranker,
     *,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> Ranking:
     """Rank the tool sets that an intent may ask for.
 
@@ -145,13 +140,9 @@ def rank_tool_sets(
         view: The tools visible to the caller.
         ranker: Fitted on past runs, or the prior alone.
         considered: Tools to score in any case, e.g. search results.
-        without: Feature families to leave out (`families.FEATURE_FAMILIES`), for ablations.
-
-    Raises:
-        ValueError: If a family is unknown.
     """
     evidence = gather_evidence(encoded, view, ranker)
-    return rank_by_evidence(evidence, ranker, considered=considered, without=without)
+    return rank_by_evidence(evidence, ranker, considered=considered)
 
 
 def rank_by_evidence(
@@ -159,7 +150,6 @@ def rank_by_evidence(
     ranker: Ranker,
     *,
     considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
 ) -> Ranking:
     """Rank the tool sets that an intent may ask for, as `rank_tool_sets` does.
 
@@ -167,21 +157,11 @@ def rank_by_evidence(
         evidence: Gathered from the same ranker.
         ranker: As in `rank_tool_sets`.
         considered: Likewise.
-        without: Likewise.
-
-    Raises:
-        ValueError: If a family is unknown.
     """
-    left_out = families.features_of_families(without)
-    models = ranker.without_features(left_out)
-    scored = score_compared(
-        evidence.compared,
-        ranker.past,
-        evidence.history,
-        model=ranker.tool_model,
-        considered=considered,
-        without=left_out,
+    described = describe_candidates(
+        evidence.compared, ranker.past, evidence.history, considered=considered
     )
+    scored = ranker.tool_model.score(described)
     neighbours = _nearest_neighbours(scored, ranker)
     if not len(scored.tools):
         return Ranking(
@@ -193,7 +173,7 @@ def rank_by_evidence(
             past_intent_count=ranker.past_intent_count,
             counted_runs=ranker.counted_runs,
         )
-    sets = _rank_sets(scored, models)
+    sets = _rank_sets(scored, ranker)
     probabilities = compute_sigmoid(scored.logits)
     listed = {tool for ranked in sets for tool in ranked.tools}
     return Ranking(
@@ -214,7 +194,7 @@ def rank_by_evidence(
     )
 
 
-def _rank_sets(scored: ScoredCandidates, ranker: Ranker) -> list[RankedSet]:
+def _rank_sets(scored: Candidates, ranker: Ranker) -> list[RankedSet]:
     """Return the set to suggest and its alternatives, each in run order."""
     history = ranker.set_history
     choices = ranker.set_model.list_choices(scored, history)
@@ -246,7 +226,7 @@ def _rank_sets(scored: ScoredCandidates, ranker: Ranker) -> list[RankedSet]:
     return sets
 
 
-def _success_share(tools: Sequence[int], scored: ScoredCandidates, ranker: Ranker) -> float:
+def _success_share(tools: Sequence[int], scored: Candidates, ranker: Ranker) -> float:
     """Return the success rate of runs of exactly these tools for the same intent.
 
     One success is added, so the rate is 1 without failures or without runs.
@@ -260,7 +240,7 @@ def _success_share(tools: Sequence[int], scored: ScoredCandidates, ranker: Ranke
     return succeeded / (succeeded + float(repetition @ past.failures[runs]))
 
 
-def _measure_routine(tools: Sequence[int], scored: ScoredCandidates, ranker: Ranker) -> float:
+def _measure_routine(tools: Sequence[int], scored: Candidates, ranker: Ranker) -> float:
     """Return the probability that runs for these very words will go on as they did.
 
     By the rule of succession, (s + 1) / (n + 2) after s of n runs succeeded with exactly these
@@ -281,7 +261,7 @@ def _measure_routine(tools: Sequence[int], scored: ScoredCandidates, ranker: Ran
     return (succeeded + 1) / (runs + 2)
 
 
-def _nearest_neighbours(scored: ScoredCandidates, ranker: Ranker) -> tuple[Neighbour, ...]:
+def _nearest_neighbours(scored: Candidates, ranker: Ranker) -> tuple[Neighbour, ...]:
     """Return the past intents nearest to this one, nearest first."""
     past = ranker.past
     if past is None:

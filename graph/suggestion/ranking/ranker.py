@@ -7,15 +7,14 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking import candidate_features, order, set_features
+from graph.suggestion.ranking import candidates, order, set_features
 from graph.suggestion.ranking.calibrate import Calibrator
 from graph.suggestion.ranking.familiarity import FamiliarityGate
 from graph.suggestion.ranking.order import OrderModel
@@ -24,8 +23,8 @@ from graph.suggestion.ranking.set_history import SetHistory
 from graph.suggestion.ranking.set_model import SetModel
 from graph.suggestion.ranking.tool_model import ToolModel
 
-FORMAT: Final = 3
-FEATURES: Final = (*candidate_features.FEATURES, *set_features.SET_FEATURES, *order.ORDER_FEATURES)
+FORMAT: Final = 4
+FEATURES: Final = (*candidates.FEATURES, *set_features.SET_FEATURES, *order.ORDER_FEATURES)
 
 _PAST_PREFIX: Final = "past."
 _METADATA_KEY: Final = "about"
@@ -70,16 +69,6 @@ class Ranker:
         """Counts of the sets and sequences of the past runs."""
         return None if self.past is None else SetHistory.from_runs(self.past.runs)
 
-    def without_features(self, features: AbstractSet[str]) -> Ranker:
-        """Return a copy whose set and order models ignore some features; nothing is refitted."""
-        if not features:
-            return self
-        return replace(
-            self,
-            set_model=self.set_model.without_features(features),
-            order_model=self.order_model.without_features(features),
-        )
-
     def to_bytes(self) -> bytes:
         """Serialize as a compressed archive of arrays, vectors in half precision."""
         metadata = {
@@ -88,7 +77,6 @@ class Ranker:
             "intercept": self.tool_model.intercept,
             "alone_intercept": self.tool_model.text_only_intercept,
             "gate": None if self.tool_model.gate is None else asdict(self.tool_model.gate),
-            "near_sets": self.set_model.near_sets,
             "f1_share": self.set_model.f1_share,
             "calibrator": asdict(self.calibrator),
             "runs": self.past_intent_count,
@@ -153,7 +141,6 @@ def _read_ranker(arrays: Mapping[str, NDArray[Any]]) -> Ranker:
         set_model=SetModel(
             scales=arrays["sets.scales"],
             coefficients=arrays["sets.coefficients"],
-            near_sets=int(metadata["near_sets"]),
             f1_share=float(metadata["f1_share"]),
             text_only_coefficients=arrays["sets.alone"],
         ),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graph.suggestion.ranking.set_history import Ints, Positions, SetHistory
 
 if TYPE_CHECKING:
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
 
 MAX_TOP_TOOLS: Final = 8
 LARGEST_SUBSET: Final = 5
@@ -37,7 +37,7 @@ class CandidateSets:
     members: NDArray[np.float32]
     sizes: NDArray[np.float32]
 
-    def find_set(self, tools: frozenset[int], scored: ScoredCandidates) -> int | None:
+    def find_set(self, tools: frozenset[int], scored: Candidates) -> int | None:
         """Return the index of exactly this set; None if it is no candidate."""
         pks = scored.tools[self.columns]
         in_set = np.isin(pks, list(tools))
@@ -46,7 +46,7 @@ class CandidateSets:
         is_equal = (self.members @ in_set == len(tools)) & (self.sizes == len(tools))
         return int(is_equal.argmax()) if is_equal.any() else None
 
-    def tools_of_set(self, index: int, scored: ScoredCandidates) -> Ints:
+    def tools_of_set(self, index: int, scored: Candidates) -> Ints:
         """Return the primary keys of one set, the likeliest tool first."""
         return np.asarray(scored.tools[self.columns[self.members[index] > 0]], dtype=np.int64)
 
@@ -63,9 +63,7 @@ class CandidateSets:
         return np.asarray(total / count, dtype=np.float32)
 
 
-def list_candidate_sets(
-    scored: ScoredCandidates, history: SetHistory | None, *, near_sets: int = MAX_NEAR_SETS
-) -> CandidateSets:
+def list_candidate_sets(scored: Candidates, history: SetHistory | None) -> CandidateSets:
     """List the candidate sets.
 
     Sets of past runs with an unscored tool (removed, or hidden from the caller) are left out.
@@ -73,11 +71,10 @@ def list_candidate_sets(
     Args:
         scored: At least one tool.
         history: None without past runs.
-        near_sets: Limit of sets from similar runs.
     """
     top = np.argsort(-scored.logits, kind="stable").astype(np.intp)[:MAX_TOP_TOOLS]
     subsets = _enumerate_subsets(len(top))
-    near = [] if history is None else _sets_of_nearest_runs(scored, history, near_sets)
+    near = [] if history is None else _sets_of_nearest_runs(scored, history)
     known_sets = _positions_of_known_sets(near, scored, top)
     columns = list(
         dict.fromkeys(
@@ -94,16 +91,16 @@ def list_candidate_sets(
     )
 
 
-def _sets_of_nearest_runs(scored: ScoredCandidates, history: SetHistory, limit: int) -> list[Ints]:
+def _sets_of_nearest_runs(scored: Candidates, history: SetHistory) -> list[Ints]:
     """Return the distinct sets of the nearest runs, excluding the scored run itself."""
     sets = dict.fromkeys(
         int(history.set_of[run]) for run in scored.nearest_past if run != scored.own_run
     )
-    return [history.members_of_set(which) for which in itertools.islice(sets, limit)]
+    return [history.members_of_set(which) for which in itertools.islice(sets, MAX_NEAR_SETS)]
 
 
 def _positions_of_known_sets(
-    near: list[Ints], scored: ScoredCandidates, top: Positions
+    near: list[Ints], scored: Candidates, top: Positions
 ) -> list[list[int]]:
     """Return the sets as positions, except those with unscored tools and those in the subsets."""
     place = {int(pk): positions for positions, pk in enumerate(scored.tools)}

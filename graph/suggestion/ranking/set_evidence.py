@@ -12,18 +12,23 @@ from graph.suggestion.ranking.set_candidates import CandidateSets
 from graph.suggestion.ranking.set_history import MAX_SET_SIZE, Floats, SetHistory
 
 if TYPE_CHECKING:
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
 
 Column = NDArray[np.float32]
 
 EVIDENCE_FEATURES: Final = (
-    *("dsize", "lsize", "pmi", "expF1", "sup", "never", "closure"),
-    *("hasP", "logP", "simP", "votP"),
+    "predicted_distance",  # negative distance of the size from the predicted one
+    "log_size_share",  # logarithm of the size's share among similar runs
+    "mutual_information",  # mean pointwise mutual information of its pairs of tools
+    "expected_f1",  # expected F1 with the sets of similar runs
+    "log_supersets",  # logarithm of the number of runs that called all of its tools
+    "never_together",  # whether no run did
+    "set_closure",  # share of the runs with exactly this set among these
+    "is_known",  # whether runs had exactly this set
+    "log_set_runs",  # logarithm of their number
+    "set_similarity",  # similarity of the nearest of them
+    "set_votes",  # their votes
 )
-"""Negative distance of the size from the predicted one; log of the size's share among similar
-runs; mean pointwise mutual information of pairs; expected F1 with similar runs; log count of runs
-with a superset, whether there is none, and the share of exactly this set among them; whether runs
-had exactly this set, their log count, nearest similarity and votes."""
 
 VOTE_WIDTH: Final = 0.08
 """A run's vote falls by a factor of e per this much cosine below the nearest run."""
@@ -64,7 +69,7 @@ class _ComparedSets:
 
 
 def compute_evidence_features(
-    scored: ScoredCandidates, candidates: CandidateSets, history: SetHistory
+    scored: Candidates, candidates: CandidateSets, history: SetHistory
 ) -> list[Column]:
     """Return the columns of `EVIDENCE_FEATURES`, shape (m,) each."""
     run_votes = _compute_run_votes(scored)
@@ -87,7 +92,7 @@ def compute_evidence_features(
     ]
 
 
-def _compute_run_votes(scored: ScoredCandidates) -> Floats:
+def _compute_run_votes(scored: Candidates) -> Floats:
     """Return each run's share of the votes by similarity, shape (N,), sum about 1."""
     similarity = scored.similarity.astype(np.float64)
     if scored.own_run is not None:
@@ -99,7 +104,7 @@ def _compute_run_votes(scored: ScoredCandidates) -> Floats:
 
 
 def _select_compared(
-    scored: ScoredCandidates,
+    scored: Candidates,
     history: SetHistory,
     holders: NDArray[np.float32],
     counts: Column,
@@ -121,7 +126,7 @@ def _select_compared(
 
 
 def _log_size_share(
-    scored: ScoredCandidates, sizes: Column, history: SetHistory, votes: Floats
+    scored: Candidates, sizes: Column, history: SetHistory, votes: Floats
 ) -> Column:
     local = np.bincount(history.size_of, votes, MAX_SET_SIZE + 1)
     overall = history.size_counts_without(scored.own_run) + 0.1
@@ -158,7 +163,7 @@ def _compute_expected_f1(
 def _compare_sets(
     candidates: CandidateSets, together: NDArray[np.float32], compared: _ComparedSets
 ) -> list[Column]:
-    """Return the columns from "sup" on.
+    """Return the columns from "log_supersets" on.
 
     Args:
         candidates: m sets over n tools.

@@ -12,21 +12,27 @@ from graph.suggestion.ranking.set_candidates import CandidateSets
 from graph.suggestion.ranking.set_history import SetHistory
 
 if TYPE_CHECKING:
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+    from graph.suggestion.ranking.candidates import Candidates
 
 Column = NDArray[np.float32]
 
 SET_FEATURES: Final = (
-    *("sumLR", "minIn", "maxOut", "gap"),
-    *("n1", "n2", "n3", "n4", "n5"),
-    *("cover", "covermin", "covgain", "wins", "szcl", "sentdiff", "lenq", "meancos", "server"),
+    "log_odds",  # sum of the log-odds of its tools
+    "lowest_inside",  # lowest log-odds of its tools
+    "highest_outside",  # highest log-odds of the other tools
+    "inside_lead",  # the difference of these two
+    *("size_1", "size_2", "size_3", "size_4", "size_5"),  # its size, one-hot; 5 or more
+    "clause_cover",  # mean over the clauses of the best fit of its tools
+    "least_cover",  # the lowest of these fits
+    "cover_per_tool",  # their sum per tool
+    "winners_per_tool",  # distinct best tools of clauses per tool
+    "clause_distance",  # negative distance of the size from the number of clauses
+    "sentence_distance",  # negative distance of the size from the number of sentences
+    "length_by_size",  # logarithm of the text's length, times the size minus 2
+    "pair_cosine",  # mean cosine of its tools
+    "same_server",  # share of its pairs of tools that are of one server
     *set_evidence.EVIDENCE_FEATURES,
 )
-"""Tools: sum of their logits; the lowest in the set, the highest outside, their difference.
-Size: 1 to 4, 5 or more. Text: mean and lowest share of the clauses, their sum per tool; distinct
-best tools of clauses per tool; negative distance of the size from the numbers of clauses and
-sentences; the text's length against the size; mean cosine of the tools; share of pairs of one
-server."""
 
 NO_OUTSIDER_LOGIT: Final = -15.0
 """Logit of the best tool outside a set that contains all tools."""
@@ -35,7 +41,7 @@ MAX_CLAUSES: Final = 8
 
 
 def compute_set_features(
-    scored: ScoredCandidates, candidates: CandidateSets, history: SetHistory | None
+    scored: Candidates, candidates: CandidateSets, history: SetHistory | None
 ) -> NDArray[np.float32]:
     """Return `SET_FEATURES` of each set, shape (m, len(SET_FEATURES)).
 
@@ -57,7 +63,7 @@ def compute_set_features(
     return rows
 
 
-def _tool_features(scored: ScoredCandidates, candidates: CandidateSets) -> list[Column]:
+def _tool_features(scored: Candidates, candidates: CandidateSets) -> list[Column]:
     members = candidates.members
     logits = scored.logits[candidates.columns].astype(np.float32)
     lowest = np.where(members > 0, logits, np.float32(np.inf)).min(axis=1)
@@ -71,7 +77,7 @@ def _size_features(candidates: CandidateSets) -> list[Column]:
     return [column.astype(np.float32) for column in indicators]
 
 
-def _text_features(scored: ScoredCandidates, candidates: CandidateSets) -> list[Column]:
+def _text_features(scored: Candidates, candidates: CandidateSets) -> list[Column]:
     members, sizes = candidates.members, candidates.sizes
     shares = scored.clause_shares[candidates.columns].astype(np.float32)
     winners = _best_members(members, scored.clause_cosines[candidates.columns])

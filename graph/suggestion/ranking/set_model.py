@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 
 from graph.suggestion.ranking import set_candidates
 from graph.suggestion.ranking.choice import choice_probabilities, fit_choice
-from graph.suggestion.ranking.set_candidates import MAX_NEAR_SETS, CandidateSets
+from graph.suggestion.ranking.set_candidates import CandidateSets
 from graph.suggestion.ranking.set_features import SET_FEATURES, compute_set_features
 from graph.suggestion.ranking.set_history import Floats, SetHistory
 
 if TYPE_CHECKING:
+    from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.prior import LinearPrior
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
 
 PRECISION_BY_RUNS: Final = ((10, 300.0), (30, 100.0))
 DEFAULT_PRECISION: Final = 30.0
@@ -33,10 +32,7 @@ MAX_COMPARED_SETS: Final = 40
 """Limit of sets compared with each other in the choice."""
 
 FOLDS: Final = 5
-_NEAREST_COLUMN: Final = SET_FEATURES.index("simP")
-_HISTORY_FEATURE_PREFIX: Final = (
-    "hasP"  # leaving this feature out also removes sets of past runs from the candidates
-)
+_NEAREST_COLUMN: Final = SET_FEATURES.index("set_similarity")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,8 +41,7 @@ class SetModel:
 
     Attributes:
         scales: Divisor of each of `SET_FEATURES`, shape (f,).
-        coefficients: Per scaled feature, shape (f,); 0 for features left out.
-        near_sets: Limit of candidate sets from similar runs.
+        coefficients: Per scaled feature, shape (f,).
         f1_share: Weight of expected F1 in the choice, in [0, 1].
         text_only_coefficients: Coefficients without history, for intents that history does not
             cover, shape (f,).
@@ -54,24 +49,12 @@ class SetModel:
 
     scales: Floats
     coefficients: Floats
-    near_sets: int
     f1_share: float
     text_only_coefficients: Floats
 
-    def without_features(self, features: AbstractSet[str]) -> SetModel:
-        """Return a copy that ignores some features; it is not refitted."""
-        kept = np.array([name not in features for name in SET_FEATURES])
-        return SetModel(
-            scales=self.scales,
-            coefficients=self.coefficients * kept,
-            near_sets=0 if _HISTORY_FEATURE_PREFIX in features else self.near_sets,
-            f1_share=self.f1_share,
-            text_only_coefficients=self.text_only_coefficients * kept,
-        )
-
-    def list_choices(self, scored: ScoredCandidates, history: SetHistory | None) -> SetChoices:
+    def list_choices(self, scored: Candidates, history: SetHistory | None) -> SetChoices:
         """List the candidate sets of an intent with their probabilities."""
-        candidates = set_candidates.list_candidate_sets(scored, history, near_sets=self.near_sets)
+        candidates = set_candidates.list_candidate_sets(scored, history)
         rows = compute_set_features(scored, candidates, history)
         return self.weigh_candidates(candidates, rows, familiarity=scored.familiarity)
 
@@ -89,7 +72,7 @@ class SetModel:
         return SetChoices(
             candidates=candidates,
             probabilities=choice_probabilities(rows, mixed, self.scales),
-            similarities=rows[:, _NEAREST_COLUMN] * (self.coefficients[_NEAREST_COLUMN] != 0),
+            similarities=rows[:, _NEAREST_COLUMN],
             f1_share=familiarity * self.f1_share + (1 - familiarity) * F1_SHARE_BY_RUNS[0][1],
         )
 
@@ -102,7 +85,7 @@ class SetChoices:
         candidates: m sets.
         probabilities: Probability that the intent asks for each set, shape (m,), sum 1.
         similarities: Similarity to the nearest past intent with exactly this set, shape (m,); 0
-            without one, or if that feature is left out.
+            without one.
         f1_share: Weight of expected F1 in the choice.
     """
 
@@ -173,27 +156,24 @@ class SetChoiceOutcomes:
 
 
 def make_example(
-    scored: ScoredCandidates,
+    scored: Candidates,
     history: SetHistory | None,
     tools: frozenset[int],
     *,
     intent: int | None = None,
     repeats: int = 0,
-    without: AbstractSet[str] = frozenset(),
 ) -> SetExample:
     """Make an example from a scored past run.
 
     Args:
         scored: The intent; for a first run scored without its own evidence
-            (`ScoredCandidates.own_run`), for repeats with it.
+            (`Candidates.own_run`), for repeats with it.
         history: None without past runs.
         tools: Tools that the run called.
         intent: Index of its past intent; None: `scored.own_run`.
         repeats: Repeats it represents; 0 for the first run.
-        without: Features to leave out.
     """
-    near_sets = 0 if _HISTORY_FEATURE_PREFIX in without else MAX_NEAR_SETS
-    candidates = set_candidates.list_candidate_sets(scored, history, near_sets=near_sets)
+    candidates = set_candidates.list_candidate_sets(scored, history)
     return SetExample(
         candidates=candidates,
         rows=compute_set_features(scored, candidates, history),
@@ -209,7 +189,6 @@ def fit_set_model(
     *,
     prior: LinearPrior,
     runs: int,
-    without: AbstractSet[str] = frozenset(),
 ) -> SetModel:
     """Fit the model on past runs; examples whose set is no candidate are ignored.
 
@@ -217,14 +196,10 @@ def fit_set_model(
         examples: Past runs.
         prior: Mean of the coefficients without any run.
         runs: Size of the history; selects the prior and its precision.
-        without: Features to leave out.
     """
     selected = prior.select_features(SET_FEATURES)
-    kept = np.array([name not in without for name in SET_FEATURES])
     usable = [example for example in examples if example.chosen_index is not None]
     groups = [example.to_choice_group() for example in usable]
-    if not kept.all():
-        groups = [(rows * kept, target) for rows, target in groups]
     coefficients = fit_choice(
         groups,
         prior=selected.coefficients_at(runs),
@@ -234,10 +209,9 @@ def fit_set_model(
     )
     return SetModel(
         scales=selected.scales,
-        coefficients=coefficients * kept,
-        near_sets=0 if _HISTORY_FEATURE_PREFIX in without else MAX_NEAR_SETS,
+        coefficients=coefficients,
         f1_share=_value_for_size(runs, F1_SHARE_BY_RUNS, DEFAULT_F1_SHARE),
-        text_only_coefficients=selected.coefficients_at(0) * kept,
+        text_only_coefficients=selected.coefficients_at(0),
     )
 
 
@@ -247,7 +221,6 @@ def cross_validate_choices(
     prior: LinearPrior,
     runs: int,
     seed: int,
-    without: AbstractSet[str] = frozenset(),
 ) -> SetChoiceOutcomes:
     """Choose a set for each past run with a model fitted on the other folds.
 
@@ -258,7 +231,7 @@ def cross_validate_choices(
     outcomes = np.zeros((len(examples), 3))
     for fold in range(min(FOLDS, len(intents))):
         training = [example for example, own in zip(examples, folds, strict=True) if own != fold]
-        model = fit_set_model(training, prior=prior, runs=runs, without=without)
+        model = fit_set_model(training, prior=prior, runs=runs)
         for at in np.flatnonzero(folds == fold).tolist():
             outcomes[at] = judge_choice(examples[at], model)
     probabilities, similarities, was_right = outcomes.T

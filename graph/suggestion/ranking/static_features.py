@@ -13,26 +13,26 @@ from graph.suggestion.intent.encoded import EncodedIntent
 from graph.suggestion.ranking.tool_view import ToolView
 
 STATIC_FEATURES: Final = (
-    "cos",  # cosine of the tool and the whole intent
-    "clmax",  # highest cosine with a clause
-    "semax",  # highest cosine with the whole or a sentence
-    "bm",  # BM25 with the whole, log(1 + x)
-    "bmrel",  # BM25 as a share of the highest
-    "clbm",  # highest over the clauses of the BM25 as a share of the highest
-    "rank",  # 1 / (1 + rank by the whole)
-    "clrank",  # 1 / (1 + best rank by a clause)
-    "cltop1",  # number of clauses in which it ranks first
-    "cltop3",  # share of clauses in which it ranks among the first three
-    "clmargin",  # largest lead over every other tool in a clause
-    "clsoft",  # highest share in a clause, by a softmax over the tools
-    "namecov",  # share of its name covered by the intent's words
-    "cosz",  # cosine in standard deviations of the catalogue
-    "clzmax",  # the same, highest over the clauses
-    "mcos",  # cosine with the masked intent
-    "clpow",  # 4-norm of the similarities to clauses: favours few near over many far ones
-    "srvcent",  # similarity of its server's centroid, less the mean over servers
-    "srvmax",  # cosine of the best other tool of its server, less the best of all
-    "mcosz",  # masked cosine in standard deviations
+    "whole_cosine",  # cosine of the tool and the whole intent
+    "clause_cosine",  # highest cosine with a clause
+    "part_cosine",  # highest cosine with the whole or a sentence
+    "word_score",  # BM25 with the whole, log(1 + x)
+    "relative_word_score",  # BM25 as a share of the highest
+    "clause_word_score",  # highest over the clauses of the BM25 as a share of the highest
+    "whole_rank",  # 1 / (1 + rank by the whole)
+    "clause_rank",  # 1 / (1 + best rank by a clause)
+    "clauses_led",  # number of clauses in which it ranks first
+    "clause_top_share",  # share of clauses in which it ranks among the first three
+    "clause_lead",  # largest lead over every other tool in a clause
+    "clause_share",  # highest share in a clause, by a softmax over the tools
+    "name_cover",  # share of its name covered by the intent's words
+    "whole_deviations",  # cosine in standard deviations of the catalogue
+    "clause_deviations",  # the same, highest over the clauses
+    "masked_cosine",  # cosine with the masked intent
+    "masked_clause_norm",  # 4-norm of the masked cosines: favours few near over many far clauses
+    "server_cosine",  # similarity of its server's centroid, less the mean over servers
+    "server_rival",  # cosine of the best other tool of its server, less the best of all
+    "masked_deviations",  # masked cosine in standard deviations
 )
 
 SOFT_WIDTH: Final = 0.05
@@ -131,11 +131,11 @@ def _similarity_features(compared: IntentComparison, positions: Positions) -> di
     masked_clauses = encoded.masked_clauses @ vectors
     above = masked_clauses - (encoded.masked_clauses @ view.mean)[:, None]
     return {
-        "cos": whole,
-        "clmax": compared.nearest_clause[positions],
-        "semax": np.maximum((encoded.sentences @ vectors).max(axis=0), whole),
-        "mcos": compared.masked[positions],
-        "clpow": (np.maximum(above, 0) ** 4).sum(axis=0) ** np.float32(0.25),
+        "whole_cosine": whole,
+        "clause_cosine": compared.nearest_clause[positions],
+        "part_cosine": np.maximum((encoded.sentences @ vectors).max(axis=0), whole),
+        "masked_cosine": compared.masked[positions],
+        "masked_clause_norm": (np.maximum(above, 0) ** 4).sum(axis=0) ** np.float32(0.25),
     }
 
 
@@ -143,10 +143,10 @@ def _rank_features(compared: IntentComparison, positions: Positions) -> dict[str
     whole = count_better(compared.whole, positions)
     clauses = np.stack([count_better(row, positions) for row in compared.clauses])
     return {
-        "rank": 1 / (1 + whole),
-        "clrank": 1 / (1 + clauses.min(axis=0)),
-        "cltop1": (clauses == 0).sum(axis=0),
-        "cltop3": (clauses < 3).mean(axis=0),
+        "whole_rank": 1 / (1 + whole),
+        "clause_rank": 1 / (1 + clauses.min(axis=0)),
+        "clauses_led": (clauses == 0).sum(axis=0),
+        "clause_top_share": (clauses < 3).mean(axis=0),
     }
 
 
@@ -181,10 +181,10 @@ def _word_features(compared: IntentComparison, positions: Positions) -> dict[str
     sums = incidence @ scores
     share = sums[:, positions] / (sums.max(axis=1, keepdims=True) + np.float32(1e-9))
     return {
-        "bm": np.log1p(sums[0, positions]),
-        "bmrel": share[0],
-        "clbm": share[1:].max(axis=0),
-        "namecov": words.score_name_cover(lexemes, positions),
+        "word_score": np.log1p(sums[0, positions]),
+        "relative_word_score": share[0],
+        "clause_word_score": share[1:].max(axis=0),
+        "name_cover": words.score_name_cover(lexemes, positions),
     }
 
 
@@ -193,7 +193,11 @@ def _standardized_features(compared: IntentComparison, positions: Positions) -> 
     sample = compared.view.sample_columns(rows)
     means, deviations = sample.mean(axis=1, keepdims=True), sample.std(axis=1, keepdims=True)
     above = (rows[:, positions] - means) / (deviations + _EPSILON)
-    return {"cosz": above[0], "mcosz": above[1], "clzmax": above[2:].max(axis=0)}
+    return {
+        "whole_deviations": above[0],
+        "masked_deviations": above[1],
+        "clause_deviations": above[2:].max(axis=0),
+    }
 
 
 def _clause_features(compared: IntentComparison, positions: Positions) -> dict[str, Floats]:
@@ -206,7 +210,7 @@ def _clause_features(compared: IntentComparison, positions: Positions) -> dict[s
     runner_up = np.where(own == best[:, None], second[:, None], best[:, None])
     weights = np.exp((clauses - best[:, None]) / np.float32(SOFT_WIDTH))
     soft = weights[:, positions] / weights.sum(axis=1, keepdims=True)
-    return {"clmargin": (own - runner_up).max(axis=0), "clsoft": soft.max(axis=0)}
+    return {"clause_lead": (own - runner_up).max(axis=0), "clause_share": soft.max(axis=0)}
 
 
 def _server_features(compared: IntentComparison, positions: Positions) -> dict[str, Floats]:
@@ -220,4 +224,7 @@ def _server_features(compared: IntentComparison, positions: Positions) -> dict[s
     own_server, fallback = server[positions], np.float32(masked.mean())
     rival = np.where(masked[positions] == best[own_server], second[own_server], best[own_server])
     rival = np.where(np.isfinite(rival), rival, fallback)
-    return {"srvcent": affinity[own_server] - affinity.mean(), "srvmax": rival - masked.max()}
+    return {
+        "server_cosine": affinity[own_server] - affinity.mean(),
+        "server_rival": rival - masked.max(),
+    }

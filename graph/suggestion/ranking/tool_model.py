@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.ranking.candidate_features import (
-    FEATURES,
-    describe_candidates,
-    describe_compared,
-)
+from graph.suggestion.ranking.candidates import FEATURES, Candidates, describe_candidates
 from graph.suggestion.ranking.familiarity import compute_signals
-from graph.suggestion.ranking.fitted_intents import FittedIntents, describe_past_intents
 from graph.suggestion.ranking.history_features import HISTORY_FEATURES
 from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
 from graph.suggestion.ranking.static_features import compare_intent
@@ -26,11 +19,8 @@ from graph.suggestion.ranking.static_features import compare_intent
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.ranking.familiarity import FamiliarityGate
-    from graph.suggestion.ranking.history_features import HistoryEvidence
     from graph.suggestion.ranking.past_intents import PastIntent, PastIntents
     from graph.suggestion.ranking.prior import LinearPrior
-    from graph.suggestion.ranking.scored_candidates import ScoredCandidates
-    from graph.suggestion.ranking.static_features import IntentComparison
     from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_CROSS_FITTED: Final = 1_000
@@ -42,6 +32,12 @@ PENALTY_BY_INTENTS: Final = ((10, 100.0), (30, 30.0), (100, 10.0))
 MIN_PENALTY: Final = 5.0
 """Precision of the prior below each number of intents, and above the last: chosen by
 cross-validation on ultratool."""
+
+HISTORY_COLUMNS: Final = np.array([name in HISTORY_FEATURES for name in FEATURES])
+"""Mask of the `FEATURES` that come from past runs."""
+
+BLOCK_INTENTS: Final = 64
+"""Past intents compared with all others at a time."""
 
 _SEED = 3
 
@@ -83,73 +79,51 @@ class ToolModel:
             scales=selected.scales,
             coefficients=selected.coefficients_at(runs),
             intercept=selected.intercept_at(runs),
-            text_only_coefficients=selected.coefficients_at(0)
-            * ~silent_features(frozenset(), is_new=True),
+            text_only_coefficients=selected.coefficients_at(0) * ~HISTORY_COLUMNS,
             text_only_intercept=selected.intercept_at(0),
             gate=gate,
         )
 
-    def judge_rows(
-        self, rows: Floats, *, silent: NDArray[np.bool_], logits: Doubles | None = None
-    ) -> tuple[Doubles, float]:
-        """Score the candidates of an intent with a history.
+    def score(self, candidates: Candidates, *, logits: Doubles | None = None) -> Candidates:
+        """Return candidates with their logits and the familiarity of the intent.
+
+        Without history the logits are those of the text alone; with it, both are interpolated,
+        and the familiarity is the weight of history.
 
         Args:
-            rows: `FEATURES`, shape (k, f).
-            silent: Mask of the features to ignore.
+            candidates: The candidates of an intent.
             logits: Logits with history; None: those of this model.
-
-        Returns:
-            Log-odds, shape (k,), interpolated between those with history and those of the text
-            alone; and the familiarity, in [0, 1], which is the weight of the former.
         """
-        with_history, text_only = self.both_logits(rows, silent=silent)
-        with_history = with_history if logits is None else logits
-        if self.gate is None:
-            return with_history, 1.0
-        share = self.gate.compute_familiarity(compute_signals(rows, compute_sigmoid(text_only)))
-        return share * with_history + (1 - share) * text_only, share
+        text_only = self.compute_text_only_logits(candidates.features)
+        if candidates.predicted_size is None:
+            return dataclasses.replace(candidates, logits=text_only)
+        if logits is None:
+            logits = self.compute_logits(candidates.features)
+        share = 1.0
+        if self.gate is not None:
+            share = self.gate.compute_familiarity(
+                compute_signals(candidates.features, compute_sigmoid(text_only))
+            )
+        mixed = share * logits + (1 - share) * text_only
+        return dataclasses.replace(candidates, logits=mixed, familiarity=share)
 
-    def both_logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> tuple[Doubles, Doubles]:
-        """Return the log-odds with and without history, shape (k,) each."""
-        scaled = self.scale_rows(rows, silent=silent)
-        return (
-            scaled @ self.coefficients + self.intercept,
-            scaled @ self.text_only_coefficients + self.text_only_intercept,
-        )
+    def compute_logits(self, rows: Floats) -> Doubles:
+        """Return the log-odds of rows of `FEATURES`, shape (n, f), as if all were familiar."""
+        return self.scale_rows(rows) @ self.coefficients + self.intercept
 
-    def compute_logits(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
-        """Return the log-odds of rows of `FEATURES`, shape (n, f), ignoring the silent ones."""
-        return self.scale_rows(rows, silent=silent) @ self.coefficients + self.intercept
+    def compute_text_only_logits(self, rows: Floats) -> Doubles:
+        """Return the log-odds of rows of `FEATURES`, shape (n, f), without history."""
+        return self.scale_rows(rows) @ self.text_only_coefficients + self.text_only_intercept
 
-    def scale_rows(self, rows: Floats, *, silent: NDArray[np.bool_]) -> Doubles:
-        """Scale rows; silent features are set to their mean."""
-        scaled = (rows - self.means) / self.scales
-        scaled[:, silent] = 0
-        return np.asarray(scaled)
-
-
-def silent_features(without: AbstractSet[str], *, is_new: bool) -> NDArray[np.bool_]:
-    """Return the mask of `FEATURES` to ignore: those left out, and all of history if `is_new`."""
-    return np.array(
-        [name in without or (is_new and name in HISTORY_FEATURES) for name in FEATURES],
-        dtype=np.bool_,
-    )
+    def scale_rows(self, rows: Floats) -> Doubles:
+        """Centre and scale rows of `FEATURES`."""
+        return np.asarray((rows - self.means) / self.scales)
 
 
 def score_candidates(
-    encoded: EncodedIntent,
-    view: ToolView,
-    past: PastIntents | None,
-    *,
-    model: ToolModel,
-    considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
-) -> ScoredCandidates:
+    encoded: EncodedIntent, view: ToolView, past: PastIntents | None, *, model: ToolModel
+) -> Candidates:
     """Score the candidates of an intent.
-
-    Candidates are the tools with the highest scores from history, those nearest to the whole
-    intent, its masked form and its clauses, and those in `considered`.
 
     Complexity: one product of the intent's vectors with those of the m tools, and one of its
     whole and clause vectors with those of the past.
@@ -159,48 +133,12 @@ def score_candidates(
         view: The tools visible to the caller.
         past: None without history.
         model: Fitted, or the prior.
-        considered: Primary keys of tools to score in any case; invisible ones are left out.
-        without: Names of `FEATURES` to ignore.
 
     Raises:
         ValueError: If intent, tools and past were embedded by different models.
     """
     evidence = None if past is None else past.gather_evidence(encoded)
-    return score_compared(
-        compare_intent(encoded, view),
-        past,
-        evidence,
-        model=model,
-        considered=considered,
-        without=without,
-    )
-
-
-def score_compared(
-    compared: IntentComparison,
-    past: PastIntents | None,
-    evidence: HistoryEvidence | None,
-    *,
-    model: ToolModel,
-    considered: Sequence[int] = (),
-    without: AbstractSet[str] = frozenset(),
-) -> ScoredCandidates:
-    """Score the candidates of a compared intent, as `score_candidates` does.
-
-    Args:
-        compared: The intent compared with the tools visible to the caller.
-        past: None without history.
-        evidence: Its evidence for the intent; None without history.
-        model: Fitted, or the prior.
-        considered: As in `score_candidates`.
-        without: Likewise.
-    """
-    described = describe_compared(compared, past, evidence, considered=considered)
-    silent = silent_features(without, is_new=past is None)
-    if past is None:
-        return described.to_scored(model.compute_logits(described.rows, silent=silent))
-    logits, familiarity = model.judge_rows(described.rows, silent=silent)
-    return described.to_scored(logits, familiarity=familiarity)
+    return model.score(describe_candidates(compare_intent(encoded, view), past, evidence))
 
 
 def score_by_history(
@@ -210,7 +148,7 @@ def score_by_history(
     *,
     model: ToolModel,
     considered: Sequence[int] = (),
-) -> ScoredCandidates:
+) -> Candidates:
     """Score the candidates of an intent as if past intents were familiar with it.
 
     Args:
@@ -218,7 +156,7 @@ def score_by_history(
         view: Likewise.
         past: Likewise.
         model: Likewise.
-        considered: Likewise.
+        considered: Primary keys of tools to score in any case; invisible ones are left out.
 
     Returns:
         Logits with history alone; the familiarity tells how far to follow them.
@@ -226,13 +164,13 @@ def score_by_history(
     Raises:
         ValueError: As in `score_candidates`.
     """
+    evidence = past.gather_evidence(encoded)
     described = describe_candidates(
-        encoded, view, past, past.gather_evidence(encoded), considered=considered
+        compare_intent(encoded, view), past, evidence, considered=considered
     )
-    silent = silent_features(frozenset(), is_new=False)
-    logits = model.compute_logits(described.rows, silent=silent)
-    _, familiarity = model.judge_rows(described.rows, silent=silent, logits=logits)
-    return described.to_scored(logits, familiarity=familiarity)
+    return dataclasses.replace(
+        model.score(described), logits=model.compute_logits(described.features)
+    )
 
 
 def prior_penalty(intents: int) -> float:
@@ -245,13 +183,93 @@ def prior_penalty(intents: int) -> float:
     return next((value for below, value in PENALTY_BY_INTENTS if intents < below), MIN_PENALTY)
 
 
+class FittedIntents(Sequence[Candidates]):
+    """The r intents of `PastIntents.fitted`, described without their own run, and scored.
+
+    Similarities and vectors are computed on access: all at once would take hundreds of megabytes.
+    Sequential access is fast.
+
+    Args:
+        past: The past intents.
+        view: The tools visible to the callers.
+
+    Raises:
+        ValueError: If `past` was read from bytes.
+    """
+
+    def __init__(self, past: PastIntents, view: ToolView) -> None:
+        self._past, self._view = past, view
+        self._begin, self._similarities = 0, np.zeros((0, 0), dtype=np.float32)
+        nothing = np.zeros(0, dtype=np.float32)
+        self._rows = [
+            dataclasses.replace(row, vectors=nothing, similarity=nothing)
+            for row in _describe_past_intents(past, view)
+        ]
+
+    def __len__(self) -> int:
+        """Number of intents, r."""
+        return len(self._rows)
+
+    def __getitem__(self, row: int) -> Candidates:  # type: ignore[override]  # no slices
+        """Return one intent."""
+        at = range(len(self))[row]
+        candidates = self._rows[at]
+        return dataclasses.replace(
+            candidates,
+            vectors=self._view.vectors_at(self._view.find_positions(candidates.tools)),
+            similarity=self._find_similarity(at),
+        )
+
+    def _find_similarity(self, row: int) -> Floats:
+        """Return an intent's similarity to all past ones, -1 to itself, shape (n,)."""
+        if not 0 <= row - self._begin < len(self._similarities):
+            self._begin = row - row % BLOCK_INTENTS
+            rows = np.arange(self._begin, min(self._begin + BLOCK_INTENTS, len(self)))
+            self._similarities = self._past.compare_fitted(rows)
+        return np.asarray(self._similarities[row - self._begin])
+
+    @property
+    def candidate_counts(self) -> list[int]:
+        """Number of candidates of each intent."""
+        return [len(row.tools) for row in self._rows]
+
+    def stack_candidates(self) -> tuple[Floats, Doubles]:
+        """Return the features of all candidates, and 1 for each that its run called, else 0."""
+        called = [
+            np.isin(row.tools, self._past.runs[int(own)])
+            for row, own in zip(self._rows, self._past.fitted, strict=True)
+        ]
+        features = np.concatenate([row.features for row in self._rows])
+        return features, np.concatenate(called).astype(np.float64)
+
+    def score(self, model: ToolModel, logits: Doubles) -> None:
+        """Score all intents.
+
+        Args:
+            model: Mixes the logits with those of the text alone.
+            logits: Logits with history, in the order of `stack_candidates`.
+        """
+        parts = np.split(logits, np.cumsum(self.candidate_counts)[:-1])
+        self._rows = [
+            model.score(row, logits=part) for row, part in zip(self._rows, parts, strict=True)
+        ]
+
+
+def _describe_past_intents(past: PastIntents, view: ToolView) -> Iterator[Candidates]:
+    encoded = past.required_training.encoded
+    for start in range(0, len(encoded), BLOCK_INTENTS):
+        block = np.arange(start, min(start + BLOCK_INTENTS, len(encoded)))
+        evidence = past.iterate_left_out_evidence(block)
+        for row, of_others in zip(block.tolist(), evidence, strict=True):
+            yield describe_candidates(compare_intent(encoded[row], view), past, of_others)
+
+
 def fit_tool_model(
     past: PastIntents,
     view: ToolView,
     *,
     prior: LinearPrior,
     gate: FamiliarityGate | None = None,
-    without: AbstractSet[str] = frozenset(),
 ) -> tuple[ToolModel, FittedIntents]:
     """Fit the model on past intents, each described by the evidence of the others.
 
@@ -260,10 +278,9 @@ def fit_tool_model(
         view: The tools visible to the callers.
         prior: Coefficients by size of the history.
         gate: Computes the weight of history in an intent; None: always 1.
-        without: Names of `FEATURES` to ignore.
 
     Returns:
-        The model, and one `ScoredCandidates` for each of `past.fitted`, in that order. With at
+        The model, and one `Candidates` for each of `past.fitted`, in that order. With at
         most `MAX_CROSS_FITTED` intents, each one's logits come from a model fitted without a
         fifth of the intents that includes it.
 
@@ -271,11 +288,10 @@ def fit_tool_model(
         ValueError: If `past` was read from bytes.
         PriorError: If the prior lacks a feature.
     """
-    intents = describe_past_intents(past, view)
+    intents = FittedIntents(past, view)
     start = ToolModel.from_prior(prior, runs=len(intents), gate=gate)
-    silent = silent_features(without, is_new=False)
     rows, targets = intents.stack_candidates()
-    scaled = start.scale_rows(rows, silent=silent)
+    scaled = start.scale_rows(rows)
     del rows
     strength = prior_penalty(len(intents))
     model = _fit_text_only(
@@ -291,7 +307,8 @@ def fit_tool_model(
             logits[is_held_out] = (
                 scaled[is_held_out] @ fold_model.coefficients + fold_model.intercept
             )
-    return model, intents.with_logits(partial(_judge_rows, model, silent), logits)
+    intents.score(model, logits)
+    return model, intents
 
 
 def _fit_text_only(
@@ -301,17 +318,11 @@ def _fit_text_only(
     start = dataclasses.replace(
         model, coefficients=model.text_only_coefficients, intercept=model.text_only_intercept
     )
-    text_only = scaled * ~silent_features(frozenset(), is_new=True)
+    text_only = scaled * ~HISTORY_COLUMNS
     fitted = _fit_towards(start, text_only, targets, strength)
     return dataclasses.replace(
         model, text_only_coefficients=fitted.coefficients, text_only_intercept=fitted.intercept
     )
-
-
-def _judge_rows(
-    model: ToolModel, silent: NDArray[np.bool_], rows: Floats, logits: Doubles
-) -> tuple[Doubles, float]:
-    return model.judge_rows(rows, silent=silent, logits=logits)
 
 
 def make_prior_rows(
@@ -332,15 +343,16 @@ def make_prior_rows(
     if with_history:
         from graph.suggestion.ranking.past_intents import PastIntents  # noqa: PLC0415 - only the prior's fitting needs it
 
-        return describe_past_intents(PastIntents.from_intents(past, view), view).stack_candidates()
-    described = [describe_candidates(intent.encoded, view, None, None) for intent in past]
+        return FittedIntents(PastIntents.from_intents(past, view), view).stack_candidates()
+    described = [
+        describe_candidates(compare_intent(intent.encoded, view), None, None) for intent in past
+    ]
     called = [
-        np.isin(view.tools[candidates.positions], intent.tools)
+        np.isin(candidates.tools, intent.tools)
         for candidates, intent in zip(described, past, strict=True)
     ]
-    none = np.zeros((0, len(FEATURES)), dtype=np.float32)
-    rows = np.concatenate([none, *(candidates.rows for candidates in described)])
-    return rows, np.concatenate([np.zeros(0), *called]).astype(np.float64)
+    rows = np.concatenate([candidates.features for candidates in described])
+    return rows, np.concatenate(called).astype(np.float64)
 
 
 def _fit_towards(

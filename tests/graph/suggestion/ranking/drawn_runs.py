@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from graph.suggestion.ranking.scored_candidates import ScoredCandidates
+from graph.suggestion.ranking.candidates import FEATURES, Candidates
 
 TOOLS = tuple(range(100, 112))
 DIMENSIONS = 8
@@ -18,7 +20,7 @@ def drawn_scored(
     past: int = 0,
     own_run: int | None = None,
     **fields: object,
-) -> ScoredCandidates:
+) -> Candidates:
     """Draw a scored intent; `fields` override drawn values."""
     draw = np.random.default_rng(seed)
     vectors = draw.standard_normal((len(tools), DIMENSIONS)).astype(np.float32)
@@ -29,6 +31,7 @@ def drawn_scored(
         similarity[own_run] = -1
     drawn = {
         "tools": np.array(tools, dtype=np.int64),
+        "features": np.zeros((len(tools), len(FEATURES)), dtype=np.float32),
         "logits": draw.normal(-1, 2, len(tools)),
         "vectors": vectors,
         "servers": draw.integers(1, 4, len(tools)),
@@ -42,7 +45,7 @@ def drawn_scored(
         "length": 80,
         "own_run": own_run,
     }
-    return ScoredCandidates(**(drawn | fields))
+    return Candidates(**(drawn | fields))
 
 
 def drawn_runs(count: int, seed: int = 0, *, largest: int = 4) -> list[tuple[int, ...]]:
@@ -56,11 +59,8 @@ def drawn_runs(count: int, seed: int = 0, *, largest: int = 4) -> list[tuple[int
     return [tuple(draw.permutation(run).tolist()) for run in runs]
 
 
-def without_run(
-    scored: ScoredCandidates, runs: list[tuple[int, ...]]
-) -> tuple[ScoredCandidates, list]:
+def without_run(scored: Candidates, runs: list[tuple[int, ...]]) -> tuple[Candidates, list]:
     """Return the same intent as a new one, and the history without its own run."""
     own = scored.own_run
-    fields = dict(vars(scored))
-    fields |= {"own_run": None, "similarity": np.delete(scored.similarity, own)}
-    return ScoredCandidates(**fields), runs[:own] + runs[own + 1 :]
+    similarity = np.delete(scored.similarity, own)
+    return replace(scored, own_run=None, similarity=similarity), runs[:own] + runs[own + 1 :]

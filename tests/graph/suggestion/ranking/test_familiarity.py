@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.suggestion.ranking import prior
-from graph.suggestion.ranking.candidate_features import FEATURES
+from graph.suggestion.ranking.candidates import FEATURES
 from graph.suggestion.ranking.familiarity import SIGNALS, FamiliarityGate, compute_signals
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
@@ -59,7 +59,11 @@ def test_an_uninformative_history_gets_little_weight():
 def test_signals_are_nearest_run_highest_score_and_known_share():
     never, once = np.log(0.5), np.log(1.5)
     told = compute_signals(
-        rows(nearest=[0.6, 0.6, 0.6], krr=[0.1, 0.4, 0], pop=[once, once, never]),
+        rows(
+            run_similarity=[0.6, 0.6, 0.6],
+            score=[0.1, 0.4, 0],
+            log_calls=[once, once, never],
+        ),
         np.array([0.1, 0.2, 0.9]),
     )
     assert told == pytest.approx([0.6, 0.4, 0.25])

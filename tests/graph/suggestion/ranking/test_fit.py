@@ -85,26 +85,6 @@ def test_another_prior_can_be_judged():
     assert rank_tool_sets(encoded("book a hotel room"), view(), ranker).best.confidence < 0.01
 
 
-def test_without_history_past_intents_do_not_count():
-    ranker = fit_ranker(habits(), view(), without={"history"})
-    assert ranker.past is None
-
-
-def test_left_out_families_are_ignored_by_all_models():
-    ranker = fit_ranker(habits(), view(), without={"graph", "server"})
-    said = dict(zip(SET_FEATURES, ranker.set_model.coefficients, strict=True))
-    assert (said["pmi"], said["server"]) == (0, 0)
-    assert said["sumLR"] != 0
-    assert ranker.order_model.coefficients[:3].tolist() == [0, 0, 0]
-
-
-def test_an_unknown_family_is_refused():
-    with pytest.raises(ValueError, match="no feature family magic"):
-        fit_ranker(habits()[:3], view(), without={"magic"})
-    with pytest.raises(ValueError, match="no feature family magic"):
-        rank_tool_sets(encoded("get"), view(), prior_ranker("fake/words"), without={"magic"})
-
-
 def test_only_the_newest_runs_teach_how_to_rank_sets(monkeypatch):
     seen = []
     example = fitting.set_model.make_example

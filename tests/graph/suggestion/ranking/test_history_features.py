@@ -31,27 +31,27 @@ def rows(columns, **fields):
 
 def test_a_called_tool_has_history_features():
     (row,) = rows([0])
-    assert row["krr"] == pytest.approx(0.5)
-    assert row["krrt"] == pytest.approx(np.log(0.5))
-    assert row["krrmax"] == pytest.approx(0.5 / 0.9)
-    assert row["krrrank"] == pytest.approx(1 / 2)
-    assert row["nearT"] == pytest.approx(0.9)
-    assert (row["top1T"], row["nearest"]) == (1, pytest.approx(0.9))
-    assert row["pop"] == pytest.approx(np.log(1.5))
-    assert row["clnear"] == pytest.approx(0.6)
-    assert row["clknn"] == pytest.approx(0.4)
-    assert row["knn05"] == pytest.approx(1 / (1 + np.exp(-2) + np.exp(-16)), rel=1e-4)
-    assert row["knn10"] == pytest.approx(1 / (1 + np.exp(-1) + np.exp(-8)), rel=1e-4)
-    assert row["cooc"] == pytest.approx(0.9 * 1 / (2 + 3) / (1.4 + 0.3))
+    assert row["score"] == pytest.approx(0.5)
+    assert row["log_score"] == pytest.approx(np.log(0.5))
+    assert row["relative_score"] == pytest.approx(0.5 / 0.9)
+    assert row["score_rank"] == pytest.approx(1 / 2)
+    assert row["tool_similarity"] == pytest.approx(0.9)
+    assert (row["in_nearest_run"], row["run_similarity"]) == (1, pytest.approx(0.9))
+    assert row["log_calls"] == pytest.approx(np.log(1.5))
+    assert row["clause_votes"] == pytest.approx(0.6)
+    assert row["best_clause_vote"] == pytest.approx(0.4)
+    assert row["close_votes"] == pytest.approx(1 / (1 + np.exp(-2) + np.exp(-16)), rel=1e-4)
+    assert row["wide_votes"] == pytest.approx(1 / (1 + np.exp(-1) + np.exp(-8)), rel=1e-4)
+    assert row["companion_score"] == pytest.approx(0.9 * 1 / (2 + 3) / (1.4 + 0.3))
 
 
 def test_an_uncalled_tool_has_no_history_features():
     (row,) = rows([-1])
     told = {name: value for name, value in row.items() if value}
-    assert told.keys() == {"krrt", "nearest", "pop", "krrrank"}
-    assert told["krrt"] == pytest.approx(np.log(0.003))
-    assert told["pop"] == pytest.approx(np.log(0.5))
-    assert told["krrrank"] == pytest.approx(1 / 3)
+    assert told.keys() == {"log_score", "run_similarity", "log_calls", "score_rank"}
+    assert told["log_score"] == pytest.approx(np.log(0.003))
+    assert told["log_calls"] == pytest.approx(np.log(0.5))
+    assert told["score_rank"] == pytest.approx(1 / 3)
 
 
 def test_a_tool_called_only_by_the_own_run_counts_as_uncalled():
@@ -61,10 +61,10 @@ def test_a_tool_called_only_by_the_own_run_counts_as_uncalled():
 
 def test_a_run_that_is_left_out_is_not_its_own_nearest():
     (row,) = rows([0], similarity=np.float32([-1, -1, -1]), own_run=0)
-    assert row["top1T"] == 0
+    assert row["in_nearest_run"] == 0
 
 
 def test_a_negative_score_ranks_last():
     (row,) = rows([2])
-    assert row["krrrank"] == pytest.approx(1 / 3)
-    assert row["krrt"] == pytest.approx(np.log(0.003))
+    assert row["score_rank"] == pytest.approx(1 / 3)
+    assert row["log_score"] == pytest.approx(np.log(0.003))

@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.suggestion.ranking import order, prior
-from graph.suggestion.ranking.order import ORDER_FEATURES, OrderEvidence, OrderModel
+from graph.suggestion.ranking.order import (
+    ORDER_FEATURES,
+    OrderEvidence,
+    OrderModel,
+    repeat_tools_as_called,
+)
 from graph.suggestion.ranking.set_history import SetHistory
 from tests.graph.suggestion.ranking.drawn_runs import TOOLS, drawn_runs, drawn_scored, without_run
 
@@ -104,14 +109,14 @@ def test_the_order_is_the_likeliest_of_all(count):
         return sum(likely[a, b] for a, b in itertools.combinations(chosen, 2))
 
     best = max(itertools.permutations(range(count)), key=worth)
-    assert model(prec=1.0).find_likeliest_order(of_feature("prec", odds)) == list(best)
+    assert model(all_runs=1.0).find_likeliest_order(of_feature("all_runs", odds)) == list(best)
 
 
 def test_many_tools_are_ordered_by_their_summed_log_odds():
     places = np.array([5, 2, 7, 0, 3, 1, 6, 4])
     odds = (places[None] - places[:, None]).astype(float)
     assert (
-        model(prec=1.0).find_likeliest_order(of_feature("prec", odds))
+        model(all_runs=1.0).find_likeliest_order(of_feature("all_runs", odds))
         == np.argsort(places).tolist()
     )
 
@@ -157,9 +162,37 @@ def test_a_new_intent_has_no_order_to_teach():
         order.make_order_pairs(drawn_scored(past=1), SetHistory.from_runs([TOOLS[:2]]))
 
 
-def test_a_left_out_feature_is_ignored():
-    scored, history = past_of_one_order()
-    fitted = order.fit_order_model(scored, history, prior=PRIOR, without={"prec", "clpos"})
-    assert [bool(value) for value in fitted.coefficients] == [False, True, True, False, True]
-    less = fitted.without_features({"prek"})
-    assert [bool(value) for value in less.coefficients] == [False, True, False, False, True]
+def called(ordered, runs, similarity, **fields):
+    near = np.array(similarity, dtype=np.float32)
+    scored = drawn_scored(past=len(runs), similarity=near, **fields)
+    return repeat_tools_as_called(ordered, scored, SetHistory.from_runs(runs))
+
+
+def test_without_history_no_tool_repeats():
+    assert repeat_tools_as_called((1, 2), drawn_scored(), None) == (1, 2)
+
+
+def test_a_tool_repeats_if_similar_runs_of_the_set_repeat_it():
+    assert called((2, 1), [(1, 2, 1), (2, 1), (3,)], [0.9, 0.4, 1.0]) == (1, 2, 1)
+
+
+def test_the_order_stays_if_runs_disagree_on_counts():
+    assert called((2, 1), [(1, 2, 1), (2, 1), (1, 2, 2)], [0.9, 0.9, 0.9]) == (2, 1)
+
+
+def test_the_order_stays_if_runs_agree_on_single_calls():
+    assert called((2, 1), [(1, 2), (1, 2)], [0.9, 0.9]) == (2, 1)
+
+
+def test_runs_of_other_sets_do_not_count():
+    assert called((2, 1), [(1, 2, 3, 1), (1, 1)], [0.9, 0.9]) == (2, 1)
+
+
+def test_the_likeliest_of_agreeing_sequences_is_taken():
+    runs = [(1, 1, 2), (1, 2, 1), (1, 2, 1)]
+    assert called((1, 2), runs, [0.8, 0.8, 0.79]) == (1, 2, 1)
+
+
+def test_the_run_itself_does_not_count():
+    runs = [(1, 2, 1), (3,)]
+    assert called((1, 2), runs, [-1.0, 0.5], own_run=0) == (1, 2)

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.suggestion.ranking import past_intents as past_module
-from graph.suggestion.ranking.candidate_features import describe_candidates
-from graph.suggestion.ranking.fitted_intents import describe_past_intents
+from graph.suggestion.ranking.candidates import describe_candidates
 from graph.suggestion.ranking.past_intents import PastIntents
+from graph.suggestion.ranking.static_features import compare_intent
+from graph.suggestion.ranking.tool_model import FittedIntents
 from tests.graph.suggestion.ranking.drawn_intents import AT, drawn_encoded, drawn_past, drawn_view
 
 VIEW = drawn_view()
@@ -19,14 +20,16 @@ def described_anew(intents, own):
     """Describe an intent as a new one, by the others alone."""
     others = PastIntents.from_intents(intents[:own] + intents[own + 1 :], VIEW)
     encoded = intents[own].encoded
-    return describe_candidates(encoded, VIEW, others, others.gather_evidence(encoded))
+    return describe_candidates(
+        compare_intent(encoded, VIEW), others, others.gather_evidence(encoded)
+    )
 
 
 def of_own(intents, own):
     """Describe an intent as one of the past, left out."""
     past = PastIntents.from_intents(intents, VIEW)
     (evidence,) = past.iterate_left_out_evidence(np.array([own]))
-    return describe_candidates(intents[own].encoded, VIEW, past, evidence)
+    return describe_candidates(compare_intent(intents[own].encoded, VIEW), past, evidence)
 
 
 @given(st.integers(0, 60), st.integers(0, 7))
@@ -34,12 +37,10 @@ def test_leaving_an_intent_out_equals_never_having_seen_it(seed, own):
     # Without words: how rare one is counts the intent's own words, which are no label.
     intents = drawn_past(VIEW, 8, seed, has_words=False)
     left_out, anew = of_own(intents, own), described_anew(intents, own)
-    assert left_out.positions.tolist() == anew.positions.tolist()
-    np.testing.assert_allclose(left_out.rows, anew.rows, atol=2e-3)
-    np.testing.assert_allclose(left_out.votes, anew.votes, atol=1e-4)
-    assert left_out.history_evidence.predicted_size == pytest.approx(
-        anew.history_evidence.predicted_size, abs=1e-3
-    )
+    assert left_out.tools.tolist() == anew.tools.tolist()
+    np.testing.assert_allclose(left_out.features, anew.features, atol=2e-3)
+    np.testing.assert_allclose(left_out.clause_votes, anew.clause_votes, atol=1e-4)
+    assert left_out.predicted_size == pytest.approx(anew.predicted_size, abs=1e-3)
 
 
 @given(st.integers(0, 60), st.integers(0, 7), st.sets(st.integers(0, 39), min_size=1, max_size=6))
@@ -49,12 +50,10 @@ def test_a_run_has_no_part_in_its_own_features(seed, own, called):
     tools = tuple(VIEW.tools[sorted(called)].tolist())
     other[own] = dataclasses.replace(intents[own], tools=tools)
     before, after = of_own(intents, own), of_own(other, own)
-    assert before.positions.tolist() == after.positions.tolist()
-    np.testing.assert_allclose(before.rows, after.rows, atol=2e-3)
-    np.testing.assert_allclose(before.votes, after.votes, atol=1e-5)
-    assert before.history_evidence.predicted_size == pytest.approx(
-        after.history_evidence.predicted_size, abs=1e-3
-    )
+    assert before.tools.tolist() == after.tools.tolist()
+    np.testing.assert_allclose(before.features, after.features, atol=2e-3)
+    np.testing.assert_allclose(before.clause_votes, after.clause_votes, atol=1e-5)
+    assert before.predicted_size == pytest.approx(after.predicted_size, abs=1e-3)
 
 
 def test_a_run_is_evidence_for_others():
@@ -62,7 +61,10 @@ def test_a_run_is_evidence_for_others():
     other = list(intents)
     other[0] = dataclasses.replace(intents[0], tools=(int(VIEW.tools[39]),))
     before, after = of_own(intents, 1), of_own(other, 1)
-    assert before.rows.shape != after.rows.shape or np.abs(before.rows - after.rows).max() > 0.01
+    assert (
+        before.features.shape != after.features.shape
+        or np.abs(before.features - after.features).max() > 0.01
+    )
 
 
 def test_similarity_is_the_mean_of_plain_and_masked():
@@ -94,7 +96,7 @@ def test_the_newest_are_fitted_on_and_all_are_counted(monkeypatch):
     assert past.patterns[past.fitted].tolist() == [509, 508, 507, 506]
     assert past.calls.call_counts.sum() == sum(len(set(one.tools)) for one in intents)
     assert len(past.ridge.weights) == 4
-    rows = describe_past_intents(past, VIEW)
+    rows = FittedIntents(past, VIEW)
     assert len(rows) == 4
     assert len(rows[0].similarity) == 10
 
@@ -105,8 +107,8 @@ def test_a_tool_that_is_gone_still_counts_but_is_no_candidate():
     past = PastIntents.from_intents([gone, *intents[1:]], VIEW)
     assert 5 in past.tools
     evidence = past.gather_evidence(intents[0].encoded)
-    described = describe_candidates(intents[0].encoded, VIEW, past, evidence)
-    assert 5 not in VIEW.tools[described.positions]
+    described = describe_candidates(compare_intent(intents[0].encoded, VIEW), past, evidence)
+    assert 5 not in described.tools
     assert past.find_columns(np.array([5, 6])).tolist() == [0, -1]
 
 
@@ -120,18 +122,18 @@ def test_deserialized_history_gives_the_same_evidence():
         assert getattr(again, name).tolist() == getattr(past, name).tolist()
     encoded = drawn_encoded(5)
     ours, theirs = (
-        describe_candidates(encoded, VIEW, one, one.gather_evidence(encoded))
+        describe_candidates(compare_intent(encoded, VIEW), one, one.gather_evidence(encoded))
         for one in (past, again)
     )
-    assert ours.positions.tolist() == theirs.positions.tolist()
-    np.testing.assert_allclose(ours.rows, theirs.rows, atol=0.1)
-    np.testing.assert_allclose(ours.votes, theirs.votes, atol=0.02)
+    assert ours.tools.tolist() == theirs.tools.tolist()
+    np.testing.assert_allclose(ours.features, theirs.features, atol=0.1)
+    np.testing.assert_allclose(ours.clause_votes, theirs.clause_votes, atol=0.02)
 
 
 def test_deserialized_history_cannot_be_fitted_on():
     past = PastIntents.from_arrays(PastIntents.from_intents(drawn_past(VIEW, 3), VIEW).to_arrays())
     with pytest.raises(ValueError, match="create them again"):
-        describe_past_intents(past, VIEW)
+        FittedIntents(past, VIEW)
 
 
 def test_no_past_is_refused():
@@ -142,7 +144,7 @@ def test_no_past_is_refused():
 def test_runs_without_calls_are_no_evidence():
     intents = [dataclasses.replace(one, tools=()) for one in drawn_past(VIEW, 3)]
     past, encoded = PastIntents.from_intents(intents, VIEW), drawn_encoded()
-    told = describe_candidates(encoded, VIEW, past, past.gather_evidence(encoded))
-    alone = describe_candidates(encoded, VIEW, None, None)
-    assert told.positions.tolist() == alone.positions.tolist()
-    assert not told.votes.any()
+    told = describe_candidates(compare_intent(encoded, VIEW), past, past.gather_evidence(encoded))
+    alone = describe_candidates(compare_intent(encoded, VIEW), None, None)
+    assert told.tools.tolist() == alone.tools.tolist()
+    assert not told.clause_votes.any()

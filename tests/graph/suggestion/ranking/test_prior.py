@@ -48,7 +48,7 @@ def test_features_are_found_by_name_in_any_order():
 
 def test_a_feature_that_the_prior_does_not_know_is_named():
     with pytest.raises(PriorError, match=r"nothing of the features magic; create it again"):
-        prior.load_prior().tools.select_features(("cos", "magic"))
+        prior.load_prior().tools.select_features(("whole_cosine", "magic"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
@@ -117,13 +116,3 @@ def test_a_tool_repeats_as_in_similar_runs_of_its_set():
         21,
         22,
     )
-
-
-def test_leaving_out_families_changes_probabilities(fitted):
-    asked = encoded("get me to tunis")
-    known, unaware = (
-        rank_tool_sets(asked, view(), fitted, without=families) for families in ((), {"history"})
-    )
-    assert unaware.best.probability != known.best.probability
-    assert unaware.neighbours == known.neighbours
-    assert np.array_equal(sorted(unaware.tool_probabilities), sorted(known.tool_probabilities))

@@ -53,13 +53,6 @@ def test_a_ranker_of_other_features_is_refused(fitted, monkeypatch):
         Ranker.from_bytes(content)
 
 
-def test_without_families_the_ranker_is_itself(fitted):
-    assert fitted.without_features(frozenset()) is fitted
-    assert fitted.without_features({"pmi"}).set_model.coefficients.tolist() != (
-        fitted.set_model.coefficients.tolist()
-    )
-
-
 def test_history_is_counted_once(fitted):
     one = dataclasses.replace(fitted)
     assert one.set_history is one.set_history

@@ -71,12 +71,6 @@ def test_only_the_sets_of_the_nearest_runs_are_candidates():
     assert large == [frozenset(run) for run in runs[:MAX_NEAR_SETS]]
 
 
-def test_sets_of_past_runs_can_be_left_out():
-    scored = drawn_scored(past=1)
-    found = list_candidate_sets(scored, SetHistory.from_runs([TOOLS[:7]]), near_sets=0)
-    assert len(found.sizes) == 218
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 60), st.integers(0, 30))
 def test_candidates_are_distinct_and_not_empty(count, seed):

@@ -5,7 +5,7 @@ import pytest
 
 from graph.suggestion.ranking import prior, set_model
 from graph.suggestion.ranking.choice import choice_probabilities
-from graph.suggestion.ranking.set_candidates import MAX_NEAR_SETS, CandidateSets
+from graph.suggestion.ranking.set_candidates import CandidateSets
 from graph.suggestion.ranking.set_features import SET_FEATURES
 from graph.suggestion.ranking.set_history import SetHistory
 from graph.suggestion.ranking.set_model import SetChoices, SetExample
@@ -75,7 +75,7 @@ def test_without_examples_the_prior_is_the_model():
         model.coefficients.tolist()
         == SETS.select_features(SET_FEATURES).coefficients_at(0).tolist()
     )
-    assert (model.near_sets, model.f1_share) == (MAX_NEAR_SETS, 1.0)
+    assert model.f1_share == 1.0
 
 
 def test_fitting_makes_what_runs_called_likelier():
@@ -125,31 +125,6 @@ def test_the_prior_holds_more_strongly_with_few_runs():
     assert moved == sorted(moved)
 
 
-@pytest.mark.parametrize("when", ["fitted", "used"])
-def test_a_left_out_feature_is_ignored(when):
-    made, _ = examples(12)
-    left_out = {"pmi", "sup"}
-    if when == "fitted":
-        model = set_model.fit_set_model(made, prior=SETS, runs=12, without=left_out)
-    else:
-        model = set_model.fit_set_model(made, prior=SETS, runs=12).without_features(left_out)
-    said = dict(zip(SET_FEATURES, model.coefficients, strict=True))
-    assert {name for name, value in said.items() if value == 0} == left_out
-    assert model.near_sets == MAX_NEAR_SETS
-
-
-def test_without_patterns_their_sets_are_no_candidates():
-    scored = drawn_scored(past=1)
-    history = SetHistory.from_runs([TOOLS[:7]])
-    model = set_model.fit_set_model((), prior=SETS, runs=5)
-    assert len(model.list_choices(scored, history).probabilities) == 219
-    assert len(model.without_features({"hasP"}).list_choices(scored, history).probabilities) == 218
-    unaware = set_model.fit_set_model((), prior=SETS, runs=5, without={"hasP"})
-    assert len(unaware.list_choices(scored, history).probabilities) == 218
-    made = set_model.make_example(scored, history, frozenset(TOOLS[:7]), without={"hasP"})
-    assert made.chosen_index is None
-
-
 def test_each_run_is_judged_by_a_model_that_did_not_see_it(monkeypatch):
     made, _ = examples(11)
     fitted = set_model.fit_set_model
@@ -194,8 +169,6 @@ def test_the_similarity_of_the_nearest_run_of_a_set_is_reported():
     }
     assert told[frozenset(TOOLS[:7])] == pytest.approx(scored.similarity[:2].max())
     assert set(told) <= {frozenset(TOOLS[:7]), frozenset(TOOLS[1:3])}
-    alone = model.without_features({"simP"}).list_choices(scored, SetHistory.from_runs(runs))
-    assert not alone.similarities.any()
 
 
 def test_probabilities_of_an_intent_sum_to_one():
