@@ -80,12 +80,8 @@ class LabelledSet:
 
 def _label_cold(replay: Replay, sessions: Sequence[Session]) -> LabelledCandidates:
     empty = NextCallModel()
-    return fitting.stack_labels(
-        [
-            point
-            for session in sessions
-            for point in fitting.label_session(session, empty, replay.profiles)
-        ]
+    return fitting.join_labels(
+        [fitting.label_session(session, empty, replay.profiles) for session in sessions]
     )
 
 

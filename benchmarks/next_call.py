@@ -125,12 +125,10 @@ def _measure(
         budget: [0.0, 0.0, 0.0, 0.0] for budget in prefetch.BUDGETS
     }
     for tested, history in list_folds(data.sessions, size):
-        sessions, thresholds = prefetch.replay_sessions(
-            replay, tested, history, with_intent=with_intent
-        )
+        sessions = prefetch.replay_sessions(replay, tested, history, with_intent=with_intent)
         replayed.extend(sessions)
         for budget, total in served.items():
-            controller = WasteBudget(budget, threshold=thresholds.get(budget))
+            controller = WasteBudget(budget)
             found = prefetch.run_prefetch(sessions, controller)
             reads = sum(call.is_read for session in sessions for call in session)
             total[0] += reads

@@ -221,12 +221,10 @@ def _evaluate(played: PlayedSet) -> tuple[float, float]:
     from benchmarks.evaluation import prefetch
     from execution.speculation.waste_budget import WasteBudget
 
-    replayed, thresholds = prefetch.replay_sessions(
+    replayed = prefetch.replay_sessions(
         played.replay, played.tested, played.history, with_intent=False
     )
-    figures = prefetch.run_prefetch(
-        replayed, WasteBudget(BUDGET, threshold=thresholds.get(BUDGET))
-    )
+    figures = prefetch.run_prefetch(replayed, WasteBudget(BUDGET))
     return figures.hit_rate or 0.0, figures.waste or 0.0
 
 

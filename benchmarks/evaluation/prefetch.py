@@ -20,12 +20,11 @@ from execution.speculation.pending import (
     PredictionOutcome,
     make_call_key,
 )
-from execution.speculation.warm_up import find_threshold, measure_waste
 from execution.speculation.waste_budget import WasteBudget
 from gateway_project.foundation.canonical import hash_json
 from graph.suggestion.next_call.call import CompletedCall, PlannedCall, PredictedCall
 from graph.suggestion.next_call.chance import ChanceModel, load_priors
-from graph.suggestion.next_call.fitting import fit_history, rehearse_history
+from graph.suggestion.next_call.fitting import fit_model
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.predict import predict_calls
@@ -216,20 +215,12 @@ def replay_sessions(
     history: Sequence[RecordedSession],
     *,
     with_intent: bool,
-) -> tuple[list[list[ReplayedCall]], dict[float, float]]:
-    """Learn from past sessions, then predict through the others.
-
-    Returns:
-        The replayed sessions, and the threshold at which each budget starts, as a rehearsal of
-        the past sessions finds it.
-    """
+) -> list[list[ReplayedCall]]:
+    """Learn from past sessions, then predict through the others."""
     ordered = sorted(history, key=lambda session: session.group)
     observed = [replay.observe(session, with_intent=with_intent) for session in ordered]
-    fitted = fit_history(observed, replay.profiles, replay.priors)
-    waste = measure_waste(rehearse_history(fitted))
-    thresholds = {budget: find_threshold(waste, budget) for budget in BUDGETS}
-    replayed = [replay.replay(s, fitted.model, with_intent=with_intent) for s in sessions]
-    return replayed, thresholds
+    model = fit_model(observed, replay.profiles, replay.priors)
+    return [replay.replay(s, model, with_intent=with_intent) for s in sessions]
 
 
 def run_prefetch(
@@ -333,10 +324,8 @@ def evaluate_prefetch(
     calibration: dict[str, Any] = {}
     for with_intent, name in ((False, "prefetch"), (True, "prefetch_with_intent")):
         on_progress("replaying sessions", int(with_intent), 2)
-        sessions, thresholds = replay_sessions(
-            replay, data.sessions, data.history, with_intent=with_intent
-        )
-        report[name] = judge_budgets(sessions, thresholds)
+        sessions = replay_sessions(replay, data.sessions, data.history, with_intent=with_intent)
+        report[name] = judge_budgets(sessions)
         calibration[name] = measure_calibration(sessions)
     on_progress("replaying sessions", 2, 2)
     return {
@@ -350,13 +339,11 @@ def evaluate_prefetch(
     }
 
 
-def judge_budgets(
-    sessions: Sequence[Sequence[ReplayedCall]], thresholds: Mapping[float, float]
-) -> list[dict[str, Any]]:
+def judge_budgets(sessions: Sequence[Sequence[ReplayedCall]]) -> list[dict[str, Any]]:
     """Return the figures of each budget."""
     found = []
     for budget in BUDGETS:
-        figures = run_prefetch(sessions, WasteBudget(budget, threshold=thresholds.get(budget)))
+        figures = run_prefetch(sessions, WasteBudget(budget))
         found.append({name: getattr(figures, name) for name in figures.__slots__})
     return found
 
@@ -367,8 +354,8 @@ def measure_curve(replay: Replay, data: SessionDataset) -> list[dict[str, Any]]:
     for size in (*(size for size in CURVE if size < len(data.history)), len(data.history)):
         step = len(data.history) / size if size else 0.0
         chosen = [data.history[int(index * step)] for index in range(size)]
-        sessions, thresholds = replay_sessions(replay, data.sessions, chosen, with_intent=False)
-        found.append({"history": size, "prefetch": judge_budgets(sessions, thresholds)})
+        sessions = replay_sessions(replay, data.sessions, chosen, with_intent=False)
+        found.append({"history": size, "prefetch": judge_budgets(sessions)})
     return found
 
 

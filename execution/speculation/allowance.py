@@ -36,8 +36,6 @@ USED: Final = frozenset({EarlyEnd.SERVED, EarlyEnd.COMPARED})
 LoadLimits = Callable[[], Awaitable[Mapping[str, ServerLimits]]]
 ReserveMoney = Callable[[UUID, str, int | None, Decimal], Awaitable[bool]]
 SettleMoney = Callable[[UUID, bool], Awaitable[None]]
-FindThreshold = Callable[[str, int | None, float], float | None]
-"""Returns where the threshold of a waste budget starts, by server, team and budget."""
 
 log = structlog.get_logger(__name__)
 
@@ -64,14 +62,12 @@ class AllowanceDependencies:
         load_limits: Loads the limits that admins have set, by server.
         reserve_money: Reserves a price for a server and a team; returns whether it fits.
         settle_money: Settles reserved money: whether the call was made.
-        find_start_threshold: Where the threshold of a waste budget starts; None: not known.
     """
 
     catalogue: Callable[[], Catalogue]
     load_limits: LoadLimits
     reserve_money: ReserveMoney
     settle_money: SettleMoney
-    find_start_threshold: FindThreshold = lambda _server, _team, _budget: None
 
 
 class Allowance:
@@ -256,8 +252,7 @@ class Allowance:
         """Return the waste budget of a server and a team; a new one if its share has changed."""
         budget = self._budgets.get((server, team))
         if budget is None or budget.budget != limits.waste:
-            start = self._dependencies.find_start_threshold(server, team, limits.waste)
-            budget = self._budgets[server, team] = WasteBudget(limits.waste, threshold=start)
+            budget = self._budgets[server, team] = WasteBudget(limits.waste)
         return budget
 
     def _list_recent(self, server: str) -> deque[float]:

@@ -15,7 +15,7 @@ PRIOR_DISPATCHES: Final = 12.0
 
 
 def default_threshold(budget: float) -> float:
-    """Return the threshold that a budget starts at without history."""
+    """Return the threshold that a budget starts at."""
     return (1 - budget) ** 2
 
 
@@ -50,12 +50,11 @@ class WasteBudget:
         Gibbs and Candès, Adaptive conformal inference under distribution shift, NeurIPS 2021.
     """
 
-    def __init__(self, budget: float, *, threshold: float | None = None) -> None:
+    def __init__(self, budget: float) -> None:
         """Start a budget.
 
         Args:
             budget: Share of dispatched calls that may go unused, in [0, 1]; 0 dispatches nothing.
-            threshold: Where to start, as learned from earlier predictions; None: by the budget.
 
         Raises:
             ValueError: If the budget is not in [0, 1].
@@ -63,7 +62,7 @@ class WasteBudget:
         if not 0 <= budget <= 1:
             raise ValueError(f"a waste budget is a share in [0, 1], not {budget}")
         self.budget = budget
-        self.threshold = default_threshold(budget) if threshold is None else threshold
+        self.threshold = default_threshold(budget)
         self.dispatched = 0
         self.wasted = 0
         self._pending_waste = 0.0

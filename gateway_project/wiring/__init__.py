@@ -131,7 +131,6 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             current,
             upstream=base.upstream,
             describe_trouble=base.describe_trouble,
-            find_start_threshold=lambda *budget: memory.find_start_threshold(*budget),
             on_ended=lambda ended: memory.sessions.record_early_end(ended),
         )
         learning = make_learner(

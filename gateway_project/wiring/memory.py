@@ -49,11 +49,6 @@ class ProcessMemory:
     models: NextCallModels | None = None
     direct_use: DirectUse | None = None
 
-    def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
-        """Return where the threshold of a waste budget starts; see `NextCallModels`."""
-        models = self.models
-        return None if models is None else models.find_start_threshold(server, team, budget)
-
     def estimate_p95_ms(self, team: int | None, tool: int) -> float | None:
         """Return the 95th percentile of a tool's duration; see `NextCallModels`."""
         return None if self.models is None else self.models.estimate_p95_ms(team, tool)

@@ -27,7 +27,6 @@ from gateway_project.foundation.task_group import TaskGroup
 
 if TYPE_CHECKING:
     from execution.agreement_counts import ComparedResult
-    from execution.speculation.allowance import FindThreshold
     from execution.speculation_limits import ServerLimits
     from execution.speculation_rules import AdmissibilityRules
     from gateway_project.wiring.follow import CurrentSnapshot
@@ -71,7 +70,6 @@ def make_speculation(
     *,
     upstream: PinnedUpstream,
     describe_trouble: Callable[[Caller, str], str],
-    find_start_threshold: FindThreshold,
     on_ended: OnEarlyCallEnded,
 ) -> ProcessSpeculation:
     """Return what makes calls ahead in this process.
@@ -82,7 +80,6 @@ def make_speculation(
         upstream: The pool of upstream servers.
         describe_trouble: What a caller may know of why a server is unreliable now; empty if it is
             healthy.
-        find_start_threshold: Where the threshold of a waste budget starts.
         on_ended: Called with what became of each call made ahead.
     """
 
@@ -100,7 +97,6 @@ def make_speculation(
             load_limits=_load_limits,
             reserve_money=_reserve_money,
             settle_money=_settle_money,
-            find_start_threshold=find_start_threshold,
         )
     )
     agreements = Agreements(load=_load_agreements, store=_store_compared)

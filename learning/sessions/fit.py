@@ -9,18 +9,14 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from execution.speculation.warm_up import measure_waste
 from gateway_project.foundation.module_process import run_module
 
 if TYPE_CHECKING:
-    from execution.speculation.warm_up import RehearsedWaste
     from graph.suggestion.next_call.chance import ChanceModel
     from graph.suggestion.next_call.observation import CallObservation
     from graph.suggestion.next_call.profiles import ToolProfiles
@@ -35,32 +31,12 @@ StoredCalls = Sequence[Mapping[str, Any]]
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FittedTeam:
-    """What a fit on the sessions of a team found.
-
-    Attributes:
-        chances: Coefficients; None: there were too few sessions.
-        waste: By server, what calling ahead would have wasted in these sessions.
-    """
-
-    chances: ChanceModel | None
-    waste: Mapping[str, Sequence[RehearsedWaste]]
-
-
-def fit_team(stored: Iterable[StoredCalls], tools: ToolProfiles) -> FittedTeam:
-    """Fit the chances on sessions, then rehearse these; CPU-bound."""
+def fit_team(stored: Iterable[StoredCalls], tools: ToolProfiles) -> ChanceModel | None:
+    """Fit the chances on the sessions of a team; CPU-bound."""
     from graph.suggestion.next_call import fitting
     from graph.suggestion.next_call.chance import load_priors
 
-    fitted = fitting.fit_history(read_sessions(stored), tools, load_priors())
-    rehearsed = fitting.rehearse_history(fitted)
-    by_server: dict[str, set[int]] = defaultdict(set)
-    for tool, profile in tools.tools.items():
-        if rehearsed and profile.is_read_only:
-            by_server[profile.server].add(tool)
-    waste = {server: measure_waste(rehearsed, tools=own) for server, own in by_server.items()}
-    return FittedTeam(chances=fitted.model.chances, waste=waste)
+    return fitting.fit_model(read_sessions(stored), tools, load_priors()).chances
 
 
 def read_sessions(stored: Iterable[StoredCalls]) -> list[Sequence[CallObservation]]:
@@ -78,7 +54,9 @@ def read_sessions(stored: Iterable[StoredCalls]) -> list[Sequence[CallObservatio
     return sessions
 
 
-async def fit_in_subprocess(stored: Sequence[StoredCalls], tools: ToolProfiles) -> FittedTeam:
+async def fit_in_subprocess(
+    stored: Sequence[StoredCalls], tools: ToolProfiles
+) -> ChanceModel | None:
     """Do what `fit_team` does in a process of low priority.
 
     Raises:
@@ -87,7 +65,7 @@ async def fit_in_subprocess(stored: Sequence[StoredCalls], tools: ToolProfiles) 
     _, found = await run_module(
         "learning.sessions.fit", timeout_s=TIMEOUT_S, stdin=pickle.dumps((stored, tools))
     )
-    fitted: FittedTeam = pickle.loads(found)  # noqa: S301 - of the own process
+    fitted: ChanceModel | None = pickle.loads(found)  # noqa: S301 - of the own process
     return fitted
 
 

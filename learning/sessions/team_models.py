@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -15,24 +15,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 from django.db import Error as DatabaseError
 
-from execution.speculation.warm_up import find_threshold
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.fair_share import ShareCounter
 from gateway_project.foundation.module_process import ModuleFailed
 from gateway_project.foundation.reasons import summarize_error
-from learning.sessions.fit import (
-    FittedTeam,
-    StoredCalls,
-    fit_in_subprocess,
-    read_sessions,
-)
+from learning.sessions.fit import StoredCalls, fit_in_subprocess, read_sessions
 from learning.sessions.registry import FORGET_AFTER_S
 from learning.store import events
 
 if TYPE_CHECKING:
-    from execution.speculation.warm_up import RehearsedWaste
+    from graph.suggestion.next_call.chance import ChanceModel
     from graph.suggestion.next_call.model import NextCallModel
     from graph.suggestion.next_call.observation import CallObservation
     from graph.suggestion.next_call.profiles import ToolProfiles
@@ -69,7 +63,7 @@ FIT_GROWTH: Final = 1.2
 LoadSessions = Callable[[int | None, datetime, int], Iterable["SessionObservations"]]
 """Loads what the sessions of a team since a time taught, of at most so many calls; blocking."""
 
-FitTeam = Callable[[Sequence[StoredCalls], "ToolProfiles"], Awaitable[FittedTeam]]
+FitTeam = Callable[[Sequence[StoredCalls], "ToolProfiles"], Awaitable["ChanceModel | None"]]
 """Fits chances on sessions of a team, for the tools that it sees."""
 
 log = structlog.get_logger(__name__)
@@ -109,7 +103,6 @@ class _TeamModel:
         tools: The tools that the team sees; None: nobody of it has called yet.
         fitted_at: When the chances were last fitted, Unix time in seconds.
         fitted_on: Sessions that were counted then; 0: the chances are the shipped ones.
-        waste: By server, what calling ahead would have wasted in the sessions of the last fit.
     """
 
     model: NextCallModel | None = None
@@ -120,7 +113,6 @@ class _TeamModel:
     tools: ToolProfiles | None = None
     fitted_at: float = -math.inf
     fitted_on: int = 0
-    waste: Mapping[str, Sequence[RehearsedWaste]] = field(default_factory=dict)
 
 
 class NextCallModels:
@@ -170,21 +162,6 @@ class NextCallModels:
             known.ended.append(part)
             self._wanted.set()
         return is_admitted
-
-    def find_start_threshold(self, server: str, team: int | None, budget: float) -> float | None:
-        """Return where the threshold of a waste budget should start.
-
-        Args:
-            server: Name of the server whose budget it is.
-            team: Primary key of the team; None: none.
-            budget: Share of dispatched calls that may go unused, in [0, 1].
-
-        Returns:
-            What a rehearsal of the team's past sessions suggests; None: there was none yet.
-        """
-        known = self._teams.get(team)
-        waste = known.waste.get(server) if known is not None else None
-        return None if waste is None else find_threshold(waste, budget)
 
     def estimate_p95_ms(self, team: int | None, tool: int) -> float | None:
         """Return the 95th percentile of a tool's duration in a team; None: too little is known."""
@@ -285,14 +262,14 @@ class NextCallModels:
             if _has_room(shares, team, one.person, _to_day(one.ended_at))
         ]
         try:
-            fitted = await self._fit(within, known.tools)
+            chances = await self._fit(within, known.tools)
         except (ModuleFailed, OSError) as error:
             log.warning("predictions.not_fitted", reason=str(error))
             return
-        known.fitted_on, known.waste = counted, fitted.waste
+        known.fitted_on = counted
         log.info("predictions.fitted", team=team, sessions=counted)
-        if fitted.chances is not None:
-            known.model = known.model.with_chances(fitted.chances)
+        if chances is not None:
+            known.model = known.model.with_chances(chances)
 
     def _is_due(self, known: _TeamModel) -> bool:
         from graph.suggestion.next_call.fitting import MIN_SESSIONS

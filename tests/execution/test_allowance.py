@@ -41,7 +41,6 @@ class World:
                 load_limits=self.load,
                 reserve_money=self.reserve,
                 settle_money=self.settle,
-                find_start_threshold=lambda _server, _team, _budget: 0.3,
             ),
             clock=lambda: self.now,
         )

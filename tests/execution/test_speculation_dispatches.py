@@ -61,8 +61,12 @@ class Recorder:
 class Engine:
     """A speculator with real budgets, for the tools of a catalogue that can be changed."""
 
+    start_threshold = 0.0
+    """Of the budgets of the newest engine."""
+
     def __init__(self, rules, *, waste=1.0, threshold=0.0):
-        self.rules, self.upstream, self.threshold = rules, Recorder(), threshold
+        self.rules, self.upstream = rules, Recorder()
+        Engine.start_threshold = threshold
         self.limits = dict.fromkeys(
             rules.catalogue.servers, ServerLimits(waste=waste, calls_per_minute=PLENTY)
         )
@@ -72,7 +76,6 @@ class Engine:
                 load_limits=self._load,
                 reserve_money=self._refuse,
                 settle_money=self._refuse,
-                find_start_threshold=lambda _server, _team, _budget: self.threshold,
             )
         )
         self.speculator = Speculator(
@@ -207,7 +210,8 @@ async def require_only_admissible_dispatches(labelled):
 
 @pytest.fixture(autouse=True)
 def _without_clamp(monkeypatch):
-    """Let thresholds move from 0 to 1."""
+    """Let thresholds start where an engine says, and move from 0 to 1."""
+    monkeypatch.setattr(waste_budget, "default_threshold", lambda _: Engine.start_threshold)
     monkeypatch.setattr(waste_budget, "MIN_THRESHOLD", 0.0)
     monkeypatch.setattr(waste_budget, "MAX_THRESHOLD", 1.0)
 

@@ -8,6 +8,7 @@ from execution.speculation.waste_budget import (
     MAX_THRESHOLD,
     MIN_THRESHOLD,
     WasteBudget,
+    default_threshold,
     rank_dispatch,
 )
 
@@ -35,7 +36,7 @@ def test_a_sure_call_is_dispatched_whatever_was_wasted():
 
 
 def test_unused_dispatches_raise_the_threshold_and_used_ones_lower_it():
-    budget = WasteBudget(0.5, threshold=0.3)
+    budget = WasteBudget(0.5)
 
     budget.record_dispatch(0.5)
     budget.record_outcome(0.5, was_used=False)
@@ -43,7 +44,7 @@ def test_unused_dispatches_raise_the_threshold_and_used_ones_lower_it():
     budget.record_dispatch(0.5)
     budget.record_outcome(0.5, was_used=True)
 
-    assert raised > 0.3
+    assert raised > default_threshold(0.5)
     assert budget.threshold < raised
     assert (budget.dispatched, budget.wasted) == (2, 1)
 

@@ -170,8 +170,6 @@ def _count_call(
     counts["calls", call.tool] += 1
     counts["ms", call.tool] += round(call.duration_ms)
     counts["took", call.tool, find_duration_bucket(call.duration_ms)] += 1
-    if not call.is_complete:
-        counts["incomplete", call.tool] += 1
     counts["names", call.tool, tuple(sorted({*call.arguments, *call.schema_arguments}))] += 1
     for name, position in call.schema_arguments.items():
         counts["schema", call.tool, name, position] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -22,7 +22,6 @@ from graph.suggestion.next_call.counts import (
 from graph.suggestion.next_call.features import compute_features
 from graph.suggestion.next_call.model import NextCallModel, Session
 from graph.suggestion.next_call.occurrence import Candidate
-from graph.suggestion.next_call.predict import LEAST_CHANCE
 from graph.suggestion.next_call.profiles import ToolProfiles
 from graph.suggestion.next_call.session import SessionState
 from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
@@ -61,89 +60,6 @@ class LabelledCandidates:
     sessions: NDArray[np.int64]
 
 
-REHEARSED = 48
-"""Predictions that are rehearsed after each call."""
-
-CandidateKey = tuple[int, tuple[tuple[str, int | None, int | None], ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class RehearsedPrediction:
-    """What would have been predicted, and what became of it.
-
-    Attributes:
-        key: Equal for equal calls of the session.
-        chance: That it comes before anything invalidates it.
-        next_chance: That it is the very next call.
-        comes_at: Index of the call that it came true as; -1: none.
-    """
-
-    key: CandidateKey
-    chance: float
-    next_chance: float
-    comes_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class RehearsedPoint:
-    """What would have been predicted after one call or statement, best first.
-
-    Attributes:
-        done: Calls before.
-        end: Index of the next call that invalidates; the length of the session without one.
-        predictions: Best first.
-    """
-
-    done: int
-    end: int
-    predictions: tuple[RehearsedPrediction, ...]
-
-
-RehearsedSession = tuple[RehearsedPoint, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LabelledPoint:
-    """The candidates after one call or statement of a past session.
-
-    Attributes:
-        session: Index of the session.
-        done: Calls before.
-        end: Index of the next call that invalidates; the length of the session without one.
-        is_before_call: Whether nothing is stated before the next call.
-        keys: Equal for equal candidates of the session.
-        rows: Features of each candidate, shape (n, f).
-        comes_at: Index of the call that each candidate came true as, before anything
-            invalidated it; -1: none.
-    """
-
-    session: int
-    done: int
-    end: int
-    is_before_call: bool
-    keys: list[CandidateKey]
-    rows: Floats
-    comes_at: list[int]
-
-
-LabelledBlock = list[list[LabelledPoint]]
-
-
-@dataclass(frozen=True, slots=True)
-class FittedHistory:
-    """A model fitted on past sessions, with what it was fitted on.
-
-    Attributes:
-        model: The model.
-        blocks: The labelled sessions of each block; empty: there were too few to fit.
-        chances: For each block, coefficients fitted on the others.
-    """
-
-    model: NextCallModel
-    blocks: tuple[LabelledBlock, ...]
-    chances: tuple[ChanceModel, ...]
-
-
 def fit_model(
     sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
 ) -> NextCallModel:
@@ -155,71 +71,42 @@ def fit_model(
     Args:
         sessions: Past sessions, each its calls, oldest first.
         tools: The catalogue.
-        priors: Coefficients to start from, `cold` and `learned`.
+        priors: Coefficients to start from, as of `chance.load_priors`.
 
     Complexity:
         Linear in the calls of all sessions; some ten milliseconds a call. Deterministic.
     """
-    return fit_history(sessions, tools, priors).model
-
-
-def fit_history(
-    sessions: Sequence[Session], tools: ToolProfiles, priors: Mapping[str, ChanceModel]
-) -> FittedHistory:
-    """Fit a model, and keep what is needed to rehearse it; see `fit_model`."""
     used = [session for session in sessions if session]
     model = NextCallModel.from_observations(used)
     prior = priors["learned" if used else "cold"]
     if len(used) < MIN_SESSIONS:
-        return FittedHistory(model.with_chances(prior, priors["planned"]), (), ())
+        return model.with_chances(prior, priors["planned"])
     blocks = _label_blocks(used[-MAX_SESSIONS:], tools)
-    labelled = [stack_labels(chain.from_iterable(block)) for block in blocks]
     of_blocks = [
-        fit_chances(join_labels(labelled[:index] + labelled[index + 1 :]), prior)
+        fit_chances(join_labels(blocks[:index] + blocks[index + 1 :]), prior)
         for index in range(len(blocks))
     ]
-    every = join_labels(labelled)
-    chances = calibrate_chances(fit_chances(every, prior), labelled, of_blocks)
-    calibrated = tuple(calibrate_chances(one, labelled, of_blocks) for one in of_blocks)
-    return FittedHistory(model.with_chances(chances), tuple(blocks), calibrated)
+    fitted = fit_chances(join_labels(blocks), prior)
+    return model.with_chances(calibrate_chances(fitted, blocks, of_blocks))
 
 
-def rehearse_history(fitted: FittedHistory) -> tuple[RehearsedSession, ...]:
-    """Return what would have been predicted in the past sessions; empty without enough of them.
-
-    Each block of sessions is predicted by counts and chances of the other blocks, so that the
-    rehearsal promises no more than new sessions keep.
-    """
-    rehearsed: list[RehearsedSession] = []
-    for chances, block in zip(fitted.chances, fitted.blocks, strict=True):
-        rehearsed.extend(_rehearse(session, chances) for session in block)
-    return tuple(rehearsed)
+NO_CANDIDATES = LabelledCandidates(
+    rows=np.zeros((0, len(FEATURES))),
+    came=np.zeros(0),
+    came_next=np.zeros(0),
+    sessions=np.zeros(0, dtype=np.int64),
+)
 
 
 def join_labels(parts: Sequence[LabelledCandidates]) -> LabelledCandidates:
     """Return the candidates of several parts as one; sessions keep their indexes."""
+    parts = [NO_CANDIDATES, *parts]
     return LabelledCandidates(
         rows=np.concatenate([part.rows for part in parts]),
         came=np.concatenate([part.came for part in parts]),
         came_next=np.concatenate([part.came_next for part in parts]),
         sessions=np.concatenate([part.sessions for part in parts]),
     )
-
-
-def _rehearse(points: Sequence[LabelledPoint], chances: ChanceModel) -> RehearsedSession:
-    rehearsed = []
-    for point in points:
-        ever, soon = chances.ever.estimate(point.rows), chances.soon.estimate(point.rows)
-        found = [
-            RehearsedPrediction(key, chance, min(next_chance, chance), comes_at)
-            for key, chance, next_chance, comes_at in zip(
-                point.keys, ever, soon, point.comes_at, strict=True
-            )
-            if chance >= LEAST_CHANCE
-        ]
-        found.sort(key=lambda prediction: -prediction.chance)
-        rehearsed.append(RehearsedPoint(point.done, point.end, tuple(found[:REHEARSED])))
-    return tuple(rehearsed)
 
 
 def fit_chances(labelled: LabelledCandidates, prior: ChanceModel) -> ChanceModel:
@@ -336,17 +223,16 @@ def label_sessions(
         tools: The catalogue.
         history: Sessions of the other blocks that are learned from; None: all.
     """
-    blocks = _label_blocks(sessions, tools, history=history)
-    return stack_labels([p for block in blocks for session in block for p in session])
+    return join_labels(_label_blocks(sessions, tools, history=history))
 
 
 def _label_blocks(
     sessions: Sequence[Session], tools: ToolProfiles, *, history: int | None = None
-) -> list[LabelledBlock]:
-    """Return the labelled points of each session of each block."""
+) -> list[LabelledCandidates]:
+    """Return the labelled candidates of each block."""
     known = select_known(Counter(chain.from_iterable(map(list_sources, sessions))))
     counted = [count_session(session, known) for session in sessions]
-    found: list[LabelledBlock] = []
+    found: list[LabelledCandidates] = []
     for block in np.array_split(np.arange(len(sessions)), min(FOLDS, len(sessions))):
         held_out = set(block.tolist())
         total: Counter[tuple[object, ...]] = Counter()
@@ -355,48 +241,28 @@ def _label_blocks(
         for index in others[::step][:history]:
             total.update(counted[index])
         model = NextCallModel(total)
-        labelled: LabelledBlock = []
-        for index in block:
-            points = label_session(sessions[index], model, tools, number=int(index))
-            labelled.append(list(points))
-        found.append(labelled)
+        labelled = [label_session(sessions[at], model, tools, number=int(at)) for at in block]
+        found.append(join_labels(labelled))
     return found
-
-
-def stack_labels(points: Iterable[LabelledPoint]) -> LabelledCandidates:
-    """Return labelled candidates as arrays."""
-    rows = [np.zeros((0, len(FEATURES)))]
-    came: list[bool] = []
-    came_next: list[bool] = []
-    sessions: list[int] = []
-    for point in points:
-        rows.append(point.rows)
-        came.extend(at >= 0 for at in point.comes_at)
-        came_next.extend(point.is_before_call and at == point.done for at in point.comes_at)
-        sessions.extend([point.session] * len(point.rows))
-    return LabelledCandidates(
-        rows=np.concatenate(rows),
-        came=np.array(came, dtype=np.float64),
-        came_next=np.array(came_next, dtype=np.float64),
-        sessions=np.array(sessions, dtype=np.int64),
-    )
 
 
 def label_session(
     session: Session, model: NextCallModel, tools: ToolProfiles, *, number: int = 0
-) -> Iterator[LabelledPoint]:
-    """Replay a session; yield its candidates after each call and statement, with what came."""
+) -> LabelledCandidates:
+    """Replay a session; label its candidates after each call and statement with what came."""
     horizon = Horizon(session)
     state = SessionState(tools)
+    points: list[LabelledCandidates] = []
     for done, call in enumerate(session):
         for index, statement in enumerate(call.statements, start=1):
             state.add_observed_statement(statement)
             is_last = index == len(call.statements)
-            yield _label_point(state, model, horizon, number, is_before_call=is_last)
+            points.append(_label_point(state, model, horizon, number, is_before_call=is_last))
         state.add_observed_call(call)
         upcoming = session[done + 1 : done + 2]
         is_before_call = bool(upcoming) and not upcoming[0].statements
-        yield _label_point(state, model, horizon, number, is_before_call=is_before_call)
+        points.append(_label_point(state, model, horizon, number, is_before_call=is_before_call))
+    return join_labels(points)
 
 
 def _label_point(
@@ -406,34 +272,22 @@ def _label_point(
     session: int,
     *,
     is_before_call: bool,
-) -> LabelledPoint:
+) -> LabelledCandidates:
     candidates = generate_candidates(state, model)
     done = len(state.calls)
-    hits = [find_hits(candidate, horizon, done) for candidate in candidates]
-    return LabelledPoint(
-        session=session,
-        done=done,
-        end=horizon.end_after(done),
-        is_before_call=is_before_call,
-        keys=[make_candidate_key(candidate) for candidate in candidates],
+    comes_at = np.array([_find_hit(one, horizon, done) for one in candidates], dtype=np.int64)
+    return LabelledCandidates(
         rows=np.array(compute_features(state, model, candidates)).reshape(-1, len(FEATURES)),
-        comes_at=[found[0] if found else -1 for found in hits],
+        came=(comes_at >= 0).astype(np.float64),
+        came_next=(is_before_call & (comes_at == done)).astype(np.float64),
+        sessions=np.full(len(candidates), session),
     )
 
 
-def find_hits(candidate: Candidate, horizon: Horizon, done: int) -> list[int]:
-    """Return which calls from `done` to the next invalidation are this candidate."""
-    return [
-        index
-        for index in horizon.calls_from(candidate.tool, done)
-        if matches_call(
-            candidate, horizon.calls[index].arguments, horizon.calls[index].schema_arguments
-        )
-    ]
-
-
-def make_candidate_key(candidate: Candidate) -> CandidateKey:
-    """Return what equal candidates of one session have in common."""
-    return candidate.tool, tuple(
-        (choice.name, choice.number, choice.position) for choice in candidate.choices
-    )
+def _find_hit(candidate: Candidate, horizon: Horizon, done: int) -> int:
+    """Return which call from `done` to the next invalidation is first this candidate; -1: none."""
+    for index in horizon.calls_from(candidate.tool, done):
+        call = horizon.calls[index]
+        if matches_call(candidate, call.arguments, call.schema_arguments):
+            return index
+    return -1

@@ -136,7 +136,7 @@ class SessionState:
             {tool: round(p, SCORE_DIGITS) for tool, p in islice(found.items(), MAX_FOUND)},
             tuple(self._read_plan(one) for one in islice(planned, MAX_PLANNED)),
         )
-        self._apply_statement(statement)
+        self.add_observed_statement(statement)
         self._pending.append(statement)
         return statement
 
@@ -163,17 +163,8 @@ class SessionState:
         self._restarts = False
         self._pending = []
         self._reported = len(self.values)
-        self._apply_call(observation)
+        self.add_observed_call(observation)
         return observation
-
-    def add_observed_statement(self, statement: ObservedStatement) -> None:
-        """Take in a stored statement."""
-        self._apply_statement(statement)
-
-    def add_observed_call(self, observation: CallObservation) -> None:
-        """Take in a stored call."""
-        self.shapes.update(observation.shapes)
-        self._apply_call(observation)
 
     def _intern(self, value: Any) -> int | None:
         key = make_value_key(value)
@@ -224,7 +215,8 @@ class SessionState:
                 found.append(PlacedValue(leaf.path, leaf.items, number))
         return found
 
-    def _apply_statement(self, statement: ObservedStatement) -> None:
+    def add_observed_statement(self, statement: ObservedStatement) -> None:
+        """Take in a statement, as observed before or just now."""
         step = len(self.order)
         self.order.append(STATEMENT)
         self.last_statement = step
@@ -252,7 +244,9 @@ class SessionState:
         ]
         self._add_occurrences(found)
 
-    def _apply_call(self, observation: CallObservation) -> None:
+    def add_observed_call(self, observation: CallObservation) -> None:
+        """Take in a call, as observed before or just now."""
+        self.shapes.update(observation.shapes)
         step = len(self.order)
         self.order.append(observation.tool)
         self.distinct_tools[observation.tool] = None

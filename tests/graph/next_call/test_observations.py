@@ -186,8 +186,7 @@ def test_candidates_of_sessions_that_differ_count_for_less_than_independent_ones
 
 def test_outcomes_that_only_tell_sessions_apart_move_the_chances_less():
     prior = load_priors()["learned"]
-    fitted = fitting.fit_history(worlds.make_history(SHOP), SHOP, load_priors())
-    labelled = fitting.stack_labels(p for b in fitted.blocks for s in b for p in s)
+    labelled = fitting.label_sessions(worlds.make_history(SHOP), SHOP)
     moved = []
     for sessions in (np.arange(len(labelled.rows)), labelled.came.astype(np.int64)):
         chances = fitting.fit_chances(replace(labelled, sessions=sessions), prior)
@@ -199,8 +198,7 @@ def test_outcomes_that_only_tell_sessions_apart_move_the_chances_less():
 
 def test_the_fewer_sessions_the_less_they_move_the_chances():
     prior = load_priors()["learned"]
-    fitted = fitting.fit_history(worlds.make_history(SHOP), SHOP, load_priors())
-    labelled = fitting.stack_labels(p for b in fitted.blocks for s in b for p in s)
+    labelled = fitting.label_sessions(worlds.make_history(SHOP), SHOP)
     moved = []
     for count in (200, 5):
         sessions = np.arange(len(labelled.rows)) % count
@@ -212,8 +210,7 @@ def test_the_fewer_sessions_the_less_they_move_the_chances():
 
 
 def test_chances_that_promise_too_much_on_other_sessions_are_taken_back():
-    fitted = fitting.fit_history(worlds.make_history(SHOP), SHOP, load_priors())
-    labelled = fitting.stack_labels(p for b in fitted.blocks for s in b for p in s)
+    labelled = fitting.label_sessions(worlds.make_history(SHOP), SHOP)
     chances = load_priors()["learned"]
     never = replace(labelled, came=np.zeros(len(labelled.rows)))
 
