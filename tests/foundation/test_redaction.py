@@ -90,13 +90,14 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("encode", ESCAPES)
 @pytest.mark.parametrize(
     "secret", [SECRET, "sk-live-1234567890", "p%41ss&amp;w\\u0041rd", "x😀yz"]
 )
-def test_a_secret_is_recognised_whichever_characters_are_escaped(encode, secret):
-    shown = Redactor([secret]).redact(f"100% before {encode(secret)} after &c. \\")
-    assert shown == f"100% before {REDACTED} after &c. \\"
+def test_a_secret_is_recognised_whichever_characters_are_escaped(secret):
+    for encode in ESCAPES:
+        written = encode(secret)
+        shown = Redactor([secret]).redact(f"100% before {written} after &c. \\")
+        assert shown == f"100% before {REDACTED} after &c. \\", written
 
 
 @given(st.data(), st.text(min_size=4, max_size=12), st.text("%u0&#;\\ \u00e9", max_size=9))
