@@ -133,6 +133,25 @@ async def test_a_server_whose_secrets_no_key_opens_fails_alone_and_says_why():
         assert failed.value.code == "sealed"
 
 
+async def test_a_changed_resource_discards_what_was_called_ahead_at_its_server(monkeypatch):
+    reports, discarded = {}, []
+
+    class ReportingPool(UpstreamPool):
+        def __init__(self, specs, **options):
+            reports.update(options)
+            super().__init__(specs, **options)
+
+    monkeypatch.setattr(wiring, "UpstreamPool", ReportingPool)
+    await run_in_database_thread(rows)
+    async with running() as readiness:
+        speculation = (await served(readiness)).effects.speculation
+        monkeypatch.setattr(
+            speculation, "discard_server", lambda server, **_: discarded.append(server)
+        )
+        reports["on_updated"]("notes", "file:///x", ["s"])
+    assert "notes" in discarded
+
+
 async def test_a_database_change_is_picked_up():
     tool = await run_in_database_thread(rows)
     async with running() as readiness:
