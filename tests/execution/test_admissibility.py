@@ -2,7 +2,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution.admissibility import MAX_TIME_S, ProposedCall, judge_call, judge_workflow
@@ -101,6 +101,7 @@ def test_a_grant_covers_one_exact_definition_of_a_server_started_the_same_way(va
     assert "grant it again" in verdict.reasons[0].message
 
 
+@settings(max_examples=60)
 @given(position=st.integers(0, 63))
 def test_flipping_one_digit_of_a_granted_hash_refuses(position):
     chosen = plain_tool()
@@ -284,6 +285,7 @@ FLAWS = {
 }
 
 
+@settings(max_examples=60)
 @given(flaws=st.sets(st.sampled_from(sorted(FLAWS))), more=st.sampled_from(sorted(FLAWS)))
 def test_adding_a_flaw_never_makes_a_tool_admissible(flaws, more):
     chosen = plain_tool()
@@ -328,6 +330,7 @@ def test_nine_reads_are_admissible_and_nine_reads_with_one_write_are_not():
     assert {reason.task for reason in verdict.reasons} == {"t9"}
 
 
+@settings(max_examples=60)
 @given(order=st.permutations(range(4)))
 def test_a_verdict_does_not_depend_on_the_order_of_the_tasks(order):
     tasks = [task("a"), task("b", "git:write"), task("c", "web:get"), task("d", "none:at_all")]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution import approval
@@ -60,6 +60,7 @@ def test_a_teams_rule_applies_to_that_team_only():
     assert reason(OF_TEAM, {8: Danger.READ}, danger=Danger.WRITE) == ""
 
 
+@settings(max_examples=60)
 @given(
     least=st.sampled_from(Danger), danger=st.sampled_from(Danger), by=st.sampled_from(["", "x"])
 )

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution.argument_provenance import (
@@ -70,6 +70,7 @@ def test_places_texts_and_structures_are_no_identifiers(value):
     assert not is_identifier(value)
 
 
+@settings(max_examples=60)
 @given(st.text())
 def test_no_identifier_is_a_place(text):
     assert not (is_identifier(text) and is_locator(text))

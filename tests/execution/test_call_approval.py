@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from execution import call
@@ -115,6 +115,7 @@ async def test_an_approval_does_not_cover_other_arguments(arguments):
     assert await refused(FakeUpstream(), arguments, grant=grant(), digest=keyed)
 
 
+@settings(max_examples=60)
 @given(arguments=st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4)))
 async def test_no_arguments_but_those_that_were_approved_are_sent(arguments):
     upstream = FakeUpstream()

@@ -10,7 +10,7 @@ from execution.control import Action, ActionNotPossible
 from execution.run_dependencies import RunsUnavailable
 from execution.store import approvals, views
 from execution.store import runs as run_store
-from execution.store.runs import IdempotencyConflict, UnknownRun
+from execution.store.runs import UnknownRun
 from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
@@ -76,24 +76,6 @@ async def test_a_run_is_carried_out_and_recorded(home, sealer):
     assert (view.status, upstream.seen) == ("succeeded", ["a", "b", "c"])
     assert set(outcomes(view).values()) == {"succeeded"}
     assert view.tasks[2].result == {"content": [{"type": "text", "text": "c"}]}
-
-
-async def test_fifty_requests_with_one_key_are_one_run(home, sealer):
-    upstream = Gate()
-    async with process(means(home, sealer, upstream)) as runs:
-        async with asyncio.TaskGroup() as group:
-            asked = [
-                group.create_task(
-                    runs.start(ADMIN, ONE, options=RunOptions(), idempotency_key="k")
-                )
-                for _ in range(50)
-            ]
-        found = {one.result().run for one in asked}
-        assert sum(one.result().is_new for one in asked) == 1
-        await ended(runs, *found)
-        with pytest.raises(IdempotencyConflict):
-            await start(runs, CHAIN, idempotency_key="k")
-    assert upstream.seen == ["a"]
 
 
 async def test_a_wait_times_out_and_the_run_continues(home, sealer):

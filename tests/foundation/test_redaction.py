@@ -7,7 +7,7 @@ import re
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway_project.foundation.redaction import MAX_ADDED_SECRETS, REDACTED, Redactor
@@ -31,6 +31,7 @@ def test_secrets_are_redacted_longest_first(text, secrets, redacted):
     assert Redactor(secrets).redact(text) == redacted
 
 
+@settings(max_examples=60)
 @given(st.text(max_size=20), st.lists(st.text("abcxyz", min_size=4, max_size=8), max_size=3))
 def test_no_secret_of_some_length_survives(text, secrets):
     shown = Redactor(secrets).redact("".join([text, *secrets, text]))
@@ -90,15 +91,17 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("encode", ESCAPES)
 @pytest.mark.parametrize(
     "secret", [SECRET, "sk-live-1234567890", "p%41ss&amp;w\\u0041rd", "x😀yz"]
 )
-def test_a_secret_is_recognised_whichever_characters_are_escaped(encode, secret):
-    shown = Redactor([secret]).redact(f"100% before {encode(secret)} after &c. \\")
-    assert shown == f"100% before {REDACTED} after &c. \\"
+def test_a_secret_is_recognised_whichever_characters_are_escaped(secret):
+    for encode in ESCAPES:
+        written = encode(secret)
+        shown = Redactor([secret]).redact(f"100% before {written} after &c. \\")
+        assert shown == f"100% before {REDACTED} after &c. \\", written
 
 
+@settings(max_examples=60)
 @given(st.data(), st.text(min_size=4, max_size=12), st.text("%u0&#;\\ \u00e9", max_size=9))
 def test_a_secret_is_recognised_with_mixed_escapes(data, secret, around):
     ways = st.sampled_from([percent, json_units, lambda char: f"&#{ord(char)};"])
@@ -115,6 +118,7 @@ def test_escapes_without_a_secret_are_unchanged(text):
     assert Redactor(["s3cr3t"]).redact(text) == text
 
 
+@settings(max_examples=60)
 @given(
     before=st.binary(max_size=7),
     secret=st.text("abcdefgh0123456789/+=", min_size=6, max_size=20),

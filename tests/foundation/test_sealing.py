@@ -1,6 +1,6 @@
 import pytest
 from cryptography.fernet import Fernet
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway_project.foundation import canonical, sealing
@@ -15,6 +15,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60)
 @given(JSON)
 def test_a_sealed_value_opens_to_the_same_value(value):
     sealer = Sealer([OLD])
@@ -25,6 +26,7 @@ def test_a_sealed_value_does_not_reveal_its_content():
     assert "hunter2" not in Sealer([OLD]).seal({"PASSWORD": "hunter2"})
 
 
+@settings(max_examples=60)
 @given(st.binary(max_size=100))
 def test_bytes_open_to_the_same_bytes_and_are_little_longer(content):
     sealer = Sealer([NEW, OLD])
@@ -81,6 +83,7 @@ def test_an_unopenable_value_cannot_be_rotated():
         Sealer([NEW]).reseal(Sealer([FOREIGN]).seal("x"))
 
 
+@settings(max_examples=60)
 @given(JSON, JSON)
 def test_equal_values_have_equal_digests(one, other):
     sealer = Sealer([OLD])

@@ -101,7 +101,7 @@ def rows(superuser, client, home):
 
 
 @settings(
-    max_examples=250,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

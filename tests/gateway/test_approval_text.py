@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway_project.runs import approval_text
@@ -14,6 +14,7 @@ VALUES = st.recursive(
 HIDDEN = ("\u202e", "\u200b", "\x1b", "\x07", "\U000e0041")
 
 
+@settings(max_examples=60)
 @given(arguments=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
 def test_shown_text_is_visible_and_bounded(arguments):
     short, _ = approval_text.summarize_arguments(arguments)
@@ -21,6 +22,7 @@ def test_shown_text_is_visible_and_bounded(arguments):
     assert not any(mark in approval_text.format_arguments(arguments) for mark in HIDDEN)
 
 
+@settings(max_examples=60)
 @given(arguments=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
 def test_unshortened_text_is_complete(arguments):
     short, left_out = approval_text.summarize_arguments(arguments)
@@ -119,6 +121,7 @@ def test_few_deep_values_make_no_long_text():
     assert json.loads(shown) == arguments
 
 
+@settings(max_examples=60)
 @given(arguments=st.dictionaries(st.text("ab", max_size=5), VALUES, max_size=4))
 def test_shallow_values_are_indented_as_usual(arguments):
     told = json.loads(json.dumps(arguments).replace("\\u", "u"))

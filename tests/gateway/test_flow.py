@@ -15,7 +15,6 @@ from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
 from tools import catalogue_index
-from tools.catalogue import UnknownTool
 from tools.query_text import QueryError
 from tools.upstream.request import UpstreamRequest
 
@@ -234,12 +233,6 @@ async def test_a_description_has_the_server_its_trouble_and_alternatives(world):
     assert described.server.name == "git"
     assert described.trouble == "it hangs"
     assert described.alternatives == ("hg:git_log",)
-
-
-async def test_an_unknown_tool_error_suggests_the_likely_one(world):
-    with pytest.raises(UnknownTool) as error:
-        await flow.describe_tool(world.effects, world.caller, "git:gitlog")
-    assert error.value.suggestions[0] == "git:git_log"
 
 
 async def test_every_call_uses_the_same_path_upstream(world):

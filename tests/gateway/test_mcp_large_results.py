@@ -122,14 +122,17 @@ async def test_pictures_are_sent_as_pictures(connect, world, era, name):
     assert len(result.content[1].data) == 3_000_000
 
 
-@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
-    ("block", "mime_type"),
+    ("era", "block", "mime_type"),
     [
-        (picture(6_000_000), "image/png"),
-        ({**picture(6_000_000), "type": "audio", "mimeType": "audio/wav"}, "audio/wav"),
-        ({"type": "resource", "resource": BLOB}, "application/pdf"),
-        ({"type": "resource", "resource": {**BLOB, "mimeType": None}}, "application/octet-stream"),
+        ("auto", picture(6_000_000), "image/png"),
+        ("legacy", {**picture(6_000_000), "type": "audio", "mimeType": "audio/wav"}, "audio/wav"),
+        ("auto", {"type": "resource", "resource": BLOB}, "application/pdf"),
+        (
+            "legacy",
+            {"type": "resource", "resource": {**BLOB, "mimeType": None}},
+            "application/octet-stream",
+        ),
     ],
 )
 async def test_the_link_to_a_blob_too_large_leads_to_the_blob(

@@ -173,10 +173,10 @@ def test_the_typescript_client_takes_every_definition(tmp_path):
     assert json.loads(done.stdout) == []
 
 
-@pytest.mark.parametrize("published", [*(published for published, _ in REFUSED), *TAKEN])
-def test_the_python_client_validates_results_by_every_definition(published):
-    adapted = adapt_schema(published, is_result=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FutureWarning)
-        Draft202012Validator.check_schema(adapted)
-        list(Draft202012Validator(adapted).iter_errors({"a": "x", "b": 1}))
+def test_the_python_client_validates_results_by_every_definition():
+    for published in (*(published for published, _ in REFUSED), *TAKEN):
+        adapted = adapt_schema(published, is_result=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            Draft202012Validator.check_schema(adapted)
+            list(Draft202012Validator(adapted).iter_errors({"a": "x", "b": 1}))

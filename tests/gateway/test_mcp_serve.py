@@ -145,16 +145,6 @@ def test_a_defect_is_not_hidden_by_a_disconnected_client(ends, monkeypatch):
         run(ends)
 
 
-def test_the_watchdog_is_a_daemon(monkeypatch):
-    started = []
-    monkeypatch.setattr(threading.Timer, "start", lambda timer: started.append(timer))
-    serve._exit_in_time()
-    (watchdog,) = started
-    assert watchdog.daemon
-    assert watchdog.interval == serve.STOP_TIMEOUT_S
-    assert watchdog.function is os._exit
-
-
 @pytest.mark.parametrize(("prelude", "is_loading"), [(ConversationReplay(), True), (None, False)])
 def test_models_load_for_a_client_that_was_handed_over(ends, prelude, is_loading):
     wired, loading = threading.Event(), []

@@ -121,8 +121,9 @@ def ended():
         process.stderr.close()
 
 
-@pytest.mark.parametrize("block", [HOLDS_THE_LOCK, BUSY_IN_PYTHON])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("block", "number"), [(HOLDS_THE_LOCK, signal.SIGTERM), (BUSY_IN_PYTHON, signal.SIGINT)]
+)
 def test_a_gateway_on_stdio_whose_loop_is_blocked_ends_after_a_signal(ended, block, number):
     process = start(STDIO, block=block)
     process.send_signal(number)

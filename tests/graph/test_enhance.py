@@ -99,11 +99,6 @@ def test_tools_that_require_each_other_are_listed_once():
     assert shown([needs(1, 2), needs(2, 1)], 1) == [(1, "match"), (2, "required")]
 
 
-def test_filters_apply_to_related_but_not_required_tools():
-    relations = [needs(1, 2), relation(1, RelationKind.OFTEN_USED_WITH, 3, 0.9)]
-    assert shown(relations, 1, is_wanted=lambda tool: tool == 1) == [(1, "match"), (2, "required")]
-
-
 def test_an_unusable_required_tool_is_omitted_with_a_note_on_the_match():
     chain = [needs(1, 2), needs(2, 3), needs(3, 4)]
     rules = {"is_usable": lambda tool: tool != 3}

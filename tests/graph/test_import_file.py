@@ -91,12 +91,6 @@ class TestImport:
         )
         assert [source for source, *_ in said()] == ["imported"]
 
-    def test_a_team_adopts_observed_relations(self, tools):
-        team = TeamFactory()
-        take(row(evidence=[OBSERVED]), team=team.pk)
-        found = RelationEvidence.objects.get()
-        assert (found.source, found.team, found.successes) == ("observed", team, 3.5)
-
     def test_team_result_relations_are_skipped_unless_a_team_adopts_them(self, tools):
         shown = SCHEMA | {"team": "theirs"}
         done = take(row(kind="provides", evidence=[shown]), as_curated=True)
@@ -157,11 +151,6 @@ class TestImport:
         assert done.changes[0][1:] == ("s:a", "s:b", "precedes", "new")
         assert done.dry_run
         assert not ToolDependency.objects.exists()
-
-    def test_relations_of_unknown_tools_can_be_skipped(self, tools):
-        done = take(row(), row(target="s:gone"), skip_unknown=True)
-        assert (done.added, done.left_out) == (1, 1)
-        assert done.warnings == ("1 relations left out: their tools are not here",)
 
     def test_a_cycle_is_stored_with_a_warning_that_names_what_is_dropped(self, tools):
         done = take(row(kind="depends_on"), row("s:b", "s:a", "depends_on", confidence=0.4))

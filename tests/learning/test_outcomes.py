@@ -130,16 +130,16 @@ def test_the_price_of_a_wasted_workflow_is_the_sum_of_its_calls():
     assert (row.cost, row.unpriced) == (Decimal("0.75"), 1)
 
 
-def test_a_thousand_outcomes_of_one_team_are_not_seen_by_another():
+def test_many_outcomes_of_one_team_are_not_seen_by_another():
     ours, theirs = TeamFactory().pk, TeamFactory().pk
-    for _ in range(1_000):
+    for _ in range(200):
         recorded(Evidence.OTHER_CALLS, team=theirs)
     accept(recorded(team=ours))
     before = outcomes.load_resolved(ours, limit=9_999), summed(ours)
     while outcomes.resolve_due(at=OVER):
         continue
     assert (outcomes.load_resolved(ours, limit=9_999), summed(ours)) == before
-    assert len(outcomes.load_resolved(theirs, limit=9_999)) == 1_000
+    assert len(outcomes.load_resolved(theirs, limit=9_999)) == 200
     assert outcomes.load_resolved(None, limit=9) == []
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from learning import threshold_cache
 from learning.memory.context import ContextKey
-from learning.store import thresholds
 from learning.threshold_cache import ThresholdCache
 from learning.thresholds.in_force import StoredThreshold, ThresholdScope
 from learning.thresholds.policy import INITIAL_THRESHOLD, Preset
@@ -87,8 +86,3 @@ async def test_the_last_thresholds_stay_in_force_while_the_database_is_away(stor
     assert cache.find(None, KEY).value == 0.80
     store.is_away = False
     await until(lambda: cache.find(None, KEY).value == 0.75)
-
-
-@pytest.mark.django_db
-def test_what_is_loaded_is_what_is_stored():
-    assert threshold_cache._load_stored() == thresholds.load_stored() == {}

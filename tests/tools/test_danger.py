@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools import danger
@@ -114,6 +114,7 @@ def test_a_pattern_without_a_word_matches_nothing():
     )
 
 
+@settings(max_examples=60)
 @given(NAMES, NAMES)
 def test_more_text_never_takes_a_match_away_but_of_leading_verbs(name, more):
     anywhere = DangerMatcher([DELETE, SEND, EDIT, RESET])
@@ -123,6 +124,7 @@ def test_more_text_never_takes_a_match_away_but_of_leading_verbs(name, more):
     assert found <= set(anywhere.find_matches(name, more))
 
 
+@settings(max_examples=60)
 @given(NAMES, NAMES, st.sets(st.sampled_from([DELETE, SEND, RUN, EDIT, RESET])))
 def test_more_operations_never_take_a_match_away(name, title, some):
     ordered = [item for item in (DELETE, SEND, RUN, EDIT, RESET) if item in some]
@@ -130,6 +132,7 @@ def test_more_operations_never_take_a_match_away(name, title, some):
     assert found == tuple(item for item in MATCHER.find_matches(name, title) if item in some)
 
 
+@settings(max_examples=60)
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_can_be_judged(name, title):
     verdict = classify(MATCHER.find_matches(name, title), annotations={}, trusted=False)
@@ -183,6 +186,7 @@ def test_a_curated_match_raises_the_class_and_vetoes_even_a_trusted_server(
     assert len(verdict.reasons) == 1 + len(MATCHER.find_matches(name))
 
 
+@settings(max_examples=60)
 @given(NAMES, st.booleans(), st.sampled_from(["readOnlyHint", "destructiveHint"]))
 def test_the_class_is_never_below_that_of_a_match(name, trusted, hint):
     verdict = classify(MATCHER.find_matches(name), annotations={hint: True}, trusted=trusted)

@@ -21,43 +21,44 @@ def test_a_dry_run_tells_all_and_stores_nothing(filled):
     assert snapshot() == before
 
 
-@pytest.mark.parametrize(
-    ("changes", "path", "message"),
-    [
-        ({"servers": {"new": {"command": "x", "env": {"A": {"sealed": "kept"}}}}},
-         "/servers/new/env/A", "nothing is stored to keep"),
-        ({"servers": {"new": {"command": "x", "oauth_client_secret": {"sealed": "kept"}}}},
-         "/servers/new/oauth_client_secret", "nothing is stored to keep"),
-        ({"servers": {"web": {"transport": "http", "url": "https://evil.example/?k=[redacted]"}}},
-         "/servers/web/url", "write it out"),
-        ({"servers": {"git": {"command": "evil", "args": ["[redacted]"]}}},
-         "/servers/git/args", "write it out"),
-        ({"servers": {"new": {"command": "x", "team": "none"}}},
-         "/servers/new/team", "not in teams"),
-        ({"servers": {"new": {}}}, "/servers/new", "needs a command"),
-        ({"servers": {"new": {"transport": "http", "url": "ftp://x"}}}, "/servers/new", "http"),
-        ({"servers": {"a": {"command": "x", "unprefixed": True},
-                      "b": {"command": "x", "unprefixed": True}}},
-         "/servers/b", "empty prefix"),
-        ({"tools": {"git:git_log": {"category": "none"}}},
-         "/tools/git:git_log/category", "not in categories"),
-        ({"budgets": {"none": {"waste": 0, "calls_per_minute": 1, "dollars_per_day": 0}}},
-         "/budgets/none", "not in servers"),
-        ({"users": {"ann": {"roles": ["king"]}}}, "/users/ann/roles", "only the roles viewer"),
-        ({"grants": [{"tool": "git:git_log", "team": "none", "definition": "0" * 64}]},
-         "/grants/0/team", "not in teams"),
-        ({"relations": [
-            {"source": "git:git_commit", "kind": "precedes", "target": "git:git_status"},
-            {"source": "git:git_status", "kind": "replaces", "target": "git:git_log",
-             "deprecated_at": "1970-01-01"}]},
-         "/relations/1", "2000"),
-    ],
-)  # fmt: skip
-def test_a_document_that_cannot_be_applied_changes_nothing(filled, changes, path, message):
+INAPPLICABLE = [
+    ({"servers": {"new": {"command": "x", "env": {"A": {"sealed": "kept"}}}}},
+     "/servers/new/env/A", "nothing is stored to keep"),
+    ({"servers": {"new": {"command": "x", "oauth_client_secret": {"sealed": "kept"}}}},
+     "/servers/new/oauth_client_secret", "nothing is stored to keep"),
+    ({"servers": {"web": {"transport": "http", "url": "https://evil.example/?k=[redacted]"}}},
+     "/servers/web/url", "write it out"),
+    ({"servers": {"git": {"command": "evil", "args": ["[redacted]"]}}},
+     "/servers/git/args", "write it out"),
+    ({"servers": {"new": {"command": "x", "team": "none"}}},
+     "/servers/new/team", "not in teams"),
+    ({"servers": {"new": {}}}, "/servers/new", "needs a command"),
+    ({"servers": {"new": {"transport": "http", "url": "ftp://x"}}}, "/servers/new", "http"),
+    ({"servers": {"a": {"command": "x", "unprefixed": True},
+                  "b": {"command": "x", "unprefixed": True}}},
+     "/servers/b", "empty prefix"),
+    ({"tools": {"git:git_log": {"category": "none"}}},
+     "/tools/git:git_log/category", "not in categories"),
+    ({"budgets": {"none": {"waste": 0, "calls_per_minute": 1, "dollars_per_day": 0}}},
+     "/budgets/none", "not in servers"),
+    ({"users": {"ann": {"roles": ["king"]}}}, "/users/ann/roles", "only the roles viewer"),
+    ({"grants": [{"tool": "git:git_log", "team": "none", "definition": "0" * 64}]},
+     "/grants/0/team", "not in teams"),
+    ({"relations": [
+        {"source": "git:git_commit", "kind": "precedes", "target": "git:git_status"},
+        {"source": "git:git_status", "kind": "replaces", "target": "git:git_log",
+         "deprecated_at": "1970-01-01"}]},
+     "/relations/1", "2000"),
+]  # fmt: skip
+"""What is wrong with a document, its place and what is said of it."""
+
+
+def test_a_document_that_cannot_be_applied_changes_nothing(filled):
     before = snapshot()
-    wanted = {**EMPTY, "teams": {"first": {}}, **changes}
-    assert message in filled.problems(wanted)[path]
-    assert snapshot() == before
+    for changes, path, message in INAPPLICABLE:
+        wanted = {**EMPTY, "teams": {"first": {}}, **changes}
+        assert message in filled.problems(wanted).get(path, ""), changes
+        assert snapshot() == before, changes
 
 
 def test_a_failure_at_the_end_takes_everything_back(filled, monkeypatch):

@@ -54,7 +54,7 @@ TOOLS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(TOOLS, max_size=7), st.randoms(use_true_random=False))
 def test_any_tools_give_sound_relations_in_any_order(rows, random):
     tools = [FlowTool(pk=pk, **row) for pk, row in enumerate(rows)]

@@ -334,22 +334,22 @@ BAD = {
 
 
 @pytest.mark.parametrize("form", GraphFormat)
-def test_one_invalid_row_of_ten_thousand_is_reported_with_its_line(form):
+def test_one_invalid_row_of_a_thousand_is_reported_with_its_line(form):
     relations = tuple(
         StatedRelation(
             source=f"s:{number}",
             target=f"s:{number + 1}",
             kind=RelationKind.PRECEDES,
-            confidence=0.25 if number == 7_000 else 0.5,
+            confidence=0.25 if number == 700 else 0.5,
         )
-        for number in range(10_000)
+        for number in range(1_000)
     )
     good = text_of(GraphDocument(tools=(), relations=relations), form)
     found = read.read_file(good.replace(*BAD[form]).encode(), form=form)
-    assert len(found.relations) == 9_999
+    assert len(found.relations) == 999
     [problem] = found.problems
     assert problem.message == "confidence must be a number from 0 to 1, not 2.5"
-    assert '"s:7000"' in good.split("\n")[problem.line - 1]
+    assert '"s:700"' in good.split("\n")[problem.line - 1]
 
 
 NOISE = [b"<", b'"', b"{", b"]", b"&", b"</edge>", b"null", b"\n"]

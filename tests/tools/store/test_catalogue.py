@@ -141,11 +141,6 @@ def test_a_second_change_while_in_quarantine_is_reported_as_a_change(record):
     assert record(READ_MOST).changed == ("read",)
 
 
-def test_of_two_tools_with_one_name_the_first_counts(record):
-    assert record(READ, READ_MORE) == ListingChanges(added=("read",))
-    assert pinned() == "Reads."
-
-
 def test_characters_the_database_cannot_store_are_replaced_stably(record):
     odd = Definition(
         name="re\x00ad", description="\ud800", input_schema={"k\x00": "v\x00"}, title="\x00"

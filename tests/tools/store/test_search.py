@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from django.db import connection
 
@@ -171,9 +170,3 @@ def test_settings_of_an_index_scan_end_with_it(monkeypatch):
     with connection.cursor() as cursor:
         cursor.execute("SHOW enable_sort")
         assert cursor.fetchone() == ("on",)
-
-
-def test_vectors_are_written_with_enough_digits():
-    vector = np.array([0.12345678, -1e-7, 1.0], dtype=np.float32)
-    read = np.array([float(part) for part in search._vector_literal(vector)[1:-1].split(",")])
-    assert np.abs(read - vector).max() < 1e-6

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.upstream.network import NetworkRules, is_address, parse_networks
@@ -91,12 +91,14 @@ def test_an_invalid_network_is_named():
     assert parse_networks(" , ") == ()
 
 
+@settings(max_examples=60)
 @given(st.ip_addresses(v=4))
 def test_a_mapped_address_is_judged_like_its_own(address: IPv4Address):
     mapped = IPv6Address(f"::ffff:{address}")
     assert RULES.find_objection(str(mapped)) == RULES.find_objection(str(address))
 
 
+@settings(max_examples=60)
 @given(st.ip_addresses())
 def test_whatever_python_calls_private_is_refused(address: IPv4Address | IPv6Address):
     known = isinstance(address, IPv4Address) or address.ipv4_mapped is None

@@ -119,7 +119,7 @@ def _require_valid(step: BoundStep, schema: dict[str, Any]) -> None:
         assert _top(problem.path) in named | referring, problem
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     chosen=st.lists(tools(), min_size=1, max_size=3),
     pieces=st.lists(st.sampled_from(PIECES), min_size=1, max_size=4),
