@@ -144,6 +144,14 @@ async def test_a_full_process_handles_commands_of_resting_and_queued_runs(home, 
         upstream.open.set()
 
 
+async def test_dead_owners_are_remembered_while_they_own_runs(home, sealer):
+    async with process(means(home, sealer, Gate())) as runs:
+        holder = runs._process.holder
+        holder._claimer._ended_owners.add("gone")
+        await holder.claim_waiting_runs()
+        assert holder._claimer.dead_owners == set()
+
+
 @pytest.mark.usefixtures("looks_often")
 async def test_a_lost_run_has_its_call_cancelled_and_can_be_claimed_again(home, sealer):
     upstream = Gate("a")

@@ -23,6 +23,10 @@ def test_learning_uses_the_model_only_once_it_is_loaded(sealer):
     assert (after.embedder, after.index) == (embedder, INDEX.current)
 
 
+def test_a_process_without_a_model_still_learns(sealer):
+    assert make_learner(sealer)._dependencies().embedder is None
+
+
 async def test_learned_calls_are_counted_at_once_and_new_shapes_trigger_a_refresh(sealer):
     noted = []
     keeper = GraphKeeper()
