@@ -44,31 +44,28 @@ async def run_module(
         OSError: If no process can be started.
     """
     lifeline, held = os.pipe()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", __name__, str(lifeline), module, *arguments),
-            cwd=_ROOT,
-            env=env,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            pass_fds=(lifeline,),
-        )
-    except BaseException:
-        os.close(held)
-        raise
-    finally:
-        os.close(lifeline)
-    try:
-        async with asyncio.timeout(timeout_s):
-            stdout, stderr = await process.communicate(stdin)
-    except TimeoutError:
-        raise ModuleFailed(f"it took more than {timeout_s:g} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        os.close(held)
+    with os.fdopen(held, "wb"):  # closed once this ends, however it ends
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", __name__, str(lifeline), module, *arguments),
+                cwd=_ROOT,
+                env=env,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                pass_fds=(lifeline,),
+            )
+        finally:
+            os.close(lifeline)
+        try:
+            async with asyncio.timeout(timeout_s):
+                stdout, stderr = await process.communicate(stdin)
+        except TimeoutError:
+            raise ModuleFailed(f"it took more than {timeout_s:g} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
     code = await process.wait()
     if code not in accepted:
         *_, reason = stderr.decode(errors="replace").strip().splitlines() or [""]

@@ -74,12 +74,14 @@ class InFlightRequest:
 
     def extend(self) -> None:
         """Start `timeout_s` anew, within `max_s`; a paused or expired deadline stays."""
-        at = self.deadline.when() if self.deadline and not self.deadline.expired() else None
+        deadline = self.deadline
+        if deadline is None or deadline.expired() or (ends_at := deadline.when()) is None:
+            return
         spent_s = asyncio.get_running_loop().time() - self._sent_at
         allowed_s = min(spent_s + self.timeout_s, self.max_s)
-        if self.deadline and at is not None and at < self._sent_at + allowed_s:
+        if self._sent_at + allowed_s > ends_at:
             self._allowed_s = allowed_s
-            self.deadline.reschedule(self._sent_at + allowed_s)
+            deadline.reschedule(self._sent_at + allowed_s)
 
     def pause(self) -> None:
         """Pause the deadline for a question."""
